@@ -1,0 +1,1 @@
+"""metricdp: clustering in metric spaces under differential privacy."""

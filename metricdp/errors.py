@@ -1,0 +1,94 @@
+"""Exceptions of metricdp.
+
+Every exception carries what a program needs as attributes; its message says what was wrong and what to do about it in one line. Messages
+may quote public values (a graph's path, a column name, a budget) and never private ones (a record, a count of records).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+class MetricDPError(Exception):
+    """Base of everything metricdp raises on purpose."""
+
+
+class InputError(MetricDPError, ValueError):
+    """A public argument, file or graph breaks a stated rule."""
+
+
+class GraphFileError(InputError):
+    """A graph file cannot be read as the format it is taken for.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    line : int or None
+        1-based line number where reading stopped, if there is one.
+    """
+
+    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
+        self.path, self.line = str(path), line
+        where = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {reason}")
+
+
+class UnknownIdError(InputError, KeyError):
+    """An id is not in the universe."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class DirectedGraphError(InputError):
+    """The graph has one-way arcs, so shortest paths are no metric; `unmatched` counts them."""
+
+    def __init__(self, unmatched: int) -> None:
+        self.unmatched = unmatched
+        super().__init__(
+            f"the graph is directed: {unmatched:,} arcs have no reverse arc of the same length; "
+            "pass symmetrize=True (--symmetrize) to use the shorter direction both ways"
+        )
+
+
+class DisconnectedGraphError(InputError):
+    """The graph has several components, so some distances are infinite; `sizes` lists them, largest first."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+        shown = ", ".join(f"{s:,}" for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
+        super().__init__(
+            f"the graph is disconnected: {len(sizes):,} components of {shown} vertices; "
+            "pass largest_component=True (--largest-component) to keep the largest"
+        )
+
+
+class BudgetError(MetricDPError):
+    """A charge does not fit the ledger; nothing was read and nothing was spent.
+
+    Attributes
+    ----------
+    asked, spent, left : Fraction
+        Epsilon asked for, already spent and still available (delta likewise in the message when it is what ran out).
+    """
+
+    def __init__(self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon") -> None:
+        self.asked, self.spent, self.left, self.what = asked, spent, left, what
+        super().__init__(f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left {_show(left)}")
+
+
+class JournalError(MetricDPError):
+    """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be written."""
+
+
+class MissingExtraError(MetricDPError, ImportError):
+    """An optional dependency is not installed; `extra` names what to install."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature, self.extra = feature, extra
+        super().__init__(f"{feature} needs an optional dependency: pip install 'metricdp[{extra}]'")
+
+
+def _show(value: Fraction) -> str:
+    return f"{float(value):.6g}"
