@@ -1,0 +1,176 @@
+"""Dijkstra's algorithm from one, many, and pruned sources on a CSR graph with int64 lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metricdp.kernels.heap import heap_drop, heap_push
+
+FAR = np.int64(2**62)
+"""Distance of what has not been reached: larger than any path, small enough that adding a length does not overflow."""
+
+
+@njit(cache=True, nogil=True)
+def distance_rows(
+    indptr: NDArray, indices: NDArray, lengths: NDArray, sources: NDArray, targets: NDArray, every_target: bool, out: NDArray
+) -> None:
+    """Exact distances from each source to each target: ``out[i, j] = d(sources[i], targets[j])``.
+
+    With `every_target` the targets are all vertices in order and `targets` is not read. Otherwise a search ends when its last target is
+    settled, and only what it touched is reset: cost proportional to the ball that holds the targets. `out` has shape
+    ``(len(sources), n_targets)``, any numeric dtype.
+    """
+    n = len(indptr) - 1
+    keys = np.empty(len(indices) + 1, np.int64)
+    payload = np.empty(len(indices) + 1, np.int64)
+    distance = np.full(n, FAR)
+    touched = np.empty(n, np.int64)
+    wanted = np.zeros(n, np.int32)
+    for j in range(0 if every_target else len(targets)):
+        wanted[targets[j]] += 1
+    for i in range(len(sources)):
+        remaining = n if every_target else len(targets)
+        size = heap_push(keys, payload, 0, 0, sources[i])
+        distance[sources[i]] = 0
+        touched[0] = sources[i]
+        n_touched = 1
+        while size > 0 and remaining > 0:
+            d = keys[0]
+            u = payload[0]
+            size = heap_drop(keys, payload, size)
+            if d > distance[u]:
+                continue
+            remaining -= 1 if every_target else wanted[u]
+            for a in range(indptr[u], indptr[u + 1]):
+                v = indices[a]
+                t = d + lengths[a]
+                if t < distance[v]:
+                    if distance[v] == FAR:
+                        touched[n_touched] = v
+                        n_touched += 1
+                    distance[v] = t
+                    size = heap_push(keys, payload, size, t, v)
+        if every_target:
+            for v in range(n):
+                out[i, v] = distance[v]
+        else:
+            for j in range(len(targets)):
+                out[i, j] = distance[targets[j]]
+        for j in range(n_touched):
+            distance[touched[j]] = FAR
+
+
+@njit(cache=True, nogil=True)
+def add_sources(
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    sources: NDArray,
+    first_label: int,
+    distance: NDArray,
+    label: NDArray,
+    keys: NDArray,
+    payload: NDArray,
+) -> int:
+    """Insert sources into a Voronoi diagram: vertices strictly closer to a new source get its distance and label.
+
+    `distance` (int64, FAR where nothing is yet) and `label` are updated in place; source i is labeled ``first_label + i``. Only improved
+    vertices are entered, so inserting sources one after the other costs little each. `keys`, `payload` are work space of at least
+    ``n_arcs + len(sources)`` entries. Returns the number of vertices entered.
+    """
+    size = 0
+    for i in range(len(sources)):
+        if distance[sources[i]] > 0:
+            distance[sources[i]] = 0
+            label[sources[i]] = first_label + i
+            size = heap_push(keys, payload, size, 0, sources[i])
+    entered = 0
+    while size > 0:
+        d = keys[0]
+        u = payload[0]
+        size = heap_drop(keys, payload, size)
+        if d > distance[u]:
+            continue
+        entered += 1
+        for a in range(indptr[u], indptr[u + 1]):
+            v = indices[a]
+            t = d + lengths[a]
+            if t < distance[v]:
+                distance[v] = t
+                label[v] = label[u]
+                size = heap_push(keys, payload, size, t, v)
+    return entered
+
+
+@njit(cache=True, nogil=True)
+def sample_by_distance(
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    weights: NDArray,
+    uniforms: NDArray,
+    power: int,
+    distance: NDArray,
+    label: NDArray,
+    centers: NDArray,
+) -> int:
+    """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned searches.
+
+    The first center is drawn proportionally to `weights`, each next one proportionally to weights · distance**power. When all mass is at
+    distance 0 the next center is the first vertex at positive distance, or the first vertex not yet chosen. Fills `centers` (k,), and
+    `distance`, `label` (n,) with the Voronoi diagram. `uniforms` holds k numbers in [0, 1). O(k·n) plus the searches. Returns the number
+    of centers, k.
+
+    References: Arthur & Vassilvitskii, k-means++ (SODA 2007).
+    """
+    n = len(indptr) - 1
+    keys = np.empty(len(indices) + 1, np.int64)
+    payload = np.empty(len(indices) + 1, np.int64)
+    chosen = np.zeros(n, np.bool_)
+    distance[:] = FAR
+    label[:] = -1
+    one = np.empty(1, np.int64)
+    mass = np.empty(n, np.float64)
+    for i in range(len(centers)):
+        total = 0.0
+        for v in range(n):
+            if i == 0:
+                total += weights[v]
+            elif distance[v] > 0:
+                total += weights[v] * np.float64(distance[v]) ** power
+            mass[v] = total
+        pick = -1
+        if total > 0:
+            pick = np.searchsorted(mass, uniforms[i] * total, side="right")
+        if pick < 0 or pick >= n or chosen[pick]:
+            pick = -1
+            for v in range(n):
+                if not chosen[v] and (pick < 0 or (distance[pick] == 0 and distance[v] > 0)):
+                    pick = v
+        chosen[pick] = True
+        centers[i] = pick
+        one[0] = pick
+        if distance[pick] > 0:
+            add_sources(indptr, indices, lengths, one, i, distance, label, keys, payload)
+    return len(centers)
+
+
+@njit(cache=True, nogil=True)
+def boundary_arcs(indptr: NDArray, indices: NDArray, lengths: NDArray, distance: NDArray, label: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through that arc), first cell < second."""
+    count = 0
+    for u in range(len(indptr) - 1):
+        for a in range(indptr[u], indptr[u + 1]):
+            count += label[u] < label[indices[a]]
+    tails, heads, through = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    count = 0
+    for u in range(len(indptr) - 1):
+        for a in range(indptr[u], indptr[u + 1]):
+            v = indices[a]
+            if label[u] < label[v]:
+                tails[count], heads[count] = label[u], label[v]
+                through[count] = distance[u] + lengths[a] + distance[v]
+                count += 1
+    return tails, heads, through

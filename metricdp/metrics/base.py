@@ -1,0 +1,163 @@
+"""The Metric protocol: what every finite public universe offers, in positions and in the user's own ids."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.errors import InputError, UnknownIdError
+from metricdp.universe.graph import CoordinateSystem
+
+MAX_GRID_DISTANCE = 2**40
+"""Quantised diameters stay below this, so that a sum over four million records stays below 2**62."""
+
+
+class Metric(ABC):
+    """A finite public universe with a metric.
+
+    Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`) inside. No method builds an n × n
+    matrix; row blocks are as large as the sources asked for.
+
+    Attributes
+    ----------
+    ids : sequence of hashable
+        The user's own ids, in order of position.
+    unit : float
+        Size of the public grid to which distances are quantised by ceiling (`grid_rows`).
+    coordinates : ndarray of float64, shape (n_points, 2), or None
+        For drawing and snapping.
+    coordinate_system : {"lonlat", "xy"} or None
+    name : str
+    """
+
+    ids: Sequence[Hashable]
+    unit: float
+    coordinates: NDArray[np.float64] | None = None
+    coordinate_system: CoordinateSystem | None = None
+    name: str = "universe"
+    _position: dict[Hashable, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self):,} points)"
+
+    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Positions of ids, shape (n,).
+
+        Raises
+        ------
+        UnknownIdError
+            An id is not in the universe; the message names the first such id, so callers holding private ids must not show it.
+        """
+        if isinstance(self.ids, range):
+            return self._range_positions(ids)
+        if self._position is None:
+            self._position = {identifier: i for i, identifier in enumerate(self.ids)}
+        lookup = self._position
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        try:
+            return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
+        except (KeyError, TypeError) as error:
+            raise UnknownIdError(f"no point of {self.name} has the id {error.args[0]!r}") from None
+
+    def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Ids 0..n-1 are their own positions."""
+        array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+        if array.size == 0:
+            return np.empty(0, np.int64)
+        if array.ndim != 1 or array.dtype.kind not in "iuf" or (array != np.floor(array)).any():
+            raise UnknownIdError(f"the ids of {self.name} are the integers 0 to {len(self) - 1}")
+        outside = (array < 0) | (array >= len(self))
+        if outside.any():
+            raise UnknownIdError(f"no point of {self.name} has the id {array[outside][0]!r}")
+        return array.astype(np.int64)
+
+    def distances(self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None) -> NDArray[np.float64]:
+        """Distances between ids, shape (n_sources, n_targets); all points in order of `ids` when `targets` is None."""
+        return self.distance_rows(self.positions(sources), None if targets is None else self.positions(targets))
+
+    def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """For every point the index of its nearest center (in the order given) and the distance to it, shapes (n_points,)."""
+        return self.nearest_to(self.positions(centers))
+
+    @abstractmethod
+    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Distances between positions, shape (n_sources, n_targets)."""
+
+    @abstractmethod
+    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """The same distances quantised by ceiling to the public grid: integers q with ``distance <= q · unit``, still a metric."""
+
+    @abstractmethod
+    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """`nearest` for positions."""
+
+    @abstractmethod
+    def diameter_bound(self) -> float:
+        """A public upper bound of the largest distance, exact where that is affordable."""
+
+    @abstractmethod
+    def seed_centers(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point, distance of every point)."""
+
+    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Position of the point of the universe nearest to each coordinate pair, shape (n,).
+
+        Longitude and latitude are compared as an equirectangular projection at the universe's middle latitude, a public fact.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, or the points are not finite pairs.
+        """
+        from scipy.spatial import cKDTree
+
+        if self.coordinates is None:
+            raise InputError(f"{self.name} has no coordinates to snap to; give vertex ids, or coordinates for its vertices (nodes=)")
+        located = np.flatnonzero(np.isfinite(self.coordinates).all(axis=1))
+        tree = cKDTree(self.coordinates[located] * self._stretch())
+        return located[tree.query(finite_points(points, 2) * self._stretch())[1]]
+
+    def _stretch(self) -> NDArray[np.float64]:
+        if self.coordinate_system != "lonlat" or self.coordinates is None:
+            return np.ones(2)
+        latitude = self.coordinates[:, 1]
+        return np.array([np.cos(np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)), 1.0])
+
+
+def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
+    """Check and return points as float64 of shape (n, dimension). Messages never quote a value: points may be private."""
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("points must be numbers in an array of shape (n, d)") from None
+    if array.ndim != 2 or (dimension is not None and array.shape[1] != dimension):
+        raise InputError(f"points must have shape (n, {dimension or 'd'})")
+    if not np.isfinite(array).all():
+        raise InputError("points must be finite: no NaN and no infinity")
+    return array
+
+
+def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
+    """The ids given, or range(n), after checking number and distinctness."""
+    if ids is None:
+        return range(n)
+    ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    if len(ids) != n:
+        raise InputError(f"ids must name each of the {n} points once, got {len(ids)}")
+    if len(set(ids)) != n:
+        raise InputError("ids must be distinct; at least one is repeated")
+    return ids
+
+
+def public_grid(diameter: float, n_points: int) -> float:
+    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE, and n · diameter below 2**62."""
+    cells = min(MAX_GRID_DISTANCE, 2**62 // max(n_points, 1))
+    return 2.0 ** int(np.ceil(np.log2(diameter / cells))) if diameter > 0 else 1.0

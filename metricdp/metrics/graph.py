@@ -1,0 +1,252 @@
+"""GraphMetric: shortest-path distances of a public graph, without a distance matrix."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
+
+from metricdp.errors import InputError
+from metricdp.kernels import shortest_paths as paths
+from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, public_grid
+from metricdp.progress import progress
+from metricdp.universe.convert import graph_from
+from metricdp.universe.graph import Graph
+
+_DIAMETER_SEARCHES = 64
+_ROWS_AT_ONCE = 32
+
+
+class GraphMetric(Metric):
+    """Shortest-path metric of an undirected, connected graph.
+
+    Parameters
+    ----------
+    graph : networkx graph, igraph.Graph, scipy.sparse matrix or array, or Graph
+        Multi- and directed graphs too: of parallel edges the shortest counts, self-loops are dropped, and a directed graph is accepted when
+        every arc has a reverse of the same length (or with `symmetrize`).
+    weight : str or None
+        Edge attribute that holds the length (not used for scipy.sparse); None counts hops.
+    symmetrize : bool
+        Use the shorter direction of one-way arcs both ways.
+    largest_component : bool
+        Keep the largest connected component of a disconnected graph.
+    resolution : float, optional
+        Size of the public grid, in units of length, to which edge lengths are rounded *up*. By default 10**-j (0 <= j <= 6) when all
+        lengths are multiples of it (distances are then exact), else a power of two at least 2**39 times finer than the diameter.
+
+    Attributes
+    ----------
+    graph : Graph
+        The validated graph, in the order of `ids`.
+    unit : float
+        The grid. All distances are integer multiples of it: sums of edge lengths rounded up, hence again a metric, and never shorter than
+        the graph's own.
+
+    Raises
+    ------
+    InputError, DirectedGraphError, DisconnectedGraphError
+        See `metricdp.universe.graph.build_graph`.
+
+    Notes
+    -----
+    Vertices are reordered once internally by reverse Cuthill–McKee, which makes searches about twice as fast on road networks with
+    shuffled ids; nothing of it shows outside.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.path_graph(["a", "b", "c"])
+    >>> nx.set_edge_attributes(G, {("a", "b"): 1.5, ("b", "c"): 2.0}, "length")
+    >>> metric = GraphMetric(G, weight="length")
+    >>> metric.distances(["a"])
+    array([[0. , 1.5, 3.5]])
+    >>> metric.diameter_bound()
+    3.5
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        weight: str | None = "length",
+        *,
+        symmetrize: bool = False,
+        largest_component: bool = False,
+        resolution: float | None = None,
+    ) -> None:
+        self.graph: Graph = graph_from(graph, weight, symmetrize=symmetrize, largest_component=largest_component)
+        self.ids = self.graph.ids
+        self.name = self.graph.name
+        self.coordinates = self.graph.coordinates
+        self.coordinate_system = self.graph.coordinate_system
+        n = len(self.graph)
+        self.unit, grid_lengths = _quantise(self.graph, resolution)
+        ones = csr_array((np.ones(len(self.graph.indices), np.int8), self.graph.indices, self.graph.indptr), shape=(n, n))
+        self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
+        self.rank = np.empty(n, np.int64)
+        self.rank[self.order] = np.arange(n)
+        self.csr = _permuted(self.graph, grid_lengths, self.order, self.rank)
+        self._diameter: float | None = None
+
+    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Distances between positions, shape (n_sources, n_targets). One Dijkstra search a source, ended at its last target."""
+        return self._rows(sources, targets, np.dtype(np.float64)) * self.unit
+
+    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Distances in units of the grid, int64, shape (n_sources, n_targets)."""
+        return self._rows(sources, targets, np.dtype(np.int64))
+
+    def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None, dtype: np.dtype) -> NDArray[Any]:
+        sources = np.asarray(sources, np.int64)
+        inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
+        out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
+        with progress(total=len(sources), label="shortest paths", unit="source") as bar:
+
+            def work(start: int) -> None:
+                chunk = slice(start, start + _ROWS_AT_ONCE)
+                rows = np.empty((len(sources[chunk]), out.shape[1]), dtype)
+                paths.distance_rows(*self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows)
+                out[chunk] = rows if targets is not None else rows[:, self.rank]
+                bar.update(len(rows))
+
+            in_threads(work, range(0, len(sources), _ROWS_AT_ONCE))
+        return out
+
+    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nearest center of every vertex: one multi-source search, about two Dijkstras."""
+        label, distance = self.voronoi(self.rank[np.asarray(centers, np.int64)])
+        return label[self.rank], distance[self.rank] * self.unit
+
+    def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for internal sources."""
+        if len(sources) == 0:
+            raise InputError("at least one center is needed")
+        distance, label = np.full(len(self), paths.FAR), np.full(len(self), -1, np.int64)
+        room = len(self.csr[1]) + len(sources)
+        paths.add_sources(*self.csr, sources, 0, distance, label, np.empty(room, np.int64), np.empty(room, np.int64))
+        return label, distance
+
+    def seed_centers(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and 1,000 on road networks."""
+        centers, label, distance = self.seed_internal(k, np.maximum(weights, 0.0)[self.order], rng, power)
+        return self.order[centers], label[self.rank], distance[self.rank] * self.unit
+
+    def seed_internal(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """`seed_centers` in the internal order and in grid units."""
+        distance, label, centers = np.empty(len(self), np.int64), np.empty(len(self), np.int64), np.empty(k, np.int64)
+        paths.sample_by_distance(*self.csr, weights, rng.random(k), power, distance, label, centers)
+        return centers, label, distance
+
+    def quotient_rows(self, label: NDArray[np.int64], distance: NDArray[np.int64], cells: int) -> NDArray[np.float32]:
+        """Approximate distances between all pairs of Voronoi centers, shape (cells, cells), in units of length.
+
+        Exact shortest paths in the graph whose vertices are the cells and whose edge between adjacent cells is the shortest path between
+        their centers that stays in the two cells (Mehlhorn 1988): never shorter than the true distances, and far cheaper than `cells`
+        searches of the whole graph.
+
+        Parameters
+        ----------
+        label, distance : ndarray of int64, shape (n_points,)
+            A Voronoi diagram in the internal order, as `voronoi` gives it.
+        """
+        tails, heads, through = paths.boundary_arcs(*self.csr, distance, label)
+        order = np.lexsort((through, tails * cells + heads))
+        key = (tails * cells + heads)[order]
+        shortest = order[np.r_[True, key[1:] != key[:-1]]] if len(order) else order
+        t, h, w = tails[shortest], heads[shortest], through[shortest]
+        t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]
+        order = np.lexsort((h, t))
+        indptr = np.r_[0, np.cumsum(np.bincount(t, minlength=cells))]
+        csr = (indptr.astype(np.int64), h[order].astype(np.int32), w[order])
+        rows = np.empty((cells, cells), np.float32)
+
+        def work(start: int) -> None:
+            sources = np.arange(start, min(start + _ROWS_AT_ONCE, cells))
+            paths.distance_rows(*csr, sources, np.empty(0, np.int64), True, rows[start : start + len(sources)])
+
+        in_threads(work, range(0, cells, _ROWS_AT_ONCE))
+        rows *= np.float32(self.unit)
+        return rows
+
+    def diameter_bound(self) -> float:
+        """Upper bound of the largest distance, in units of length; exact when at most 64 searches settle it.
+
+        Eccentricity bounds of Takes & Kosters (Algorithms 2013): a search from u with eccentricity e gives every v the bounds
+        ``max(d, e - d) <= ecc(v) <= e + d``. Road networks resolve in a few dozen searches; where they do not (social graphs), the largest
+        upper bound still standing is returned, at most twice the diameter.
+        """
+        if self._diameter is None:
+            self._diameter = float(self._grid_diameter_bound()) * self.unit
+        return self._diameter
+
+    def _grid_diameter_bound(self) -> int:
+        n = len(self)
+        lower, upper = np.zeros(n, np.int64), np.full(n, paths.FAR)
+        row = np.empty((1, n), np.int64)
+        for search in progress(range(_DIAMETER_SEARCHES), label="diameter", unit="search"):
+            open_ = upper > lower.max()
+            if not open_.any():
+                break
+            of = np.flatnonzero(open_)
+            source = of[np.argmax(upper[of]) if search % 2 == 0 else np.argmin(lower[of])]
+            paths.distance_rows(*self.csr, np.array([source]), np.empty(0, np.int64), True, row)
+            eccentricity = row[0].max()
+            lower = np.maximum(lower, np.maximum(row[0], eccentricity - row[0]))
+            upper = np.minimum(upper, eccentricity + row[0])
+            lower[source] = upper[source] = eccentricity
+        return int(max(lower.max(), upper.max())) if (upper > lower.max()).any() else int(lower.max())
+
+
+def in_threads(work: Any, items: Any) -> None:
+    """Run `work` on every item, on all processors when there is more than one item. Order of completion is free."""
+    items = list(items)
+    if len(items) <= 1:
+        for item in items:
+            work(item)
+        return
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for done in [pool.submit(work, item) for item in items]:
+            done.result()
+
+
+def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:
+    """(unit, lengths rounded up to multiples of it)."""
+    n, lengths = len(graph), graph.lengths
+    if resolution is not None and not (np.isfinite(resolution) and resolution > 0):
+        raise InputError(f"resolution must be positive and finite, got {resolution}")
+    bound = 0.0
+    if len(lengths):
+        matrix = csr_array((np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n))
+        bound = 2.0 * float(dijkstra(matrix, indices=0).max())
+    cells = min(MAX_GRID_DISTANCE, 2**62 // n)
+    if resolution is not None:
+        if bound / resolution > cells:
+            raise InputError(f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most {cells:,} steps are allowed")
+        return resolution, np.ceil(lengths / resolution).astype(np.int64)
+    for digits in range(7):
+        scaled = lengths * 10.0**digits
+        if bound * 10.0**digits > cells:
+            break
+        if (np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, scaled)).all():
+            return 10.0**-digits, np.rint(scaled).astype(np.int64)
+    unit = public_grid(bound, n)
+    return unit, np.ceil(lengths / unit).astype(np.int64)
+
+
+def _permuted(
+    graph: Graph, grid_lengths: NDArray[np.int64], order: NDArray[np.int64], rank: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """CSR (indptr, indices, grid lengths) with vertex `order[i]` at place i."""
+    degree = np.diff(graph.indptr)[order]
+    indptr = np.r_[0, np.cumsum(degree)].astype(np.int64)
+    arc = np.repeat(graph.indptr[order] - indptr[:-1], degree) + np.arange(indptr[-1])
+    return indptr, rank[graph.indices[arc]].astype(np.int32), grid_lengths[arc]

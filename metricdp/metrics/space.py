@@ -1,0 +1,60 @@
+"""EuclideanSpace: a public box in R^d, where demand may lie anywhere and centers are free points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import finite_points
+from metricdp.metrics.vectors import EuclideanMetric
+
+
+class EuclideanSpace:
+    """The box ``lower <= x <= upper`` in R^d with the Euclidean distance.
+
+    Parameters
+    ----------
+    lower, upper : array_like, shape (d,)
+        Public corners; they must come from public knowledge, never from the data. Points outside are moved to the nearest point of the box.
+
+    Examples
+    --------
+    >>> space = EuclideanSpace([0, 0], [1, 2])
+    >>> space.clip([[0.5, 3.0]])
+    array([[0.5, 2. ]])
+    >>> round(space.diameter_bound(), 3)
+    2.236
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        self.lower, self.upper = np.atleast_1d(np.asarray(lower, float)), np.atleast_1d(np.asarray(upper, float))
+        if self.lower.ndim != 1 or self.lower.shape != self.upper.shape or len(self.lower) == 0:
+            raise InputError(f"lower and upper must have the same shape (d,), got {self.lower.shape} and {self.upper.shape}")
+        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all() and (self.lower < self.upper).all()):
+            raise InputError("the box needs finite corners with lower < upper in every coordinate")
+        self.name = f"a box in R^{self.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return len(self.lower)
+
+    def __repr__(self) -> str:
+        return f"EuclideanSpace(lower={self.lower.tolist()}, upper={self.upper.tolist()})"
+
+    def clip(self, points: ArrayLike) -> NDArray[np.float64]:
+        """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused without quoting them."""
+        return np.clip(finite_points(points, self.dimension), self.lower, self.upper)
+
+    def diameter_bound(self) -> float:
+        """Length of the box's diagonal: its exact diameter."""
+        return float(np.linalg.norm(self.upper - self.lower))
+
+    def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
+        """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence (Owen 1998)."""
+        from scipy.stats import qmc
+
+        power = max(0, int(np.ceil(np.log2(max(n_points, 1)))))
+        unit = qmc.Sobol(self.dimension, seed=seed).random_base2(power)[:n_points]
+        return EuclideanMetric(self.lower + unit * (self.upper - self.lower))

@@ -1,0 +1,201 @@
+"""Universes that are not graphs: points under the Euclidean or L1 distance, and an explicit distance matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric, checked_ids, finite_points, public_grid
+
+_CHUNK_ENTRIES = 4_000_000
+_TREE_DIMENSIONS = 12
+
+
+class _RowMetric(Metric):
+    """What follows from `distance_rows` alone."""
+
+    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nearest center of every point, by blocks of rows: O(n · k) time, O(n) memory."""
+        centers = np.asarray(centers, np.int64)
+        if len(centers) == 0:
+            raise InputError("at least one center is needed")
+        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
+        step = max(1, _CHUNK_ENTRIES // len(self))
+        for start in range(0, len(centers), step):
+            rows = self.distance_rows(centers[start : start + step])
+            at = rows.argmin(axis=0)
+            nearest = rows[at, np.arange(len(self))]
+            closer = nearest < best
+            label[closer], best[closer] = at[closer] + start, nearest[closer]
+        return label, best
+
+    def seed_centers(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
+        mass = np.maximum(weights, 0.0)
+        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
+        centers, free = np.empty(k, np.int64), np.ones(len(self), bool)
+        for i in range(k):
+            density = np.cumsum(mass if i == 0 else mass * best**power)
+            pick = min(int(np.searchsorted(density, rng.random() * density[-1], side="right")), len(self) - 1)
+            if density[-1] <= 0 or not free[pick]:
+                pick = int(np.argmax(np.where(free, np.minimum(best, np.finfo(float).max), -1.0)))
+            centers[i], free[pick] = pick, False
+            row = self.distance_rows(np.array([pick]))[0]
+            closer = row < best
+            label[closer], best[closer] = i, row[closer]
+        return centers, label, best
+
+
+class _VectorMetric(_RowMetric):
+    """Points in R^d under one of SciPy's Minkowski distances."""
+
+    _scipy_name: str
+    _minkowski: int
+
+    def __init__(self, points: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
+        self.points = finite_points(points)
+        if len(self.points) == 0:
+            raise InputError("the universe has no points")
+        self.ids = checked_ids(ids, len(self.points))
+        self.name = f"{len(self.points):,} points"
+        if self.points.shape[1] == 2:
+            self.coordinates, self.coordinate_system = self.points, "xy"
+        self.unit, self._on_grid = _snapped(self.points)
+        self._tree: cKDTree | None = None
+
+    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets · d)."""
+        return cdist(self.points[sources], self.points if targets is None else self.points[targets], self._scipy_name)
+
+    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Distances of the points snapped to the grid, rounded up: exact integers and a metric, since ceil(a + b) <= ceil(a) + ceil(b).
+
+        Snapping moves a point by at most unit · √d / 2. All sums stay below 2**53, so SciPy's floating-point sums are exact.
+        """
+        there = self._on_grid if targets is None else self._on_grid[targets]
+        if self._minkowski == 1:
+            return cdist(self._on_grid[sources], there, "cityblock").astype(np.int64)
+        squares = cdist(self._on_grid[sources], there, "sqeuclidean").astype(np.int64)
+        root = np.ceil(np.sqrt(squares)).astype(np.int64)
+        return root + (root * root < squares)
+
+    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nearest center of every point: a k-d tree of the centers up to 12 dimensions, blocks of rows beyond."""
+        if self.points.shape[1] > _TREE_DIMENSIONS or len(centers) < 8:
+            return super().nearest_to(centers)
+        distance, label = cKDTree(self.points[centers]).query(self.points, p=self._minkowski)
+        return label.astype(np.int64), distance
+
+    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Position of the universe's nearest point, shape (n,), in this metric."""
+        if self._tree is None:
+            self._tree = cKDTree(self.points)
+        return self._tree.query(finite_points(points, self.points.shape[1]), p=self._minkowski)[1].astype(np.int64)
+
+    def diameter_bound(self) -> float:
+        """Diameter of the bounding box of the universe: at most √d (Euclidean) or d (L1) times the true one; O(n · d)."""
+        return float(np.linalg.norm(np.ptp(self.points, axis=0), ord=self._minkowski))
+
+
+class EuclideanMetric(_VectorMetric):
+    """A finite universe of points in R^d with the Euclidean distance.
+
+    Parameters
+    ----------
+    points : array_like, shape (n_points, d)
+        The public universe; finite numbers.
+    ids : sequence of hashable, optional
+        Names of the points; 0..n_points-1 by default.
+
+    Examples
+    --------
+    >>> EuclideanMetric([[0.0, 0.0], [3.0, 4.0]], ids=["home", "away"]).distances(["home"], ["away"])
+    array([[5.]])
+    """
+
+    _scipy_name, _minkowski = "euclidean", 2
+
+
+class ManhattanMetric(_VectorMetric):
+    """A finite universe of points in R^d with the L1 (city block) distance; parameters as `EuclideanMetric`.
+
+    Examples
+    --------
+    >>> ManhattanMetric([[0.0, 0.0], [3.0, 4.0]]).distances([0])
+    array([[0., 7.]])
+    """
+
+    _scipy_name, _minkowski = "cityblock", 1
+
+
+class PrecomputedMetric(_RowMetric):
+    """A finite universe given by its matrix of distances.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n_points, n_points)
+        Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the caller's promise: private counts do not
+        rest on it, the quality of centers does.
+    ids : sequence of hashable, optional
+
+    Raises
+    ------
+    InputError
+        One of these rules is broken.
+
+    Examples
+    --------
+    >>> PrecomputedMetric([[0, 2], [2, 0]], ids=["a", "b"]).nearest(["b"])
+    (array([0, 0]), array([2., 0.]))
+    """
+
+    def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
+        try:
+            self.matrix = np.asarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("a distance matrix must hold numbers") from None
+        m = self.matrix
+        if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:
+            raise InputError(f"a distance matrix must be square and not empty, got shape {m.shape}")
+        if not np.isfinite(m).all() or (m < 0).any():
+            raise InputError("distances must be finite and non-negative")
+        if (np.diagonal(m) != 0).any():
+            raise InputError("a distance matrix must be zero on its diagonal")
+        if not np.array_equal(m, m.T):
+            raise InputError("a distance matrix must be symmetric; (M + M.T) / 2 or np.minimum(M, M.T) makes one")
+        self.ids = checked_ids(ids, len(m))
+        self.name = f"{len(m):,} points"
+        self.unit = public_grid(self.diameter_bound(), len(m))
+
+    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the matrix is one."""
+        return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
+
+    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Rows of the matrix, shape (n_sources, n_targets)."""
+        return self.matrix[sources] if targets is None else self.matrix[np.ix_(sources, targets)]
+
+    def diameter_bound(self) -> float:
+        """The largest entry: the exact diameter."""
+        return float(self.matrix.max())
+
+
+def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """(grid step, integer-valued coordinates from 0): the step is 1 for integer data that allow it, else a power of two.
+
+    Coordinates use at most (53 - log2 d) / 2 bits, so that squared distances stay below 2**53.
+    """
+    span, d = float(np.ptp(points, axis=0).max()), points.shape[1]
+    cells = 2.0 ** int((53 - np.log2(d)) // 2)
+    shifted = points - points.min(axis=0)
+    if span < cells and (shifted == np.rint(shifted)).all():
+        return 1.0, shifted
+    unit = 2.0 ** int(np.ceil(np.log2(span / cells)) + 1)
+    return unit, np.rint(shifted / unit)
