@@ -1,0 +1,205 @@
+"""What every reader and converter produces, plain arrays of edges, and the steps that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
+
+LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
+"""Columns and attributes taken for lengths, in this order, when the caller names none."""
+
+UNIT = "unit"
+"""The `weight` that makes every edge of a file 1 long."""
+
+
+@dataclass(frozen=True)
+class EdgeData:
+    """Edges before validation; see `build_graph` for the meaning of the fields.
+
+    Attributes
+    ----------
+    tails, heads : ndarray of int64, shape (n_edges,)
+        Positions into `ids`.
+    lengths : ndarray of float64, shape (n_edges,), or None
+        None means every edge has length 1.
+    ids : sequence of hashable, length n_points
+    directed : bool
+    parallel : {"shortest", "last"}
+    coordinates : ndarray of float64, shape (n_points, 2), or None
+    coordinate_system : {"lonlat", "xy"} or None
+    name : str
+    """
+
+    tails: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    lengths: NDArray[np.float64] | None
+    ids: Sequence[Hashable]
+    directed: bool
+    parallel: Literal["shortest", "last"] = "shortest"
+    coordinates: NDArray[np.float64] | None = None
+    coordinate_system: CoordinateSystem | None = None
+    name: str = "graph"
+
+    def build(self, *, symmetrize: bool = False, largest_component: bool = False) -> Graph:
+        """Validate; see `build_graph` for the rules and errors."""
+        check_coordinates(self.coordinates, self.coordinate_system)
+        return build_graph(
+            self.tails,
+            self.heads,
+            self.lengths,
+            ids=self.ids,
+            directed=self.directed,
+            symmetrize=symmetrize,
+            largest_component=largest_component,
+            parallel=self.parallel,
+            coordinates=self.coordinates,
+            coordinate_system=self.coordinate_system,
+            name=self.name,
+        )
+
+    def with_coordinates(
+        self, ids: Sequence[Any], points: NDArray[np.float64], system: CoordinateSystem, source: object = "nodes"
+    ) -> EdgeData:
+        """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left out.
+
+        Parameters
+        ----------
+        ids : sequence of hashable, length n_nodes
+            Distinct.
+        points : ndarray of float64, shape (n_nodes, 2)
+        system : {"lonlat", "xy"}
+        source : object
+            Where they come from, for messages.
+
+        Raises
+        ------
+        InputError
+            A repeated id, or not one id in common with the graph (also after comparing both as text).
+        """
+        row = {i: r for r, i in enumerate(ids)}
+        if len(row) != len(ids):
+            raise InputError(f"{source}: node ids must be distinct; at least one is repeated")
+        at = np.array([row.get(i, -1) for i in self.ids], dtype=np.int64)
+        if (at < 0).all():
+            row = {str(i): r for i, r in row.items()}
+            at = np.array([row.get(str(i), -1) for i in self.ids], dtype=np.int64)
+        if (at < 0).all():
+            raise InputError(f"{source}: none of its node ids is a vertex of the graph")
+        xy = np.where((at >= 0)[:, None], points[at], np.nan)
+        return replace(self, coordinates=xy, coordinate_system=system)
+
+
+def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSystem | None) -> None:
+    """Refuse infinite coordinates and degrees out of range (NaN means none).
+
+    Raises
+    ------
+    InputError
+        Naming the rule.
+
+    Examples
+    --------
+    >>> check_coordinates(np.array([[-71.3, -29.9]]), "lonlat")
+    """
+    if points is None:
+        return
+    if np.isinf(points).any():
+        raise InputError("coordinates must be finite (or NaN where a vertex has none)")
+    if system == "lonlat" and (np.nanmax(np.abs(points), axis=0, initial=0.0) > (180.0, 90.0)).any():
+        raise InputError(
+            "longitude must lie in [-180, 180] and latitude in [-90, 90] degrees; planar coordinates are named x and y"
+        )
+
+
+def index_endpoints(tails: Any, heads: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]:
+    """Number the endpoints of edges: (tails, heads, ids).
+
+    Parameters
+    ----------
+    tails, heads : ndarray of int64 or list of hashable, length n_edges
+        Ids. When only one of them is integer, integers become text, as both come from one file.
+
+    Returns
+    -------
+    tails, heads : ndarray of int64, shape (n_edges,)
+        Positions into ids.
+    ids : list
+        Integers ascending; anything else in order of appearance, row by row.
+
+    Examples
+    --------
+    >>> index_endpoints(np.array([7, 3]), np.array([3, 5]))
+    (array([2, 0]), array([0, 1]), [3, 5, 7])
+    """
+    if isinstance(tails, np.ndarray) and isinstance(heads, np.ndarray):
+        ids, at = np.unique(np.concatenate([tails, heads]), return_inverse=True)
+        at = at.astype(np.int64).ravel()
+        return at[: len(tails)], at[len(tails) :], ids.tolist()
+    text = isinstance(tails, np.ndarray) or isinstance(heads, np.ndarray)
+    if text or {str} & set(map(type, tails)) | {str} & set(map(type, heads)):
+        tails, heads = list(map(str, tails)), list(map(str, heads))
+    position: dict[Any, int] = {}
+    for t, h in zip(tails, heads):
+        position.setdefault(t, len(position))
+        position.setdefault(h, len(position))
+    t_at = np.fromiter((position[t] for t in tails), np.int64, len(tails))
+    h_at = np.fromiter((position[h] for h in heads), np.int64, len(heads))
+    return t_at, h_at, list(position)
+
+
+def number(value: object) -> float | None:
+    """Return a number or numeric text as float; None for anything else (booleans and complex numbers included).
+
+    Examples
+    --------
+    >>> number("12.5"), number(3), number(True), number("1_0"), number([2])
+    (12.5, 3.0, None, None, None)
+    """
+    if isinstance(value, bool | np.bool_ | complex | np.complexfloating) or (isinstance(value, str) and "_" in value):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
+    """Turn edge attributes into lengths: numbers, or text of numbers as GraphML often holds.
+
+    Raises
+    ------
+    InputError
+        A boolean, complex or other value that is not a number.
+    """
+    if not values or set(map(type, values)) <= {float, int}:
+        try:
+            return np.array(values, dtype=np.float64)
+        except OverflowError:
+            raise InputError(f"edge attribute {weight!r} holds an integer too large for a length") from None
+    lengths = list(map(number, values))
+    if None in lengths:
+        bad = values[lengths.index(None)]
+        shown = repr(bad)[:40]
+        raise InputError(f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} {shown}")
+    return np.array(lengths, dtype=np.float64)
+
+
+def node_points(first: Sequence[Any], second: Sequence[Any], names: str) -> NDArray[np.float64]:
+    """Coordinates from two node attributes; None becomes NaN.
+
+    Raises
+    ------
+    InputError
+        A value that is not a number.
+    """
+    pairs = [np.nan if v is None else number(v) for column in (first, second) for v in column]
+    if None in pairs:
+        raise InputError(f"node attributes {names} must hold numbers")
+    return np.array(pairs, dtype=np.float64).reshape(2, -1).T.copy()

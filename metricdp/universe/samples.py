@@ -1,0 +1,63 @@
+"""The sample graphs of the repository's folder ``graphs``: where they are and what ``index.toml`` says of them."""
+
+from __future__ import annotations
+
+import sysconfig
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from metricdp.errors import InputError
+
+INDEX = "index.toml"
+
+
+def _folders() -> list[Path]:
+    """Where samples may be: beside the package in a checkout, or among the data files of an installed wheel."""
+    checkout = Path(__file__).resolve().parents[2] / "graphs"
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    return [checkout, *(Path(sysconfig.get_path("data", s), "share", "metricdp", "graphs") for s in schemes)]
+
+
+def sample_path(name: str) -> Path:
+    """Return the path of a sample file.
+
+    Parameters
+    ----------
+    name : str
+        A file name listed in ``index.toml``, such as ``"coquimbo.csv.gz"``.
+
+    Raises
+    ------
+    InputError
+        No sample has this name, or the samples are not installed.
+
+    Examples
+    --------
+    >>> sample_path("coquimbo.csv.gz").name
+    'coquimbo.csv.gz'
+    """
+    folder = next((f for f in _folders() if (f / INDEX).is_file()), None)
+    if folder is None:
+        raise InputError("the sample graphs are not installed; they are the folder graphs/ of metricdp's repository")
+    path = folder / name
+    if Path(name).name != name or not path.is_file():
+        known = ", ".join(sorted(tomllib.loads((folder / INDEX).read_text("utf-8"))))
+        raise InputError(f"no sample named {name!r}; samples: {known}")
+    return path
+
+
+def sample_index() -> dict[str, dict[str, Any]]:
+    """Return what ``index.toml`` says of each file: title, counts, units, license, attribution, sha256, recipe.
+
+    Raises
+    ------
+    InputError
+        The samples are not installed.
+
+    Examples
+    --------
+    >>> sample_index()["coquimbo.csv.gz"]["length_unit"]
+    'meter'
+    """
+    return tomllib.loads(sample_path(INDEX).read_text("utf-8"))

@@ -1,0 +1,414 @@
+"""Tables from CSV, TSV, blank-separated and Parquet files: the one reader of edge lists, node lists and demand files.
+
+Demand files are private. With ``private=True`` no error message, and no exception chained to one, holds a cell, a line
+number or a number of rows: only the path, the column names that the caller asked for, and the rule that was broken.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import compress, islice, repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.universe.text import bare_name, decode, failure, has_leading_zeros, is_number, read_bytes
+
+Column = NDArray[np.int64] | NDArray[np.float64] | list[str]
+
+_EXACT = 2.0**53  # integers below this survive float64
+
+
+class Table:
+    """Named columns of equal length, typed when asked for.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the table came from, for messages.
+    columns : dict of str to ndarray or list of str
+        Numeric columns as arrays, others as text cells.
+    n_rows : int
+    has_header : bool
+        False when the columns are named "1", "2", … for want of a header.
+    private : bool
+        Whether messages must not show content.
+    line_of : callable or None
+        Line number of a row, for messages about public files.
+    text : frozenset of str
+        Columns that are text by declaration (Parquet strings) and never turned into numbers unless asked.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        columns: dict[str, Any],
+        n_rows: int,
+        *,
+        has_header: bool = True,
+        private: bool = False,
+        line_of: Callable[[int], int] | None = None,
+        text: frozenset[str] = frozenset(),
+    ) -> None:
+        self.path, self.n_rows, self.has_header, self.private = path, n_rows, has_header, private
+        self._columns, self._line_of, self._text = columns, line_of, text
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __repr__(self) -> str:
+        content = "" if self.private else f", {self.names}, {self.n_rows:,} rows"
+        return f"Table({str(self.path)!r}{content})"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Table is not pickled: it may hold private rows")
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in file order. Of a private file without a header they may be a record: do not show them."""
+        return list(self._columns)
+
+    def find(self, *candidates: str) -> str | None:
+        """Return the first column whose name equals a candidate, ignoring case; None if there is none.
+
+        Examples
+        --------
+        >>> Table("t.csv", {"Lon": [], "Lat": []}, 0).find("lon", "x")
+        'Lon'
+        """
+        folded: dict[str, str] = {}
+        for name in self._columns:
+            folded.setdefault(name.strip().lower(), name)
+        return next((folded[c] for c in candidates if c in folded), None)
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a column: int64 if all cells are integers, float64 if all are numbers, else a list of str.
+
+        Raises
+        ------
+        InputError
+            There is no such column, or its Parquet type is neither number nor text.
+        """
+        cells = self._raw(name)
+        return cells if isinstance(cells, np.ndarray) or name in self._text else _typed(cells)
+
+    def ids(self, name: str) -> NDArray[np.int64] | list[Any]:
+        """Return a column of vertex or user ids: int64, or a list of int, float or str.
+
+        Integers written with leading zeros (``02139``) are text, so that ids stay the user's own.
+
+        Raises
+        ------
+        InputError
+            There is no such column, or a cell is empty.
+        """
+        column = self[name]
+        if isinstance(column, list):
+            if "" in column:
+                raise self._bad_cell(column.index(""), f"column {name!r} has an empty cell")
+            return column
+        if column.dtype.kind == "f":
+            if np.isnan(column).any():
+                raise self._bad_cell(int(np.isnan(column).argmax()), f"column {name!r} has an empty cell or NaN")
+            if (np.abs(column) < _EXACT).all() and (column == np.floor(column)).all():
+                return column.astype(np.int64)
+            return column.tolist()
+        return column.astype(np.int64, copy=False)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column as float64.
+
+        Raises
+        ------
+        InputError
+            There is no such column, or a cell is not a number.
+        """
+        cells = self._raw(name)
+        if isinstance(cells, np.ndarray):
+            return cells.astype(np.float64)
+        values = _floats(cells)
+        if values is None:
+            bad = next(i for i, c in enumerate(cells) if not is_number(c))
+            shown = f", not {cells[bad]!r}" if cells[bad] else "; one cell is empty"
+            raise self._bad_cell(bad, f"column {name!r} must hold numbers{shown}", f"column {name!r} must hold numbers")
+        return values
+
+    def strings(self, name: str) -> list[str]:
+        """Return a column as stripped text cells (numbers as Python writes them)."""
+        cells = self._raw(name)
+        return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
+
+    def _bad_cell(self, row: int, reason: str, rule: str = "") -> InputError:
+        line = None if self._line_of is None else self._line_of(row)
+        return failure(self.path, reason, line, private=self.private, rule=rule)
+
+    def _raw(self, name: str) -> Any:
+        if name not in self._columns:
+            known = "; columns: " + ", ".join(self.names)
+            raise failure(self.path, f"no column {name!r}{known}", private=self.private, rule=f"no column {name!r}")
+        cells = self._columns[name]
+        if not isinstance(cells, np.ndarray | list):  # an Arrow column, converted on demand
+            cells = _from_arrow(cells)
+            if cells is None:
+                reason = f"column {name!r} is of a type that is neither number nor text"
+                raise failure(self.path, reason, private=self.private)
+            self._columns[name] = cells
+        return cells
+
+
+def read_table(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    min_fields: int = 1,
+    private: bool = False,
+    data: bytes | None = None,
+) -> Table:
+    """Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
+
+    A first row with a cell that is not a number is the header; without one the columns are named "1", "2", …. Blank
+    lines are skipped, as are lines starting with ``#`` or ``%`` (of private files: only before the first row, so that
+    no record is ever dropped).
+
+    Parameters
+    ----------
+    path : path-like
+    delimiter : str or None
+        One character; None finds out: the most frequent of comma, tab, semicolon and bar in the first row, else blanks.
+    min_fields : int
+        Leading lines with fewer fields are skipped: 2 for edge lists, some of which start with a title or an address.
+    private : bool
+        Whether the content is private; see the module's docstring.
+    data : bytes or None
+        The file's content, if it was read already.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    GraphFileError, InputError
+        Missing, empty, damaged or non-UTF-8 file; rows of differing width (with the line number); repeated column
+        names; bad quotes.
+    MissingExtraError
+        Parquet without pyarrow.
+
+    Notes
+    -----
+    O(size of the file); files of numbers only go through NumPy's parser, about 4·10^6 rows of three columns a second.
+    """
+    data = read_bytes(path) if data is None else data
+    if data[:4] == b"PAR1" or bare_name(path).endswith((".parquet", ".pq")):
+        return _read_parquet(path, data, private)
+    text = decode(data, path)
+    lines = text.split("\n")
+    start, delimiter = _first_row(lines, bare_name(path).endswith(".csv"), delimiter, min_fields)
+    if start is None:
+        raise failure(path, "the file has no rows")
+    try:
+        first = next(csv.reader([lines[start]], delimiter=delimiter or " ", skipinitialspace=True, strict=True))
+    except csv.Error:
+        first = [""]  # a quoted cell with a line break: certainly no number, reported below if it is a mistake
+    cells = [c.strip() for c in first] if delimiter else lines[start].split()
+    header = not all(map(is_number, cells))
+    body = lines[start + header :]
+    commented = not private and ("#" in text or "%" in text)
+    if commented and any(line.lstrip().startswith(("#", "%")) for line in body):
+        block = None
+    else:
+        block = _numeric_block(body, delimiter)
+    if block is not None and block.shape[1] == len(cells):
+        names = _column_names(cells if header else None, len(cells), path, private)
+        columns: dict[str, Any] = {n: _narrowed(block[:, j]) for j, n in enumerate(names)}
+        return Table(path, columns, len(block), has_header=header, private=private)
+    return _read_cells(path, _Rows(text, lines, start, delimiter, private), private)
+
+
+def _first_row(lines: list[str], is_csv: bool, delimiter: str | None, min_fields: int) -> tuple[int | None, str | None]:
+    """Index of the first row and its delimiter; None stands for blanks."""
+    chosen: str | None
+    for at, line in enumerate(lines):
+        if not line.strip() or line.lstrip().startswith(("#", "%")):
+            continue
+        bare = re.sub(r'"[^"]*"', "", line)
+        found = delimiter or max(",\t;|", key=bare.count)
+        if delimiter or found in bare:
+            fields, chosen = bare.count(found) + 1, found
+        elif '"' in line or (is_csv and min_fields == 1):
+            fields, chosen = 1, ","
+        else:
+            fields, chosen = len(bare.split()), None
+        if fields >= min_fields:
+            return at, chosen
+    return None, None
+
+
+def _numeric_block(body: list[str], delimiter: str | None) -> NDArray[np.float64] | None:
+    """All rows as one float64 array by NumPy's parser, or None when they are not all plain numbers."""
+    sample = next((line for line in body if line.strip()), "")
+    if not sample or not all(map(is_number, sample.split(delimiter))):
+        return None
+    try:
+        block = np.loadtxt(body, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    # what float64 cannot tell apart must stay text: long integers, and ids such as 007
+    if (np.abs(block) >= _EXACT).any() or has_leading_zeros("\n".join(body)):
+        return None
+    return block
+
+
+def _narrowed(column: NDArray[np.float64]) -> NDArray[np.float64] | NDArray[np.int64]:
+    with np.errstate(invalid="ignore"):
+        whole = column.astype(np.int64)
+    return whole if np.array_equal(whole, column) else np.ascontiguousarray(column)
+
+
+def _column_names(cells: list[str] | None, width: int, path: str | Path, private: bool) -> list[str]:
+    if cells is None:
+        return [str(j + 1) for j in range(width)]
+    names = [c or str(j + 1) for j, c in enumerate(cells)]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise failure(path, f"two columns are named {twice!r}", private=private, rule="two columns have the same name")
+    return names
+
+
+class _Rows:
+    """The rows of a text table from its first row on, one list of cells each, and where each one ends in the file."""
+
+    def __init__(self, text: str, lines: list[str], start: int, delimiter: str | None, private: bool) -> None:
+        self.delimiter = delimiter
+        self.quoted = delimiter is not None and '"' in text
+        self.numbers: Sequence[int] = range(start + 1, len(lines) + 1)
+        self.texts = lines[start:]
+        self.consumed = 0
+        if not private and ("#" in text or "%" in text):
+            self._keep([not line.lstrip().startswith(("#", "%")) for line in self.texts])
+        if not self.quoted:  # else a blank line may be part of a cell
+            self._keep(list(map(bool, map(str.strip, self.texts))))
+
+    def _keep(self, kept: list[bool]) -> None:
+        if not all(kept):
+            self.numbers, self.texts = list(compress(self.numbers, kept)), list(compress(self.texts, kept))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        if not self.quoted:
+            yield from map(str.split, self.texts, repeat(self.delimiter))
+            return
+        lines = (t + "\n" for t in self.texts)
+        reader = csv.reader(lines, delimiter=self.delimiter or ",", skipinitialspace=True, strict=True)
+        for row in reader:
+            self.consumed = reader.line_num
+            if len(row) > 1 or (row and row[0].strip()):
+                yield row
+
+    def line_of(self, row: int) -> int:
+        """1-based line number at which a row ends."""
+        if not self.quoted:
+            return self.numbers[row]
+        next(islice(iter(self), row, None))
+        return self.numbers[self.consumed - 1]
+
+
+def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
+    """The careful path: every cell as text, every row of the same width."""
+    cells: list[list[str]] = []
+    n_rows, broken, records = 0, False, iter(rows)
+    while True:
+        try:
+            chunk = list(islice(records, 20_000))
+        except csv.Error:
+            broken = True
+        if broken:
+            line = rows.numbers[min(rows.consumed, len(rows.numbers) - 1)]
+            raise failure(
+                path,
+                "unbalanced or misplaced quotes in the row that starts here",
+                line,
+                private=private,
+                rule="unbalanced or misplaced quotes",
+            )
+        if not chunk:
+            break
+        cells = cells or [[] for _ in chunk[0]]
+        if set(map(len, chunk)) != {len(cells)}:
+            ragged = next(i for i, row in enumerate(chunk) if len(row) != len(cells))
+            reason = f"this row has {len(chunk[ragged])} fields, the first has {len(cells)}"
+            line = rows.line_of(n_rows + ragged)
+            raise failure(path, reason, line, private=private, rule="rows have differing numbers of fields")
+        for column, part in zip(cells, zip(*chunk)):
+            column.extend(map(str.strip, part))
+        n_rows += len(chunk)
+    header = not all(is_number(c[0]) for c in cells)
+    names = _column_names([c[0] for c in cells] if header else None, len(cells), path, private)
+    columns: dict[str, Any] = {n: c[1:] if header else c for n, c in zip(names, cells)}
+    line_of = None if private else lambda row: rows.line_of(row + header)
+    return Table(path, columns, n_rows - header, has_header=header, private=private, line_of=line_of)
+
+
+def _floats(cells: list[str]) -> NDArray[np.float64] | None:
+    try:
+        values = np.array(list(map(float, cells)), dtype=np.float64)
+    except ValueError:
+        return None
+    return None if any("_" in c for c in cells) else values
+
+
+def _typed(cells: list[str]) -> Column:
+    whole: list[int] = []
+    with suppress(ValueError):
+        whole = list(map(int, cells))
+    if len(whole) == len(cells) and list(map(str, whole)) == cells and all(-(2**63) <= v < 2**63 for v in whole):
+        return np.array(whole, dtype=np.int64)
+    values = _floats(cells)
+    if values is None or has_leading_zeros("\n".join(cells)) or (whole and (np.abs(values) >= _EXACT).any()):
+        return cells
+    return values
+
+
+def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("reading Parquet files", "parquet") from None
+    table = None
+    with suppress(pa.ArrowException, OSError, ValueError):
+        table = pq.read_table(pa.BufferReader(data))
+    if table is None:
+        raise GraphFileError(path, "is not a readable Parquet file")
+    names = _column_names(list(table.column_names), table.num_columns, path, private)
+    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
+    text = frozenset(n for n, k in zip(names, kinds) if pa.types.is_string(k) or pa.types.is_large_string(k))
+    return Table(path, dict(zip(names, table.columns)), table.num_rows, private=private, text=text)
+
+
+def _from_arrow(column: Any) -> NDArray[Any] | list[str] | None:
+    """Numbers without nulls as arrays; text, booleans, decimals and columns with nulls as cells; None for others."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.cast(kind)
+    if pa.types.is_integer(kind) and column.null_count == 0 and kind != pa.uint64():
+        return column.to_numpy().astype(np.int64)
+    if pa.types.is_floating(kind) and column.null_count == 0:
+        return column.to_numpy().astype(np.float64)
+    plain = ("integer", "floating", "boolean", "decimal", "string", "large_string")
+    if any(getattr(pa.types, f"is_{name}")(kind) for name in plain):
+        return ["" if v is None else str(v).strip() for v in column.to_pylist()]
+    return None if not pa.types.is_null(kind) else [""] * len(column)

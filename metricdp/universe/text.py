@@ -1,0 +1,120 @@
+"""Bytes and text of input files: gzip, encodings and their errors, once for all formats."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+from metricdp.errors import GraphFileError, InputError
+
+
+def failure(path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = "") -> InputError:
+    """Build the error for a file: with reason and line for public files, with the rule alone for private ones.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; a public fact even when its content is private.
+    reason : str
+        What is wrong; may quote the content of a public file.
+    line : int or None
+        1-based line number.
+    private : bool
+        Whether the content is private: then neither `reason` nor `line` is shown, only `rule`.
+    rule : str
+        The rule that the file breaks, in words that do not depend on its records.
+    """
+    if private:
+        return InputError(f"{path}: {rule or reason}")
+    return GraphFileError(path, reason, line)
+
+
+def bare_name(path: str | Path) -> str:
+    """Lower-case file name without a final ``.gz``."""
+    name = Path(path).name.lower()
+    return name[:-3] if name.endswith(".gz") else name
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file whole, decompressing it when it starts like gzip (whatever its ending).
+
+    Raises
+    ------
+    GraphFileError
+        The file is missing, a directory, unreadable, empty, or a damaged or truncated gzip file.
+    """
+    problem, data = "", b""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        problem = "no such file"
+    except IsADirectoryError:
+        problem = "is a directory, not a file"
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or type(error).__name__})"
+    if not problem and data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            problem = "is a damaged or truncated gzip file"
+    elif not problem and data and Path(path).name.lower().endswith(".gz"):
+        problem = "is not a gzip file although its name ends in .gz"
+    if not problem and not data.strip(b"\r\n\t \xef\xbb\xbf"):
+        problem = "the file is empty"
+    if problem:
+        raise GraphFileError(path, problem)
+    return data
+
+
+def decode(data: bytes, path: str | Path) -> str:
+    """Decode UTF-8 (with or without a byte-order mark) with line ends as ``\\n``.
+
+    Raises
+    ------
+    GraphFileError
+        The bytes are not UTF-8 text.
+    """
+    text: str | None = None
+    if b"\0" not in data:
+        with suppress(UnicodeDecodeError):  # raised below, where no exception that holds the bytes is chained
+            text = data.decode("utf-8-sig")
+    if text is None:
+        raise GraphFileError(path, "is not UTF-8 text")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def read_text(path: str | Path) -> str:
+    """Read a text file, gzipped or not; see `read_bytes` and `decode` for the errors."""
+    return decode(read_bytes(path), path)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell reads as a number (``nan`` and ``inf`` count, underscores do not).
+
+    Examples
+    --------
+    >>> [is_number(c) for c in ("12", "-1e3", "nan", "1_000", "x", "")]
+    [True, True, True, False, False, False]
+    """
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+_LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
+
+
+def has_leading_zeros(text: str) -> bool:
+    """Whether some number is written as in ``007``: such ids must stay text.
+
+    Examples
+    --------
+    >>> has_leading_zeros("1,2\\n3,02139"), has_leading_zeros("10,0.05,0,1e-05")
+    (True, False)
+    """
+    return _LEADING_ZERO.search(" " + text[:40]) is not None or _LEADING_ZERO.search(text) is not None
