@@ -1,0 +1,229 @@
+"""What the map page draws, as public arrays and sums of noisy weights: positions, edges, territories, bubbles, shading.
+
+Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own public ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from metricdp.report.colors import PALETTE, assign_colors
+from metricdp.report.layout import pivot_layout
+
+EARTH_RADIUS_KM = 6371.0088
+MAX_EDGES = 150_000
+MAX_IDS = 60_000
+_BUBBLE_CELLS = 1000
+_SHADE_PIXELS = 760
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Where the points are drawn.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (n_points, 2)
+        Kilometers for longitude and latitude, else the metric's own units; NaN where a point has no place. Centered
+        near the origin.
+    unit : {"km", ""} or None
+        What the scale bar counts; "" is "coordinate units", None is no scale bar (a computed layout).
+    """
+
+    points: Points
+    unit: str | None
+
+
+def project(metric: Any) -> Plane:
+    """Place the points of a universe in the plane, computing a layout where it has no coordinates.
+
+    Notes
+    -----
+    Longitude and latitude are drawn equirectangularly, true to scale at the middle latitude; a universe across the
+    antimeridian is cut at its widest gap of longitudes instead.
+    """
+    xy = metric.coordinates
+    if xy is None or not np.isfinite(xy).all(axis=1).any():
+        return Plane(pivot_layout(metric), None)
+    xy = np.array(xy, dtype=np.float64)
+    xy[~np.isfinite(xy).all(axis=1)] = np.nan
+    unit = ""
+    if metric.coordinate_system == "lonlat":
+        unit = "km"
+        xy[:, 0] = _unwrapped(xy[:, 0])
+        middle = np.radians((np.nanmin(xy[:, 1]) + np.nanmax(xy[:, 1])) / 2)
+        xy = np.radians(xy) * EARTH_RADIUS_KM * [max(float(np.cos(middle)), 0.01), 1.0]
+    return Plane(xy - (np.nanmin(xy, axis=0) + np.nanmax(xy, axis=0)) / 2, unit)
+
+
+def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Degrees, shifted by 360 west of the widest empty gap when that makes the range shorter."""
+    known = np.unique(longitude[np.isfinite(longitude)])
+    if len(known) < 2 or known[-1] - known[0] <= 180:
+        return longitude
+    gaps = np.diff(known)
+    widest = int(gaps.argmax())
+    if gaps[widest] <= 360 - (known[-1] - known[0]):
+        return longitude
+    return np.where(longitude <= known[widest], longitude + 360, longitude)
+
+
+def edge_pairs(metric: Any, points: Points) -> tuple[NDArray[np.int64], int]:
+    """Return the drawn edges, (m, 2) positions, and how many there are in all.
+
+    At most `MAX_EDGES` are drawn: the longest in the plane.
+    """
+    graph = getattr(metric, "graph", None)
+    if graph is None:
+        return np.empty((0, 2), dtype=np.int64), 0
+    tails = np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr))
+    once = tails < graph.indices
+    pairs = np.column_stack([tails[once], np.asarray(graph.indices, dtype=np.int64)[once]])
+    total = len(pairs)
+    placed = np.asarray(np.isfinite(points).all(axis=1))
+    pairs = pairs[placed[pairs].all(axis=1)]
+    if len(pairs) > MAX_EDGES:
+        step = points[pairs[:, 0]] - points[pairs[:, 1]]
+        longest = np.argsort(-np.hypot(step[:, 0], step[:, 1]), kind="stable")[:MAX_EDGES]
+        pairs = pairs[np.sort(longest)]
+    return pairs, total
+
+
+def territory_colors(
+    label: NDArray[np.int64], pairs: NDArray[np.int64], points: Points, centers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Color index, shape (k,), of each territory: those joined by an edge or near in the plane differ."""
+    k = len(centers)
+    joined = label[pairs]
+    joined = np.unique(joined[joined[:, 0] != joined[:, 1]], axis=0)
+    placed = np.flatnonzero(np.isfinite(points[centers]).all(axis=1))
+    near = np.empty((0, 2), dtype=np.int64)
+    if len(placed) > 1:
+        _, found = cKDTree(points[centers][placed]).query(points[centers][placed], k=min(7, len(placed)))
+        near = np.column_stack([np.repeat(placed, found.shape[1]), placed[found.ravel()]])
+    return assign_colors(k, np.vstack([joined.reshape(-1, 2), near]))
+
+
+def bubbles(points: Points, weights: NDArray[np.float64]) -> dict[str, Any]:
+    """Sum the weights over a public grid of square cells.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, 2)
+        Finite places.
+    weights : ndarray of float64, shape (n,)
+        Noisy demand per point.
+
+    Returns
+    -------
+    dict
+        ``x``, ``y`` (mean place of a cell's points), ``mass`` and ``count`` of the cells with positive sums, largest
+        first; ``negative``, how many cells have a negative sum; ``cell``, their side (0: one cell a point).
+    """
+    span = np.ptp(points, axis=0)
+    cell = float(np.sqrt(max(span[0] * span[1], span.max() ** 2 / 50) / _BUBBLE_CELLS)) if len(points) > 300 else 0.0
+    if cell > 0:
+        at = np.floor((points - points.min(axis=0)) / cell).astype(np.int64)
+        _, group = np.unique(at[:, 1] * (int(at[:, 0].max()) + 1) + at[:, 0], return_inverse=True)
+    else:
+        group = np.arange(len(points))
+    count = np.bincount(group)
+    mass = np.bincount(group, weights=weights)
+    place = np.column_stack([np.bincount(group, weights=points[:, j]) / count for j in (0, 1)])
+    # the posterior of an empty cell is small but positive: a dot for it would only be dust
+    shown = np.flatnonzero(mass > max(1e-3 * mass.max(initial=0.0), 0.0))
+    shown = shown[np.argsort(-mass[shown], kind="stable")]
+    return {
+        "x": place[shown, 0], "y": place[shown, 1], "mass": mass[shown], "count": count[shown],
+        "negative": int((mass < 0).sum()), "cell": cell,
+    }  # fmt: skip
+
+
+def shading(
+    points: Points, label: NDArray[np.int64], color: NDArray[np.int64], pairs: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return a picture of the territories: each pixel near the network has the color of the nearest point's territory.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, 2)
+        Finite places.
+    label : ndarray of int64, shape (n,)
+        Territory of each point.
+    color : ndarray of int64, shape (k,)
+        Color of each territory.
+    pairs : ndarray of int64, shape (m, 2)
+        Edges; long ones count as points along them, each half with the territory of its end.
+
+    Returns
+    -------
+    dict
+        ``source`` (a PNG data URI), ``x``, ``y`` (left and top), ``width`` and ``height`` in the plane's units.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    reach = 0.018 * float(max(high - low))
+    points, label = _along_edges(points, label, pairs, reach)
+    low, high = low - reach, high + reach
+    pixel = float(max(high - low)) / _SHADE_PIXELS
+    columns, rows = np.maximum(1, np.ceil((high - low) / pixel).astype(int)).tolist()
+    gx, gy = np.meshgrid(low[0] + pixel * (np.arange(columns) + 0.5), high[1] - pixel * (np.arange(rows) + 0.5))
+    distance, nearest = cKDTree(points).query(np.column_stack([gx.ravel(), gy.ravel()]), distance_upper_bound=reach)
+    inside = np.isfinite(distance)
+    index = np.zeros(rows * columns, dtype=np.uint8)
+    index[inside] = 1 + color[label[nearest[inside]]]
+    return {
+        "source": "data:image/png;base64," + base64.b64encode(_png(index.reshape(rows, columns))).decode(),
+        "x": low[0], "y": high[1], "width": columns * pixel, "height": rows * pixel,
+    }  # fmt: skip
+
+
+def _along_edges(
+    points: Points, label: NDArray[np.int64], pairs: NDArray[np.int64], reach: float
+) -> tuple[Points, NDArray[np.int64]]:
+    """Add points along the edges longer than `reach`, at most that far apart."""
+    start, step = points[pairs[:, 0]], points[pairs[:, 1]] - points[pairs[:, 0]]
+    parts = np.ceil(np.hypot(step[:, 0], step[:, 1]) / (reach or np.inf)).astype(np.int64)
+    edge = np.repeat(np.arange(len(pairs)), np.maximum(parts - 1, 0))
+    if not len(edge):
+        return points, label
+    first = np.r_[0, np.flatnonzero(np.diff(edge)) + 1]
+    rank = np.arange(len(edge)) - np.repeat(first, np.diff(np.r_[first, len(edge)])) + 1
+    share = rank / parts[edge]
+    end = np.where(share <= 0.5, pairs[edge, 0], pairs[edge, 1])
+    return np.vstack([points, start[edge] + step[edge] * share[:, None]]), np.r_[label, label[end]]
+
+
+def _png(index: NDArray[np.uint8]) -> bytes:
+    """Encode palette indices (0 is transparent, i + 1 is `PALETTE`[i]) as an indexed PNG (RFC 2083)."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows, columns = index.shape
+    palette = b"\xff\xff\xff" + b"".join(bytes.fromhex(c[1:]) for c in PALETTE)
+    scanlines = np.column_stack([np.zeros(rows, dtype=np.uint8), index]).tobytes()
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0))
+        + chunk(b"PLTE", palette)
+        + chunk(b"tRNS", bytes([0] + [255] * len(PALETTE)))
+        + chunk(b"IDAT", zlib.compress(scanlines, 9))
+        + chunk(b"IEND", b"")
+    )
+
+
+def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:
+    """Encode an array as little-endian base64 for the page's script: ``{"dtype": ..., "bdata": ...}``."""
+    array = np.ascontiguousarray(np.asarray(values).astype(np.dtype(dtype).newbyteorder("<")))
+    return {"dtype": dtype, "bdata": base64.b64encode(array.tobytes()).decode()}

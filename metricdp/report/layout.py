@@ -1,0 +1,181 @@
+"""A public drawing of a metric without coordinates: pivot multidimensional scaling, refined by sparse stress.
+
+Everything here reads the public metric only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Points = NDArray[np.float64]
+
+_REFINEMENT_WORK = 60_000_000  # vertex pairs looked at in all; bounds the seconds spent on large universes
+
+
+def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[NDArray[np.int64], Points]:
+    """Choose pivots farthest-first and return the distances from them to every point.
+
+    Parameters
+    ----------
+    metric : Metric
+        A finite universe; only ``len`` and ``distance_rows`` are used.
+    n_pivots : int
+        How many; fewer when every point is already at distance 0 from a pivot.
+    seed : int
+        Public coin for the point the search starts from; the first pivot is the farthest point from it.
+
+    Returns
+    -------
+    pivots : ndarray of int64, shape (p,)
+        Positions.
+    distances : ndarray of float64, shape (p, n_points)
+        In the metric's units.
+
+    Notes
+    -----
+    Complexity: `n_pivots` + 1 rows of the metric, O(n_pivots · n_points) memory.
+
+    References
+    ----------
+    Gonzalez, T. F. (1985). Clustering to minimize the maximum intercluster distance. Theoretical Computer Science 38.
+    """
+    n = len(metric)
+    start = int(np.random.default_rng(seed).integers(n))
+    nearest = _row(metric, start)
+    pivots: list[int] = []
+    rows: list[Points] = []
+    while len(pivots) < min(n_pivots, n) and (not pivots or nearest.max() > 0):
+        pivots.append(int(nearest.argmax()))
+        rows.append(_row(metric, pivots[-1]))
+        nearest = rows[0].copy() if len(rows) == 1 else np.minimum(nearest, rows[-1])
+    return np.array(pivots, dtype=np.int64), np.vstack(rows)
+
+
+def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool = True) -> Points:
+    """Place every point of a metric in the plane so that drawn distances resemble true ones.
+
+    Parameters
+    ----------
+    metric : Metric
+        A finite universe. Where it has a ``graph`` its edges take part in the refinement.
+    n_pivots : int
+        Public pivots, chosen farthest-first.
+    seed : int
+        Public coin; equal seeds give equal layouts.
+    refine : bool
+        Follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart points that look alike from
+        all pivots.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_points, 2)
+        Centered at the origin, in the metric's units of length.
+
+    Notes
+    -----
+    Complexity: `n_pivots` + 1 rows of the metric, then O(p² n_points) time; memory O(p · n_points) for p pivots.
+
+    References
+    ----------
+    Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of large data.
+    Graph Drawing 2006, LNCS 4372.
+    Ortmann, M., Klimenta, M. & Brandes, U. (2017). A sparse stress model. JGAA 21(5).
+    """
+    if len(metric) < 3:
+        gap = float(_row(metric, 0)[-1])
+        return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
+    pivots, distances = pivot_distances(metric, n_pivots, seed)
+    placed = _to_scale(_pivot_mds(distances), pivots, distances)
+    if refine:
+        placed = _refined(placed, pivots, distances, getattr(metric, "graph", None), seed)
+    placed -= placed.mean(axis=0)
+    return np.asarray(placed @ _principal_axes(placed))
+
+
+def _row(metric: Any, position: int) -> Points:
+    return np.asarray(metric.distance_rows(np.array([position], dtype=np.int64)), dtype=np.float64)[0]
+
+
+def _pivot_mds(distances: Points) -> Points:
+    """Two columns of C·V, with C the doubly centered squared distances (Brandes & Pich 2007, Section 3)."""
+    squares = distances**2
+    row, column = squares.mean(axis=1, keepdims=True), squares.mean(axis=0, keepdims=True)
+    centered = -0.5 * (squares - row - column + squares.mean())
+    _, vectors = np.linalg.eigh(centered @ centered.T)
+    placed = np.zeros((distances.shape[1], 2))
+    top = vectors[:, ::-1][:, :2]
+    placed[:, : top.shape[1]] = (top.T @ centered).T
+    return placed / (np.abs(placed).max() or 1.0)
+
+
+def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> Points:
+    """Map the drawing linearly so that drawn squared distances to the pivots fit the true ones best.
+
+    The columns of C·V carry the pivots' own spread; with this they recover points of the plane exactly.
+    """
+    some = slice(None, None, max(1, placed.shape[0] * len(pivots) // 200_000))
+    step = (placed[None, some] - placed[pivots][:, None]).reshape(-1, 2)
+    terms = np.column_stack([step[:, 0] ** 2, 2 * step[:, 0] * step[:, 1], step[:, 1] ** 2])
+    (xx, xy, yy), *_ = np.linalg.lstsq(terms, distances[:, some].ravel() ** 2, rcond=None)
+    values, axes = np.linalg.eigh(np.array([[xx, xy], [xy, yy]]))
+    return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
+
+
+def _refined(placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int) -> Points:
+    """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
+    n, p = len(placed), len(pivots)
+    arcs = 0 if graph is None else len(graph.indices)
+    rounds = min(60, _REFINEMENT_WORK // max(1, n * p + arcs))
+    if rounds < 3:
+        return placed
+    scale = distances.mean() or 1.0
+    floor = 1e-3 * scale  # points at distance 0 or nearly: no infinite weights
+    spread = np.random.default_rng(seed).normal(size=placed.shape)
+    placed = placed + 0.02 * scale * spread
+    near = None if graph is None else _edge_system(graph, floor)
+    for _ in range(rounds):
+        target, weight = np.zeros_like(placed), np.zeros(n)
+        for pivot, true in zip(pivots, np.maximum(distances, floor)):
+            w = 1.0 / true**2
+            w[pivot] = 0.0
+            target += _wanted(placed, placed[pivot], true) * w[:, None]
+            weight += w
+        target /= p  # a pivot stands for many points, an edge for one: balance the two sums per point
+        weight /= p
+        if near is not None:
+            tails, heads, lengths, mean, degree = near
+            target += mean @ _wanted(placed[tails], placed[heads], lengths)
+            weight += degree
+        placed = target / np.maximum(weight, 1e-300)[:, None]
+    return placed
+
+
+def _wanted(here: Points, there: Points, true: NDArray[np.float64]) -> Points:
+    """Where each point would have to be for its drawn distance to `there` to be the true one."""
+    step = here - there
+    length = np.sqrt(np.einsum("ij,ij->i", step, step))
+    return there + step * (true / np.maximum(length, 1e-12))[:, None]
+
+
+def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
+    """Arcs with their lengths and the sparse matrix that averages over each point's arcs with weights 1/d²."""
+    n = len(graph.indptr) - 1
+    degree = np.diff(graph.indptr)
+    tails = np.repeat(np.arange(n), degree)
+    lengths = np.maximum(graph.lengths, floor)
+    weights = 1.0 / lengths**2 / np.maximum(degree, 1)[tails]
+    mean = csr_array((weights, (tails, np.arange(len(tails)))), shape=(n, len(tails)))
+    return tails, graph.indices, lengths, mean, np.asarray(mean.sum(axis=1)).ravel()
+
+
+def _principal_axes(placed: Points) -> Points:
+    """Orthogonal (2, 2) map to principal axes, longer one horizontal, signs fixed by the largest coordinate."""
+    _, axes = np.linalg.eigh(placed.T @ placed)
+    axes = axes[:, ::-1]
+    turned = placed @ axes
+    largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)[0]
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))

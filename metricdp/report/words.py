@@ -1,0 +1,139 @@
+"""A receipt in words, as escaped HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from html import escape
+from typing import Any, Literal
+
+Basis = Literal["public", "non-private"]
+
+_NEIGHBORING = {
+    "add-remove": "add-remove: one {unit} more or less",
+    "replace-one": "replace-one: one {unit} changed for another",
+}
+_ORDER = ("epsilon", "delta", "neighboring", "unit", "sensitivity", "mechanisms")
+_LABELS = {
+    "epsilon": "ε (epsilon)",
+    "delta": "δ (delta)",
+    "neighboring": "Neighboring relation",
+    "unit": "Unit of privacy",
+}
+
+_WITHOUT: dict[Basis | None, tuple[str, str]] = {
+    None: (
+        "No receipt",
+        "This page came without a receipt, so it states no privacy guarantee. Treat the clustering as non-private "
+        "unless it was computed from public data alone.",
+    ),
+    "public": (
+        "Public clustering",
+        "Computed from the public universe alone. No private data took part, and no privacy budget was spent.",
+    ),
+    "non-private": (
+        "Not private",
+        "This clustering was computed from demand data without differential privacy, on purpose. The centers may "
+        "reveal where that demand is: share this page only as you would share the data.",
+    ),
+}
+
+
+def show_number(value: Any) -> str:
+    """Return a number, or text or a fraction standing for one, in at most six significant digits; other text as it is.
+
+    Examples
+    --------
+    >>> show_number("1/2"), show_number(1.0), show_number("0.10"), show_number("n/a")
+    ('0.5', '1', '0.1', 'n/a')
+    """
+    try:
+        return f"{float(Fraction(str(value))):.6g}"
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return str(value)
+
+
+def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
+    """Say in HTML what was spent and for what, or that there is no guarantee.
+
+    Parameters
+    ----------
+    receipt : Receipt or None
+        Anything with ``to_dict()`` and ``str()``.
+    basis : {"public", "non-private"} or None
+        Without a receipt: what the clustering was computed from; None says that nothing is known.
+    """
+    if receipt is None:
+        title, text = _WITHOUT[basis]
+        tone = "plain" if basis == "public" else "warn"
+        return f'<section class="receipt {tone}"><h2>{title}</h2><p>{text}</p></section>'
+    facts = _with_exact(receipt.to_dict())
+    unit = str(facts.get("unit") or "record")
+    known = [key for key in _ORDER if facts.get(key) is not None]
+    rest = [key for key in facts if key not in _ORDER and facts[key] is not None]
+    rows = "".join(f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>" for key in known + rest)
+    return (
+        '<section class="receipt"><h2>Privacy receipt</h2>'
+        "<p>Nothing on this page was computed from private data other than through these releases.</p>"
+        f"<dl>{rows}</dl>"
+        f"<details><summary>As text</summary><code>{escape(str(receipt))}</code></details></section>"
+    )
+
+
+def _with_exact(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Fold ``epsilon_exact`` into ``epsilon``, ``delta`` likewise; said only where the decimal is not exact."""
+    merged = {key: value for key, value in facts.items() if not str(key).endswith("_exact")}
+    for key in [key for key in merged if f"{key}_exact" in facts]:
+        exact = str(facts[f"{key}_exact"])
+        short = show_number(exact)
+        try:
+            whole = Fraction(short) == Fraction(exact)
+        except ValueError:
+            whole = True
+        merged[key] = short if whole else f"{short} (exactly {exact})"
+    return merged
+
+
+def _label(key: str) -> str:
+    return _LABELS.get(key, str(key).replace("_", " ").capitalize())
+
+
+def _fact(key: str, value: Any, unit: str) -> str:
+    if key == "mechanisms" and isinstance(value, list | tuple):
+        return "<ul>" + "".join(f"<li>{_mechanism(m)}</li>" for m in value) + "</ul>"
+    if key == "neighboring" and str(value) in _NEIGHBORING:
+        return escape(_NEIGHBORING[str(value)].format(unit=unit))
+    return _plain(value)
+
+
+def _mechanism(value: Any) -> str:
+    """One line a mechanism: its name, then its other fields."""
+    if not isinstance(value, Mapping):
+        return escape(str(value))
+    name = value.get("name") or value.get("mechanism") or ""
+    free = {"delta": "0"}  # most mechanisms have no delta: do not say so every time
+    rest = {
+        key: v
+        for key, v in _with_exact(value).items()
+        if key not in ("name", "mechanism") and v is not None and not (key in free and show_number(v) == free[key])
+    }
+    return f"<b>{escape(str(name))}</b> {_plain(rest)}" if name else _plain(rest)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{escape(_spoken(key))} {_plain(v)}" for key, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(v) for v in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float) or re.fullmatch(r"-?\d+/\d+", str(value)):
+        return escape(show_number(value))
+    return escape(str(value))
+
+
+def _spoken(key: Any) -> str:
+    return {"epsilon": "ε =", "delta": "δ ="}.get(str(key), str(key).replace("_", " "))
