@@ -225,7 +225,7 @@ def read_table(
     header = not all(map(is_number, cells))
     body = lines[start + header :]
     commented = not private and ("#" in text or "%" in text)
-    if commented and any(line.lstrip().startswith(("#", "%")) for line in body):
+    if commented and any(map(_is_comment, body)):
         block = None
     else:
         block = _numeric_block(body, delimiter)
@@ -240,7 +240,7 @@ def _first_row(lines: list[str], is_csv: bool, delimiter: str | None, min_fields
     """Index of the first row and its delimiter; None stands for blanks."""
     chosen: str | None
     for at, line in enumerate(lines):
-        if not line.strip() or line.lstrip().startswith(("#", "%")):
+        if not line.strip() or _is_comment(line):
             continue
         bare = re.sub(r'"[^"]*"', "", line)
         found = delimiter or max(",\t;|", key=bare.count)
@@ -286,6 +286,10 @@ def _column_names(cells: list[str] | None, width: int, path: str | Path, private
     return names
 
 
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(("#", "%"))
+
+
 class _Rows:
     """The rows of a text table from its first row on, one list of cells each, and where each one ends in the file."""
 
@@ -295,10 +299,11 @@ class _Rows:
         self.numbers: Sequence[int] = range(start + 1, len(lines) + 1)
         self.texts = lines[start:]
         self.consumed = 0
-        if not private and ("#" in text or "%" in text):
-            self._keep([not line.lstrip().startswith(("#", "%")) for line in self.texts])
-        if not self.quoted:  # else a blank line may be part of a cell
+        self.commented = not private and ("#" in text or "%" in text)
+        if not self.quoted:  # else blank lines and marks of comments may be part of a cell
             self._keep(list(map(bool, map(str.strip, self.texts))))
+            if self.commented:
+                self._keep([not _is_comment(line) for line in self.texts])
 
     def _keep(self, kept: list[bool]) -> None:
         if not all(kept):
@@ -310,9 +315,10 @@ class _Rows:
             return
         lines = (t + "\n" for t in self.texts)
         reader = csv.reader(lines, delimiter=self.delimiter or ",", skipinitialspace=True, strict=True)
+        self.consumed = 0
         for row in reader:
-            self.consumed = reader.line_num
-            if len(row) > 1 or (row and row[0].strip()):
+            first, self.consumed = self.consumed, reader.line_num
+            if (len(row) > 1 or (row and row[0].strip())) and not (self.commented and _is_comment(self.texts[first])):
                 yield row
 
     def line_of(self, row: int) -> int:
