@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist, pdist
 
 from metricdp.report import pivot_layout
 from metricdp.report.layout import pivot_distances
-from tests.test_report_map import grid
+from metricdp.universe.graph import build_graph
+from tests.test_report_map import StandIn, grid
 
 
 class Rows:
@@ -26,9 +27,8 @@ class Rows:
 def test_points_of_the_plane_are_recovered():
     points = np.random.default_rng(0).random((400, 2)) * [3, 1]
     placed = pivot_layout(Rows(cdist(points, points)))
-    assert procrustes(points, placed)[2] < 1e-3
-    assert np.median(pdist(placed) / pdist(points)) == pytest.approx(1, abs=0.02)
-    assert procrustes(points, pivot_layout(Rows(cdist(points, points)), refine=False))[2] < 1e-6
+    assert procrustes(points, placed)[2] < 1e-9
+    np.testing.assert_allclose(pdist(placed), pdist(points), rtol=1e-6)
 
 
 @pytest.mark.parametrize("refine", [True, False])
@@ -39,11 +39,10 @@ def test_a_grid_graph_keeps_its_shape(refine):
 
 def test_refinement_pulls_twins_apart():
     """Leaves of a star look alike from every pivot that is not one of them."""
-    star = np.full((120, 120), 2.0)
-    star[0], star[:, 0] = 1.0, 1.0
-    np.fill_diagonal(star, 0.0)
-    gaps = [pdist(pivot_layout(Rows(star), refine=refine)) for refine in (False, True)]
-    assert (gaps[0] < 1e-6).mean() > 0.2 and (gaps[1] < 1e-3).mean() < 0.01
+    star = StandIn(build_graph(np.zeros(119), np.arange(1, 120), None, ids=list(range(120)), directed=False))
+    gaps = [pdist(pivot_layout(star, refine=refine)) for refine in (False, True)]
+    assert (gaps[0] < 1e-3).mean() > 0.3 and np.median(gaps[0]) < 0.3
+    assert (gaps[1] < 1e-3).mean() < 0.02 and np.median(gaps[1]) > 1.2
 
 
 def test_layouts_are_deterministic_and_centered():

@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
+from scipy.spatial.distance import cdist
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.release import Mechanism, Receipt
 from metricdp.report import drawing, map_page, write_map
 from metricdp.report.colors import PALETTE, assign_colors, oklab
@@ -90,6 +93,18 @@ def test_page_shows_centers_territories_and_noisy_mass():
     assert "Nothing on this page was computed from private data other than through these releases." in page
     for said in ("0.333333 (exactly 1/3)", "discrete Laplace", "histogram of 8 parts", "add-remove", "partition"):
         assert said in page
+
+
+def test_page_of_the_metrics_themselves():
+    graph = grid(6).graph
+    centers = [0, 34]  # an odd distance apart: no vertex is as near to both
+    stand_in = map_page(grid(6), centers, weights=np.ones(36), receipt=RECEIPT)
+    assert map_page(GraphMetric(graph), centers, weights=np.ones(36), receipt=RECEIPT) == stand_in
+    points = np.random.default_rng(4).random((60, 2))
+    page = map_page(EuclideanMetric(points), [7, 3])
+    np.testing.assert_array_equal(unpacked(data_of(page)["label"]), cdist(points[[7, 3]], points).argmin(axis=0))
+    assert 'value="network"' not in page and "<dt>Points</dt><dd>60</dd>" in page
+    assert data_of(map_page(PrecomputedMetric(cdist(points, points)), [7, 3]))["layout"] is True
 
 
 def test_page_loads_nothing_from_anywhere():

@@ -67,8 +67,8 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
     seed : int
         Public coin; equal seeds give equal layouts.
     refine : bool
-        Follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart points that look alike from
-        all pivots.
+        On graphs, follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart vertices that
+        look alike from all pivots.
 
     Returns
     -------
@@ -90,8 +90,9 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
     pivots, distances = pivot_distances(metric, n_pivots, seed)
     placed = _to_scale(_pivot_mds(distances), pivots, distances)
-    if refine:
-        placed = _refined(placed, pivots, distances, getattr(metric, "graph", None), seed)
+    graph = getattr(metric, "graph", None)
+    if refine and graph is not None:
+        placed = _refined(placed, pivots, distances, graph, seed)
     placed -= placed.mean(axis=0)
     return np.asarray(placed @ _principal_axes(placed))
 
@@ -128,15 +129,14 @@ def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> P
 def _refined(placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int) -> Points:
     """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
     n, p = len(placed), len(pivots)
-    arcs = 0 if graph is None else len(graph.indices)
-    rounds = min(60, _REFINEMENT_WORK // max(1, n * p + arcs))
+    rounds = min(60, _REFINEMENT_WORK // max(1, n * p + len(graph.indices)))
     if rounds < 3:
         return placed
     scale = distances.mean() or 1.0
     floor = 1e-3 * scale  # points at distance 0 or nearly: no infinite weights
     spread = np.random.default_rng(seed).normal(size=placed.shape)
     placed = placed + 0.02 * scale * spread
-    near = None if graph is None else _edge_system(graph, floor)
+    tails, heads, lengths, mean, degree = _edge_system(graph, floor)
     for _ in range(rounds):
         target, weight = np.zeros_like(placed), np.zeros(n)
         for pivot, true in zip(pivots, np.maximum(distances, floor)):
@@ -146,10 +146,8 @@ def _refined(placed: Points, pivots: NDArray[np.int64], distances: Points, graph
             weight += w
         target /= p  # a pivot stands for many points, an edge for one: balance the two sums per point
         weight /= p
-        if near is not None:
-            tails, heads, lengths, mean, degree = near
-            target += mean @ _wanted(placed[tails], placed[heads], lengths)
-            weight += degree
+        target += mean @ _wanted(placed[tails], placed[heads], lengths)
+        weight += degree
         placed = target / np.maximum(weight, 1e-300)[:, None]
     return placed
 

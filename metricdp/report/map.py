@@ -184,7 +184,7 @@ def _scene(
     new[kept] = np.arange(len(kept))
     points, color = plane.points[kept], drawing.territory_colors(label, pairs, plane.points, position)
     spots = None if noisy is None else drawing.bubbles(points, noisy[kept])
-    many = len(kept) > drawing.MAX_IDS
+    many, noun = len(kept) > drawing.MAX_IDS, "vertices" if hasattr(metric, "graph") else "points"
     shaded = plane.unit is not None and len(points) > 2
     scene = {
         "unit": plane.unit,
@@ -199,13 +199,14 @@ def _scene(
         "weights": None if noisy is None or many else drawing.packed(noisy[kept], "f4"),
         "ids": None if many else [str(metric.ids[i]) for i in kept.tolist()],
         "massName": mass_name,
+        "noun": noun,
         "bubbles": None if spots is None else _rounded(spots),
         "shade": drawing.shading(points, label[kept], color, new[pairs]) if shaded else None,
         "centers": _centers(centers, plane.points[position], label, color, noisy),
     }
     hidden = int((new[position] < 0).sum())
     return scene, [
-        *_notes_on_places(plane.unit, len(kept), len(label), hidden),
+        *_notes_on_places(plane.unit, len(kept), len(label), hidden, noun),
         *_notes_on_limits(len(kept), len(pairs), n_edges),
         *_notes_on_bubbles(spots),
     ]
@@ -236,7 +237,7 @@ def _centers(
     ]
 
 
-def _notes_on_places(unit: str | None, drawn: int, n_points: int, hidden_centers: int) -> list[str]:
+def _notes_on_places(unit: str | None, drawn: int, n_points: int, hidden_centers: int, noun: str) -> list[str]:
     if unit is None:
         notes = [
             "The universe has no coordinates: places are a layout computed from public distances (pivot MDS), "
@@ -244,13 +245,13 @@ def _notes_on_places(unit: str | None, drawn: int, n_points: int, hidden_centers
         ]
     else:
         notes = [
-            "Shading: the territory of the nearest vertex on the page. Territories themselves follow the metric's "
+            "Shading: the territory of what is nearest on the page. Territories themselves follow the metric's "
             "distances."
         ]
     if drawn < n_points:
         also = f", {hidden_centers:,} of them center{'' if hidden_centers == 1 else 's'}" if hidden_centers else ""
         notes.append(
-            f"{n_points - drawn:,} of {n_points:,} vertices have no coordinates and are not drawn{also}; "
+            f"{n_points - drawn:,} of {n_points:,} {noun} have no coordinates and are not drawn{also}; "
             "the table counts them."
         )
     return notes
@@ -276,8 +277,8 @@ def _notes_on_bubbles(spots: dict[str, Any] | None) -> list[str]:
 
 
 def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int | None) -> str:
-    weighted = scene["bubbles"] is not None
-    facts = [("Universe", str(metric.name)), ("Vertices", f"{len(metric):,}")]
+    weighted, noun = scene["bubbles"] is not None, str(scene["noun"]).capitalize()
+    facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
     graph = getattr(metric, "graph", None)
     facts += [("Edges", f"{len(graph.indices) // 2:,}")] if graph is not None else []
     facts += [("Method", method)] if method else []
@@ -285,7 +286,7 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0
     facts += [(str(scene["massName"]).capitalize(), f"{_grouped(total)} in all")] if weighted else []
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
-    head = "<th>Center</th><th>Vertices</th>" + (f"<th>{str(scene['massName']).capitalize()}</th>" if weighted else "")
+    head = f"<th>Center</th><th>{noun}</th>" + (f"<th>{str(scene['massName']).capitalize()}</th>" if weighted else "")
     rows = "".join(_row(c, weighted) for c in scene["centers"])
     return (
         f"<section><h2>Clustering</h2><dl>{listed}</dl></section>"

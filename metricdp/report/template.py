@@ -211,7 +211,7 @@ SCRIPT = r"""
       marker: { size: massSize(), sizemode: "diameter", opacity: 1, color: "rgba(34,38,43,.3)", line: { width: 1,
         color: "rgba(34,38,43,.55)" } } },
       (i) => data.massName + " " + number(b.mass[i])
-      + (b.cell ? "\nsum over " + b.count[i].toLocaleString("en-US") + " vertices here" : ""));
+      + (b.cell ? "\nsum over " + b.count[i].toLocaleString("en-US") + " " + data.noun + " here" : ""));
   }
   const drawn = data.centers.filter((c) => c.x !== null), many = drawn.length > 60;
   const size = () => (many ? 11 : side() < 480 || drawn.length > 30 ? 18 : 22);
@@ -224,7 +224,7 @@ SCRIPT = r"""
     textfont: { color: "#fff", size: size() < 20 ? 10 : 11.5 }, hoverinfo: "none", cliponaxis: false,
     marker: { size: size(), opacity: 1, color: drawn.map((c) => data.palette[c.color]), line: { width: 2,
       color: "#22262b" } } },
-    (i) => titled(drawn[i]) + "\n" + drawn[i].vertices.toLocaleString("en-US") + " vertices in its territory"
+    (i) => titled(drawn[i]) + "\n" + drawn[i].vertices.toLocaleString("en-US") + " " + data.noun + " in its territory"
       + (drawn[i].mass === null ? "" : "\n" + data.massName + " " + number(drawn[i].mass)));
 
   const first = window_();

@@ -34,8 +34,8 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
     ),
     "non-private": (
         "Not private",
-        "This clustering was computed from demand data without differential privacy, on purpose. The centers may "
-        "reveal where that demand is: share this page only as you would share the data.",
+        "This clustering was computed from demand data without differential privacy, on purpose. The centers and "
+        "weights may reveal where that demand is: share this page only as you would share the data.",
     ),
 }
 
@@ -118,7 +118,9 @@ def _mechanism(value: Any) -> str:
         for key, v in _with_exact(value).items()
         if key not in ("name", "mechanism") and v is not None and not (key in free and show_number(v) == free[key])
     }
-    return f"<b>{escape(str(name))}</b> {_plain(rest)}" if name else _plain(rest)
+    asked = rest.pop("query", None)
+    parts = [f"<b>{escape(str(name))}</b>" + (f" on {_plain(asked)}" if asked is not None else "")] if name else []
+    return "; ".join(parts + ([_plain(rest)] if rest else []))
 
 
 def _plain(value: Any) -> str:
