@@ -1,0 +1,47 @@
+"""Where private records live: here, and nowhere else.
+
+A holder (`PrivateDemand`) has no attribute that leads to its records: they sit in the table below, keyed by the holder,
+and leave memory with it. Only ``demand``, ``gate`` and ``evaluation`` import this module (import contract, in CI).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+
+T = TypeVar("T")
+_RECORDS: WeakKeyDictionary[object, NDArray[Any]] = WeakKeyDictionary()
+
+
+def _put(holder: object, records: NDArray[Any]) -> None:
+    """Keep a read-only copy of the records of `holder`, once and for all."""
+    if holder in _RECORDS:
+        raise InputError("a demand's records are set once, when it is made")
+    kept = np.array(records)
+    kept.setflags(write=False)
+    _RECORDS[holder] = kept
+
+
+def _open(holder: object) -> NDArray[Any]:
+    """Return the records of `holder`: from here on the caller holds private data."""
+    return _RECORDS[holder]
+
+
+def _quietly(rule: str, work: Callable[[], T]) -> T:
+    """Return ``work()``, which handles private data; whatever it raises becomes ``InputError(rule)``.
+
+    The text of an exception can quote a record ("could not convert 'Ann'") or how many there are ("unable to allocate
+    an array of shape …"). The new one is raised outside the ``except`` block, so that not even ``__context__`` leads to
+    the old one (``from None`` would only hide it).
+    """
+    try:
+        return work()
+    except Exception:  # swallowed on purpose, see above
+        pass
+    raise InputError(rule)

@@ -1,0 +1,234 @@
+"""The private demand: who is in the universe. Records enter the vault here, and no attribute leads to them again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric, finite_points
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import _vault
+from metricdp.privacy._unique import Unique
+from metricdp.release import Unit
+
+Universe = Metric | EuclideanSpace
+Users = Iterable[Hashable] | None
+_SECRET = "at least one is not (which one, and how many, is private)"
+
+
+class PrivateDemand(Unique):
+    """An opaque multiset of records in a public universe; repeats are normal, and it may be empty.
+
+    Its size, records and users cannot be asked for: `gate.measure` alone reads them. It is not copied, pickled,
+    iterated or compared. A bad record is refused by a message that names the rule, never the record.
+
+    **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which at most m =
+    `max_contributions` are kept: a uniform sample without replacement, drawn once, here, with fresh entropy of the
+    operating system. What is kept of a user depends on that user's records and coins alone. So, coins fixed, neighbors
+    keep multisets that differ in one user's 1 to m records, for which every sensitivity is stated; averaging over coins
+    keeps the guarantee (joint convexity). How many records were left out is never told. *Neighboring*: the ledger's.
+    *Composition*: all releases see the same sample and add up.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        Public.
+    records : iterable of ids, or array_like of shape (n, d)
+        The user's own ids in a `Metric`; points in an `EuclideanSpace` (those outside move to the box's nearest point).
+    user : iterable, optional
+        Whose record each is, one entry per record, written alike in all records of a user.
+    max_contributions : int, optional
+        Records kept per user, 1 unless given. Public: never choose it by looking at the data.
+
+    Raises
+    ------
+    InputError
+        A record is no id of the universe or no finite point; `user` has gaps; a bad `max_contributions`.
+
+    Complexity
+    ----------
+    O(n), with `user` O(n log n), for n records.
+
+    Examples
+    --------
+    >>> from metricdp.metrics import EuclideanSpace
+    >>> PrivateDemand(EuclideanSpace([0, 0], [1, 1]), [[0.5, 0.5], [0.5, 0.5]])
+    PrivateDemand(a box in R^2; protects each record)
+    """
+
+    __slots__ = ("__weakref__", "_max_contributions", "_unit", "_universe")
+    _why = "private records stay where they were put in; make another from the data"
+    __iter__ = None
+    __contains__ = None
+
+    def __init__(
+        self, universe: Universe, records: Any, *, user: Users = None, max_contributions: int | None = None
+    ) -> None:
+        kept: NDArray[Any]
+        if isinstance(universe, EuclideanSpace):
+            rule = f"records must be finite numbers of shape (n, {universe.dimension}); {_SECRET}"
+            box = universe
+            kept = _vault._quietly(rule, lambda: box.clip(_numbers(records, box.dimension)))
+        elif isinstance(universe, Metric):
+            if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
+                raise InputError("records must be a sequence of ids, one per record; coordinates: from_coordinates")
+            kind = type(universe.ids[0]).__name__
+            rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
+            finite = universe
+            kept = _vault._quietly(rule, lambda: _within(finite, finite.positions(_listed(records))))
+        else:
+            raise InputError(f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}")
+        self._seal(universe, kept, user, max_contributions)
+
+    @classmethod
+    def from_coordinates(
+        cls, universe: Universe, points: ArrayLike, *, user: Users = None, max_contributions: int | None = None
+    ) -> PrivateDemand:
+        """Demand at points of shape (n, d) in the universe's own coordinates, each moved to its nearest point.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, a point is not finite, or as for `PrivateDemand`.
+        """
+        if not isinstance(universe, Metric):
+            return cls(universe, points, user=user, max_contributions=max_contributions)
+        rule = f"points must be finite numbers of shape (n, d); {_SECRET}"
+        array = _vault._quietly(rule, lambda: _numbers(points, 2))
+        universe.snap(array[:0])  # without records: a mistake about public things keeps its own message
+        demand = cls.__new__(cls)
+        kept = _vault._quietly("the points cannot be snapped", lambda: _within(universe, universe.snap(array)))
+        demand._seal(universe, kept, user, max_contributions)
+        return demand
+
+    @classmethod
+    def from_frame(
+        cls, universe: Universe, frame_or_path: Any, node: str = "vertex", x: str | None = None, y: str | None = None,
+        user: str | None = None, max_contributions: int | None = None,
+    ) -> PrivateDemand:  # fmt: skip
+        """Demand from columns of a pandas, polars or pyarrow table, or of a CSV, TSV or Parquet file (also gzipped).
+
+        Parameters
+        ----------
+        universe : Metric or EuclideanSpace
+        frame_or_path : data frame or path
+        node : str
+            Column of ids, unless `x` and `y` name the columns of coordinates.
+        x, y, user : str, optional
+            Columns; see `from_coordinates` and `PrivateDemand`.
+        max_contributions : int, optional
+
+        Raises
+        ------
+        InputError
+            A column is missing, or as for `PrivateDemand`.
+        """
+        if (x is None) != (y is None) or (x is None and isinstance(universe, EuclideanSpace)):
+            raise InputError("coordinates need both x= and y=")
+        names = [node] if x is None or y is None else [x, y]
+        text = isinstance(universe, Metric) and all(isinstance(i, str) for i in universe.ids)
+        *columns, users = _columns(frame_or_path, names, user, text)
+        if x is None:
+            return cls(universe, columns[0], user=users, max_contributions=max_contributions)
+        rule = f"coordinates must be finite numbers; {_SECRET}"
+        points = _vault._quietly(rule, lambda: np.column_stack([np.asarray(c, dtype=np.float64) for c in columns]))
+        return cls.from_coordinates(universe, points, user=users, max_contributions=max_contributions)
+
+    def _seal(self, universe: Universe, records: NDArray[Any], user: Users, max_contributions: int | None) -> None:
+        """Bound what each user contributes, and put the records away."""
+        m = 1 if max_contributions is None else max_contributions
+        if not isinstance(m, int | np.integer) or isinstance(m, bool) or not 1 <= m < 2**31:
+            raise InputError(f"max_contributions must be an integer of at least 1, got {max_contributions!r}")
+        if user is None and max_contributions is not None:
+            raise InputError("max_contributions bounds the records of a user: say whose each record is with user=")
+        if isinstance(user, str | bytes):
+            raise InputError("user must give one entry per record; a column's name goes to from_frame")
+        if user is not None:
+            rule = "user must give one entry per record, none of them missing"
+            records = _vault._quietly(rule, lambda: records[_bounded(_listed(user), len(records), int(m))])
+        self._universe, self._max_contributions = universe, int(m)
+        self._unit: Unit = "record" if user is None else "user"
+        _vault._put(self, records)
+
+    @property
+    def universe(self) -> Universe:
+        """The public universe, the very object that was given."""
+        return self._universe
+
+    @property
+    def max_contributions(self) -> int:
+        """Most records of one unit: 1 for records, the bound for users."""
+        return self._max_contributions
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected: "record" or "user"."""
+        return self._unit
+
+    def __len__(self) -> NoReturn:  # also asked by bool()
+        raise TypeError("how many records a PrivateDemand holds is private: measure a CountQuery, for some epsilon")
+
+    def __repr__(self) -> str:
+        unit = "record" if self._unit == "record" else f"user, keeps up to {self._max_contributions} records of each"
+        return f"PrivateDemand({self._universe.name}; protects each {unit})"
+
+
+def _within(universe: Metric, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    if positions.ndim != 1 or positions.dtype != np.int64 or not ((positions >= 0) & (positions < len(universe))).all():
+        raise InputError("positions out of range")
+    return positions
+
+
+def _numbers(points: Any, dimension: int) -> NDArray[np.float64]:
+    array = np.asarray(points, dtype=np.float64)
+    return finite_points(array.reshape(0, dimension) if array.shape == (0,) else array)
+
+
+def _listed(values: Any) -> list[Any]:
+    """A list of Python objects from any sequence, array or column of a data frame."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def _bounded(users: list[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
+    """Indices of at most m records of each user: each record draws a 64-bit key, and a user's m smallest stay."""
+    if len(users) != n_records or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n_records)
+    order = np.lexsort((np.frombuffer(os.urandom(8 * n_records), np.uint64), codes))
+    rank = np.arange(n_records) - np.searchsorted(codes[order], codes[order])
+    return np.sort(order[rank < m])
+
+
+def _columns(source: Any, names: list[str], user: str | None, text: bool) -> list[Any]:
+    """The named columns, and that of users or None. Of a file, ids are read as text if the universe's are (`text`)."""
+    wanted = names if user is None else [*names, user]
+    if isinstance(source, str | os.PathLike):
+        from metricdp.universe.tables import read_table
+
+        table = read_table(Path(source), private=True)
+        if missing := [n for n in wanted if n not in table]:  # not told which there are: it may be a row of data
+            raise InputError(f"{source}: no column {missing[0]!r}; the first row must name the columns")
+        read = table.numbers if len(names) == 2 else table.strings if text else table.ids
+        return [*map(read, names), None if user is None else table.ids(user)]
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise InputError(f"expected a path or a pandas, polars or pyarrow table, got {type(source).__name__}") from None
+    known = frame.collect_schema().names()
+    if missing := [n for n in wanted if n not in known]:
+        raise InputError(f"no column {missing[0]!r}; the columns are {', '.join(map(str, known))}")
+    chosen = frame.select(*dict.fromkeys(wanted)).lazy()
+    values = _vault._quietly("the frame's columns cannot be read", lambda: chosen.collect().to_dict(as_series=False))
+    return [*(values[n] for n in names), None if user is None else values[user]]

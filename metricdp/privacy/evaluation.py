@@ -1,0 +1,57 @@
+"""The one function that tells an exact private number, on purpose: for judging centers on one's own data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric, finite_points
+from metricdp.privacy import _vault
+from metricdp.privacy.demand import PrivateDemand
+
+
+class PrivateDataWarning(UserWarning):
+    """A number without any privacy protection is about to be returned."""
+
+
+def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) -> float:
+    """Exact cost of centers: the sum over the demand's records of the distance to the nearest center, to a power.
+
+    **Privacy.** None whatsoever. It reads private data and returns an exact number, for ``metricdp evaluate`` and those
+    who hold the data; it is on no ledger. Publish it, or anything chosen by it, and the guarantee is void. It warns.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+        With `user=`, the kept records count.
+    centers : iterable of ids; array_like of shape (k, d) in an EuclideanSpace
+    power : float
+        1 for k-median, 2 for k-means.
+
+    Returns
+    -------
+    float
+        In the metric's unit, to the power; 0 for an empty demand.
+
+    Raises
+    ------
+    InputError
+        Unknown centers, none at all, or a power that is not positive.
+    """
+    chosen = list(centers)
+    if not isinstance(demand, PrivateDemand) or not chosen or not (math.isfinite(power) and power > 0):
+        raise InputError("exact_cost needs a PrivateDemand, at least one center and a positive power")
+    warnings.warn("exact_cost reads private data unprotected: do not publish it", PrivateDataWarning, stacklevel=2)
+    universe = demand.universe
+    if isinstance(universe, Metric):
+        by_position = universe.nearest(chosen)[1]
+        return _vault._quietly("cost failed", lambda: float(np.sum(by_position[_vault._open(demand)] ** power)))
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(finite_points(chosen, universe.dimension))
+    return _vault._quietly("cost failed", lambda: float(np.sum(tree.query(_vault._open(demand))[0] ** power)))

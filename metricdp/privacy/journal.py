@@ -1,0 +1,157 @@
+"""An append-only file of charges that survives crashes, full disks and many writers, and never counts too little."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from metricdp.errors import JournalError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+Line = dict[str, str]
+
+
+class Journal:
+    """JSON lines: a header that states the budget, then one line per charge.
+
+    Each line ends in a checksum of itself and all lines before it, so that a changed, lost or moved line is seen. It is
+    written and fsynced under an exclusive lock of the file *before* its charge is granted. Hence
+
+    - a crash leaves at most one unfinished last line, which authorised nothing: the next reader cuts it off (or keeps
+      it, if only its line end is missing: counting too much is safe);
+    - on a full disk or a failed fsync the file is cut back to its former length and the charge refused;
+    - threads and processes take turns: each reads what others added, checks and appends while it holds the lock;
+    - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is granted.
+
+    It holds no times: the time between two lines would tell how long a private computation took.
+
+    Parameters
+    ----------
+    path : path
+        On a local disk (locks over a network are not to be trusted); made, for its owner only, if it does not exist.
+    header : dict of str to str
+        What must agree with the file.
+
+    Attributes
+    ----------
+    charges : list of dict of str to str
+        All charges in the file when it was last locked.
+    """
+
+    def __init__(self, path: str | Path, header: Line) -> None:
+        if fcntl is None:  # pragma: no cover - Windows
+            raise JournalError("a journal needs file locks (fcntl), which this platform lacks: use Ledger without one")
+        self.path, self.charges = Path(path).absolute(), list[Line]()
+        self._header = {"format": "metricdp-journal-1", **header}
+        self._length, self._sum, self._file = 0, "", -1
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the file's lock, with `charges` up to date."""
+        with self._told("open"):
+            create = 0 if self._length else os.O_CREAT
+            self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create, 0o600)
+        try:
+            with self._told("read"):
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                self._catch_up()
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+            os.close(self._file)
+
+    def append(self, line: Line) -> None:
+        """Write one charge and wait until it is on disk, else leave the file as it was. Only inside `locked`."""
+        text = self._encode(line)
+        self._write(text)
+        self._accept(line, text)
+
+    def _catch_up(self) -> None:
+        if os.fstat(self._file).st_size < self._length:
+            raise JournalError(f"the journal {self.path} has become shorter: it was replaced or cut")
+        data = b""
+        while block := os.pread(self._file, 1 << 20, self._length + len(data)):
+            data += block
+        *lines, tail = data.split(b"\n")
+        if not self._length and not lines:
+            return self._begin(tail)
+        for text in lines:
+            if (line := self._decode(text)) is None:
+                self._refuse()
+            if not self._length and line != self._header:
+                raise JournalError(f"the journal {self.path} is of another ledger: {line}, not {self._header}")
+            self._accept(line, text + b"\n")
+        if tail and (line := self._decode(tail)) is not None:
+            self._write(b"\n")
+            self._accept(line, tail + b"\n")
+        elif self._decode(tail[:-1]) is not None:  # a whole line and another byte: no torn line, a changed line end
+            self._refuse()
+        elif tail:
+            self._cut(self._length)
+        return None
+
+    def _refuse(self) -> NoReturn:
+        raise JournalError(f"the journal {self.path} is damaged at byte {self._length} and cannot be trusted")
+
+    def _begin(self, torn: bytes) -> None:
+        """Write the header of a new file, or of one whose making was cut short."""
+        if not self._encode(self._header).startswith(torn):
+            raise JournalError(f"{self.path} is not a journal of this ledger")
+        self._cut(0)
+        self.append(self._header)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the file's name, too, must survive
+        finally:
+            os.close(folder)
+
+    def _write(self, text: bytes) -> None:
+        before = os.fstat(self._file).st_size
+        with self._told("write"):
+            try:
+                while text:
+                    text = text[os.write(self._file, text) :]
+                os.fsync(self._file)
+            except BaseException:
+                with suppress(OSError):  # what cannot be cut off now is cut off, or counted, by the next reader
+                    self._cut(before)
+                raise
+
+    def _cut(self, length: int) -> None:
+        os.ftruncate(self._file, length)
+        os.fsync(self._file)
+
+    def _accept(self, line: Line, text: bytes) -> None:
+        if self._length:  # the first line is the header
+            self.charges.append(line)
+        self._length, self._sum = self._length + len(text), json.loads(text)["check"]
+
+    def _encode(self, line: Line) -> bytes:
+        body = json.dumps(line, sort_keys=True)
+        check = hashlib.sha256(f"{self._sum}\n{body}".encode()).hexdigest()[:32]
+        return f'{{"line": {body}, "check": "{check}"}}\n'.encode()
+
+    def _decode(self, text: bytes) -> Line | None:
+        """The line, or None unless it is to the byte what `_encode` writes at this place."""
+        try:
+            line = json.loads(text)["line"]
+            return line if self._encode(line) == text + b"\n" else None
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise JournalError(f"cannot {what} the journal {self.path}: {error.strerror}; nothing charged") from error

@@ -1,0 +1,129 @@
+"""The questions that may be asked about private demand: each states its exact answer and its sensitivity side by side.
+
+A *unit* is one record, or one user with 1 to m = `max_contributions` records (m = 1 for records). Demands are neighbors
+under "add-remove" when one is the other plus one unit; under "replace-one" when one unit's records are exchanged for
+another's (again 1 to m), so that the number of units is public. The sensitivity of a query q is the largest L1 distance
+``sum(|q(D) - q(D')|)`` over all neighbors D, D': an integer, as are all answers, so no rounding enters any proof.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.release import Neighboring
+
+
+class Partition(Protocol):
+    """A public partition of a universe. `encode` maps each record *by that record alone*, and keeps nothing."""
+
+    universe: Any
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts, empty ones included."""
+
+    def encode(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+        """Part of each record, 0..n_parts-1, shape (n_records,)."""
+
+
+class Query(ABC):
+    """A question answered by integers. `gate.measure` accepts the classes of this file and no others."""
+
+    @abstractmethod
+    def check(self, universe: object) -> None:
+        """Raise InputError unless it can be asked about demand in `universe`; sees public things only."""
+
+    @abstractmethod
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """The exact answer, shape (n_values,): private, for the gate."""
+
+    @abstractmethod
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """L1 sensitivity over all neighbors, from public arguments alone."""
+
+
+@dataclass(frozen=True)
+class CountQuery(Query):
+    """Number of records in all: one value.
+
+    **Privacy.** *Add-remove*: a unit brings 1 to m records, so the count moves by at most m, and by m for some unit.
+    *Replace-one*: a unit's a records give way to another's b with 1 <= a, b <= m, so it moves by ``|a - b| <= m - 1``.
+    For records m = 1, and the sensitivity is 0: this relation makes the number of records public, and it is released
+    exactly at no cost. *Composition*: sequential with everything else asked about the same demand.
+    """
+
+    def check(self, universe: object) -> None:
+        """Any universe will do."""
+
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Number of records, shape (1,)."""
+        return np.array([len(records)], dtype=np.int64)
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m, or m - 1 under replace-one."""
+        return max_contributions if neighboring == "add-remove" else max_contributions - 1
+
+    def __str__(self) -> str:
+        return "number of records"
+
+
+@dataclass(frozen=True)
+class HistogramQuery(Query):
+    """Number of records in each part of a public partition, empty parts included: n_parts values.
+
+    **Privacy.** Each record is in exactly one part, so a unit is a vector u >= 0 of integers with ``1 <= sum(u) <= m``
+    and the histogram is the sum of its units' vectors. *Add-remove*: it moves by ``|u| <= m``. *Replace-one*: by
+    ``|u - v| <= |u| + |v| <= 2m``, reached when the two units lie in different parts. All parts are released, whatever
+    the demand. *Composition*: one epsilon covers all parts together; sequential with other queries.
+
+    The proof needs that a record's part depends on that record alone. In a finite universe this holds by construction:
+    `labels` encodes the public universe once, and records look their part up. In a box it is `Partition.encode`'s duty.
+
+    Parameters
+    ----------
+    partition : Partition
+        Public. ``partition.universe`` must be the demand's universe, the very object.
+    """
+
+    partition: Partition
+    n_parts: int = field(init=False, repr=False, compare=False)
+    labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n_parts, universe = (getattr(self.partition, name, None) for name in ("n_parts", "universe"))
+        if not isinstance(n_parts, int | np.integer) or n_parts < 1 or universe is None:
+            raise InputError("a histogram needs a partition with universe, n_parts >= 1 and encode(records)")
+        object.__setattr__(self, "n_parts", int(n_parts))
+        labels = self._parts(np.arange(len(universe))) if isinstance(universe, Metric) else None
+        object.__setattr__(self, "labels", labels)
+
+    def check(self, universe: object) -> None:
+        """The partition must be of this universe, the very object."""
+        if self.partition.universe is not universe:
+            raise InputError("the partition and the demand are of different universes: use one metric object for both")
+
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Records per part, shape (n_parts,)."""
+        parts = self._parts(records) if self.labels is None else self.labels[records]
+        return np.bincount(parts, minlength=self.n_parts).astype(np.int64)
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m, or 2m under replace-one."""
+        return max_contributions if neighboring == "add-remove" else 2 * max_contributions
+
+    def _parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        parts = np.array(self.partition.encode(records))
+        fits = parts.shape == (len(records),) and parts.dtype.kind in "iu"
+        if not fits or not ((parts >= 0) & (parts < self.n_parts)).all():
+            raise InputError("partition.encode must give each record one integer part, 0 to n_parts - 1")
+        return parts.astype(np.int64)
+
+    def __str__(self) -> str:
+        return f"histogram of {self.n_parts:,} parts"

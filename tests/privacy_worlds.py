@@ -1,0 +1,136 @@
+"""Tiny public universes, partitions and the exact law of discrete Laplace noise, for the tests of the gate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
+
+TWO = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
+THREE = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
+BOX = EuclideanSpace([0.0], [3.0])
+
+
+def line(n: int) -> EuclideanMetric:
+    return EuclideanMetric(np.arange(n, dtype=float)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A partition by a list of labels."""
+
+    universe: Any
+    labels: tuple[int, ...]
+    n_parts: int
+
+    def encode(self, records):
+        return np.asarray(self.labels)[records]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCells:
+    """The box [0, 3] cut at 1 and 2."""
+
+    universe: Any = BOX
+    n_parts: int = 3
+
+    def encode(self, records):
+        return np.minimum(records[:, 0].astype(np.int64), 2)
+
+
+def finest(universe) -> Labels:
+    return Labels(universe, tuple(range(len(universe))), len(universe))
+
+
+def kept_laws(users: tuple[tuple[int, ...], ...], m: int):
+    """All (probability, kept records) of uniform bounding to m records a user, users independent."""
+    choices = [list(itertools.combinations(records, min(m, len(records)))) for records in users]
+    worlds = list(itertools.product(*choices))
+    return [(1 / len(worlds), [r for kept in world for r in kept]) for world in worlds]
+
+
+def log_law(query, users, m: int, scale: float, outputs: np.ndarray) -> np.ndarray:
+    """Exact log probability of outputs (n_outputs, n_values), up to the normalization, which all demands share."""
+    terms = []
+    for probability, records in kept_laws(users, m):
+        exact = query.exact(np.array(records, dtype=np.int64))
+        if exact.shape != outputs.shape[1:]:
+            return np.full(len(outputs), -np.inf)  # an answer of another length: outputs that others never give
+        terms.append(math.log(probability) - np.abs(outputs - exact).sum(axis=1) / scale)
+    return np.logaddexp.reduce(terms, axis=0)
+
+
+def worst_log_ratio(query, neighboring: str, m: int, scale: float, demands, n_values: int) -> float:
+    """Largest log ratio of output probabilities over neighbors among `demands` (tuples of users) and all outputs."""
+    outputs = np.array(list(itertools.product(range(-2, 11), repeat=n_values)))
+    laws = {users: log_law(query, users, m, scale, outputs) for users in demands}
+    worst = 0.0
+    for one, other in itertools.permutations(demands, 2):
+        if neighbors(one, other, neighboring):
+            worst = max(worst, float(np.max(laws[one] - laws[other])))
+    return worst
+
+
+def neighbors(one, other, neighboring: str) -> bool:
+    """Whether two multisets of users (sorted tuples) differ by one user more, or one exchanged."""
+    small, large = sorted((one, other), key=len)
+    rest = list(large)
+    missing = 0
+    for user in small:
+        if user in rest:
+            rest.remove(user)
+        else:
+            missing += 1
+    if neighboring == "add-remove":
+        return missing == 0 and len(rest) == 1
+    return len(one) == len(other) and missing == 1
+
+
+def all_demands(n_points: int, n_users: int, most_records: int):
+    """Every demand of up to n_users users with 1 to most_records records each."""
+    kinds = [
+        records
+        for size in range(1, most_records + 1)
+        for records in itertools.combinations_with_replacement(range(n_points), size)
+    ]
+    return [d for size in range(n_users + 1) for d in itertools.combinations_with_replacement(kinds, size)]
+
+
+def p_value(draws: np.ndarray, scale: float) -> float:
+    """Chi-square p-value of integer draws against the discrete Laplace law of a scale: two-sided, signs kept apart."""
+    ratio = math.exp(-1 / scale)
+
+    def below(z):  # P(noise <= z)
+        low, high = ratio ** (-np.minimum(z, 0)), ratio ** (np.maximum(z, 0) + 1)
+        return np.where(z < 0, low / (1 + ratio), 1 - high / (1 + ratio))
+
+    grid = np.arange(-int(40 * scale) - 5, int(40 * scale) + 6)
+    edges = np.unique(grid[np.minimum(np.searchsorted(below(grid), np.linspace(0, 1, 42)[1:-1]), len(grid) - 1)])
+    cumulative = np.concatenate([[0.0], below(edges), [1.0]])
+    expected = np.diff(cumulative) * len(draws)
+    keep = expected > 0
+    observed = np.bincount(np.searchsorted(edges, draws), minlength=len(expected))
+    if observed[~keep].any():
+        return 0.0
+    statistic = ((observed[keep] - expected[keep]) ** 2 / expected[keep]).sum()
+    return float(chi2.sf(statistic, keep.sum() - 1))
+
+
+def all_text(error: BaseException) -> str:
+    """Everything an exception shows: its own text and that of all exceptions reachable from it, hidden or not."""
+    parts, seen, todo = [], set(), [error]
+    while todo:
+        e = todo.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        parts += [repr(e), str(e), repr(e.args), repr(vars(e)), *traceback.format_exception(e)]
+        todo += [e.__cause__, e.__context__]
+    return "\n".join(parts)
