@@ -146,7 +146,7 @@ def test_directed_and_disconnected_are_refused_with_the_remedy():
         graph_from(unequal)
     assert graph_from(unequal, symmetrize=True).lengths.tolist() == [3.0, 3.0]
     parts = nx.Graph([(0, 1), (1, 2), (3, 4)])
-    with pytest.raises(DisconnectedGraphError, match="2 components of 3, 2 vertices.*--largest-component") as sizes:
+    with pytest.raises(DisconnectedGraphError, match=r"2 components of 3, 2 vertices.*--largest-component") as sizes:
         graph_from(parts, weight=None)
     assert sizes.value.sizes == [3, 2]
     assert graph_from(parts, weight=None, largest_component=True).ids == [0, 1, 2]
@@ -174,7 +174,14 @@ def test_lengths_of_many_number_types(value):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(True, "bool True"), (1j, "complex 1j"), ("12 m", "str '12 m'"), ([1], r"list \[1\]"), (np.True_, "bool"), ("1_0", "str")],
+    [
+        (True, "bool True"),
+        (1j, "complex 1j"),
+        ("12 m", "str '12 m'"),
+        ([1], r"list \[1\]"),
+        (np.True_, "bool"),
+        ("1_0", "str"),
+    ],
 )
 def test_other_lengths_are_refused(value, shown):
     with pytest.raises(InputError, match=rf"edge attribute 'length' must hold numbers, not {shown}"):

@@ -46,6 +46,7 @@ def rows(table):
         ("a,b\n1,2\n\n\n3,4\n\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
         ('a,b\n"x, y",2\n"say ""hi""", 3\n', "t.csv", ["a", "b"], [["x, y", 2], ['say "hi"', 3]]),
         ('"a b"\n"x"\n', "t.txt", ["a b"], [["x"]]),
+        ('"a b" c\n"x y" 2\n', "t.txt", ["a b", "c"], [["x y", 2]]),
         ("vertex\nold town\nport\n", "t.csv", ["vertex"], [["old town"], ["port"]]),
         ("vertex\n12\n7\n12\n", "t.csv", ["vertex"], [[12], [7], [12]]),
         (",u\n0,1\n1,2\n", "t.csv", ["1", "u"], [[0, 1], [1, 2]]),
@@ -84,7 +85,9 @@ def test_leading_titles_are_skipped_only_when_asked(tmp_path):
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=8
+        st.tuples(st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=8,
     ),
     st.sampled_from([",", "\t", ";", " "]),
     st.booleans(),

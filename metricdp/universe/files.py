@@ -14,7 +14,7 @@ from metricdp.universe.graphml import read_graphml
 from metricdp.universe.metis import read_metis
 from metricdp.universe.nodes import read_nodes
 from metricdp.universe.pmed import looks_like_pmed, read_pmed
-from metricdp.universe.text import bare_name, decode, read_bytes
+from metricdp.universe.text import bare_name, decode, naming, read_bytes
 from metricdp.universe.tntp import read_tntp
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -100,18 +100,13 @@ def read_graph_file(
         raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
     if kind != "edgelist" and (source is not None or target is not None):
         raise InputError(f"{path}: source and target name columns of an edge list; the format here is {kind}")
-    edges = _parse(kind, path, data, weight, source, target)
+    with naming(path):
+        edges = _parse(kind, path, data, weight, source, target)
     beside = Path(nodes) if nodes is not None else _beside(kind, path)
     if beside is not None:
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
-    edges, problem = replace(edges, name=path.name), ""
-    try:
-        return edges.build(symmetrize=symmetrize, largest_component=largest_component)
-    except InputError as error:
-        if type(error) is not InputError:
-            raise
-        problem = str(error)
-    raise GraphFileError(path, problem)
+    with naming(path):
+        return replace(edges, name=path.name).build(symmetrize=symmetrize, largest_component=largest_component)
 
 
 def _parse(kind: str, path: Path, data: bytes, weight: str | None, source: str | None, target: str | None) -> EdgeData:

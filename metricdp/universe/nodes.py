@@ -13,7 +13,7 @@ from metricdp.universe.dimacs import read_dimacs_coordinates
 from metricdp.universe.edges import check_coordinates
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.tables import read_table
-from metricdp.universe.text import bare_name, decode, read_bytes
+from metricdp.universe.text import bare_name, decode, naming, read_bytes
 
 ID_NAMES = ("node_id", "id", "node", "vertex", "vertex_id", "osmid", "osm_id", "name", "node_number", "label")
 LON_NAMES = ("lon", "longitude", "lng", "long")
@@ -47,12 +47,12 @@ def read_nodes(path: str | Path) -> tuple[list[Any], NDArray[np.float64], Coordi
     data, name = read_bytes(path), bare_name(path)
     if name.endswith(".co"):
         ids, points, system = read_dimacs_coordinates(path, decode(data, path))
-        check_coordinates(points, system)
+        with naming(path):
+            check_coordinates(points, system)
         return ids, points, system
     if name.endswith(".tntp"):
-        data = decode(data, path).replace(";", " ").replace("~", " ").encode()
-        rows = (line.strip() for line in data.decode().split("\n"))
-        data = "\n".join(r for r in rows if r and not r.startswith("<")).replace("\t", " ").encode()
+        rows = (line.strip(" \t~;") for line in decode(data, path).split("\n"))
+        data = "\n".join(r.replace("\t", " ") for r in rows if r and not r.startswith("<")).encode()
     table = read_table(path, data=data)
     if not table.has_header:
         example = "for example 'node_id,lon,lat' or 'id,x,y'"
@@ -62,11 +62,12 @@ def read_nodes(path: str | Path) -> tuple[list[Any], NDArray[np.float64], Coordi
     system = "lonlat" if lon and lat else "xy"
     first, second = (lon, lat) if lon and lat else (x, y)
     if column is None or first is None or second is None:
-        what = "an id column (node_id, id, node, …)" if column is None else "columns lon and lat, or x and y"
+        what = "id column (node_id, id, node, …)" if column is None else "columns lon and lat, or x and y"
         raise GraphFileError(path, f"has no {what}; columns: {', '.join(table.names)}")
     points = np.column_stack([table.numbers(first), table.numbers(second)])
     if column.lower() == "osmid" and len(points) and (np.abs(points) <= (180.0, 90.0)).all():
         system = "lonlat"
-    check_coordinates(points, system)
+    with naming(path):
+        check_coordinates(points, system)
     keys = table.ids(column)
     return (keys.tolist() if isinstance(keys, np.ndarray) else list(keys)), points, system

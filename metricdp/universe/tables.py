@@ -225,10 +225,7 @@ def read_table(
     header = not all(map(is_number, cells))
     body = lines[start + header :]
     commented = not private and ("#" in text or "%" in text)
-    if commented and any(map(_is_comment, body)):
-        block = None
-    else:
-        block = _numeric_block(body, delimiter)
+    block = None if commented and any(map(_is_comment, body)) else _numeric_block(body, delimiter)
     if block is not None and block.shape[1] == len(cells):
         names = _column_names(cells if header else None, len(cells), path, private)
         columns: dict[str, Any] = {n: _narrowed(block[:, j]) for j, n in enumerate(names)}
@@ -242,14 +239,15 @@ def _first_row(lines: list[str], is_csv: bool, delimiter: str | None, min_fields
     for at, line in enumerate(lines):
         if not line.strip() or _is_comment(line):
             continue
-        bare = re.sub(r'"[^"]*"', "", line)
+        bare = re.sub(r'"[^"]*"', "q", line)
         found = delimiter or max(",\t;|", key=bare.count)
         if delimiter or found in bare:
             fields, chosen = bare.count(found) + 1, found
-        elif '"' in line or (is_csv and min_fields == 1):
+        elif is_csv and min_fields == 1:
             fields, chosen = 1, ","
         else:
-            fields, chosen = len(bare.split()), None
+            fields = len(bare.split())
+            chosen = None if '"' not in line else " " if fields > 1 else ","
         if fields >= min_fields:
             return at, chosen
     return None, None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from metricdp.errors import GraphFileError, InputError
@@ -89,6 +90,17 @@ def decode(data: bytes, path: str | Path) -> str:
 def read_text(path: str | Path) -> str:
     """Read a text file, gzipped or not; see `read_bytes` and `decode` for the errors."""
     return decode(read_bytes(path), path)
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Turn an `InputError` that knows no file into a `GraphFileError` that names this one."""
+    try:
+        yield
+    except InputError as error:
+        if type(error) is not InputError:
+            raise
+        raise GraphFileError(path, str(error)) from None
 
 
 def is_number(cell: str) -> bool:
