@@ -2,6 +2,7 @@
 
 import ast
 import logging
+import re
 import threading
 import warnings
 from fractions import Fraction
@@ -284,3 +285,13 @@ def test_everything_public_is_documented(name):
 def test_privacy_sections(thing):
     assert "**Privacy.**" in thing.__doc__
     assert issubclass(CountQuery, Query)
+
+
+def test_every_test_that_threats_names_exists():
+    root = FOLDER.parent.parent
+    if not (root / "THREATS.md").exists():
+        pytest.skip("not a source tree")
+    code = "".join(p.read_text(encoding="utf-8") for p in (root / "tests").glob("*.py"))
+    named = re.findall(r"`(test_\w+)`", (root / "THREATS.md").read_text(encoding="utf-8"))
+    assert len(named) > 15
+    assert [name for name in named if f"def {name}(" not in code] == []

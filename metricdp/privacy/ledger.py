@@ -142,8 +142,8 @@ class Ledger(_Purse):
 
     **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it. *Composition*: charges add up
     (sequential composition), also when calls are chosen in view of earlier releases. A charge comes before its read
-    and is never given back: a call that fails later stays paid. One ledger should stand for all data of a population;
-    nothing can stop a caller from opening a second one.
+    and is never given back: a call that fails later stays paid. One ledger should stand for all data of a population,
+    with one unit (record or user); nothing can stop a caller from opening a second one.
 
     Parameters
     ----------

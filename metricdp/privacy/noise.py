@@ -37,8 +37,8 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
 class DiscreteLaplace:
     """Independent noise on integers, ready to be added: P(noise = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale).
 
-    OpenDP draws it exactly, by rational arithmetic on the operating system's entropy ([1]_, algorithm 2); there is no
-    seed. Sums saturate at the ends of int64, which is post-processing.
+    OpenDP draws it exactly, by rational arithmetic ([1]_, algorithm 2) on bytes of OpenSSL's generator, seeded by
+    the operating system and by nothing else. Sums saturate at the ends of int64, which is post-processing.
 
     **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are at most
     `sensitivity` apart in L1. *Guarantee*: for every output y the log ratio of its two probabilities is
