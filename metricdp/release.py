@@ -1,0 +1,182 @@
+"""What crosses the gate: noisy values, the public query they answer, and the receipt that says what they cost.
+
+Everything here is public. Nothing in this module was computed from private data other than the noisy values themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+
+Neighboring = Literal["add-remove", "replace-one"]
+Unit = Literal["record", "user"]
+
+
+@cache
+def installed_version() -> str:
+    """Version of metricdp that runs, as its package metadata tells."""
+    try:
+        return version("metricdp")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides that.
+
+    Attributes
+    ----------
+    name : str
+        Law of the noise, ``"discrete Laplace"``, or ``"exact"`` for a query that no change of one unit can move.
+    query : str
+        What was asked, in public terms.
+    sensitivity : int
+        L1 sensitivity under the receipt's neighboring relation and unit.
+    scale : float
+        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale); 0 for no noise.
+    epsilon, delta : Fraction
+        What it cost, exactly.
+    """
+
+    name: str
+    query: str
+    sensitivity: int
+    scale: float
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: epsilon and delta as a float and as an exact string."""
+        noise = {"name": self.name, "query": self.query, "sensitivity": self.sensitivity, "scale": self.scale}
+        return {**noise, **_cost(self.epsilon, self.delta)}
+
+    def __str__(self) -> str:
+        noise = f"{self.name}, scale {self.scale:.6g}" if self.scale else self.name
+        return f"{self.query}: {noise}, sensitivity {self.sensitivity}, epsilon {_show(self.epsilon)}"
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a result cost and what is promised about it.
+
+    Attributes
+    ----------
+    mechanisms : tuple of Mechanism
+        Every noisy answer the result was computed from, in order.
+    epsilon, delta : Fraction
+        The guarantee of all of them together: changing the demand by one unit changes the probability of any event by
+        at most a factor exp(epsilon), plus delta.
+    neighboring : {"add-remove", "replace-one"}
+        How a unit changes: it joins or leaves, or it is exchanged for another.
+    unit : {"record", "user"}
+        Who is protected: one record, or all records of one user.
+    version : str
+        Version of metricdp that made it.
+
+    Examples
+    --------
+    >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+    >>> receipt = Receipt.of([counts], "add-remove", "record")
+    >>> (receipt + receipt).to_dict()["epsilon_exact"]
+    '1/5'
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    epsilon: Fraction
+    delta: Fraction
+    neighboring: Neighboring
+    unit: Unit
+    version: str
+
+    @classmethod
+    def of(cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit) -> Receipt:
+        """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential composition)."""
+        run = tuple(mechanisms)
+        epsilon, delta = sum((m.epsilon for m in run), Fraction(0)), sum((m.delta for m in run), Fraction(0))
+        return cls(run, epsilon, delta, neighboring, unit, installed_version())
+
+    def __add__(self, other: Receipt) -> Receipt:
+        """Receipt of both, by sequential composition.
+
+        Raises
+        ------
+        InputError
+            The two promise different things: another neighboring relation or unit.
+        """
+        if not isinstance(other, Receipt):
+            return NotImplemented
+        if (self.neighboring, self.unit) != (other.neighboring, other.unit):
+            mine, theirs = f"{self.neighboring} per {self.unit}", f"{other.neighboring} per {other.unit}"
+            raise InputError(f"receipts of different guarantees do not add up: {mine}, {theirs}")
+        total = (self.epsilon + other.epsilon, self.delta + other.delta)
+        return Receipt(self.mechanisms + other.mechanisms, *total, self.neighboring, self.unit, installed_version())
+
+    @classmethod
+    def combined(cls, receipts: Iterable[Receipt]) -> Receipt:
+        """Sum of the receipts of one call, at least one."""
+        first, *others = receipts
+        for receipt in others:
+            first = first + receipt
+        return first
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form; nothing in it is private."""
+        return {
+            **_cost(self.epsilon, self.delta),
+            "neighboring": self.neighboring,
+            "unit": self.unit,
+            "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+            "version": self.version,
+        }
+
+    def __str__(self) -> str:
+        delta = f", delta {_show(self.delta)}" if self.delta else ""
+        promise = f"epsilon {_show(self.epsilon)}{delta} per {self.unit}, {self.neighboring} neighbors"
+        head = f"{promise} (metricdp {self.version})"
+        return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A noisy answer that crossed the gate. All that is computed from it is post-processing: free, any number of times.
+
+    Attributes
+    ----------
+    values : ndarray of int64, shape (n_values,), read-only
+        Noisy counts; negative values are normal.
+    query : object
+        The public query they answer (`metricdp.privacy.HistogramQuery`, …).
+    receipt : Receipt
+    """
+
+    values: NDArray[np.int64]
+    query: Any
+    receipt: Receipt
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.int64)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return f"Release({len(self.values):,} noisy values of {self.query}, epsilon {_show(self.receipt.epsilon)})"
+
+
+def _cost(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+    return {"epsilon": float(epsilon), "epsilon_exact": str(epsilon), "delta": float(delta), "delta_exact": str(delta)}
+
+
+def _show(value: Fraction) -> str:
+    """A fraction as people read it: 1/10 rather than its decimals only while it stays short."""
+    exact = str(value)
+    return f"{float(value):.6g}" if "/" not in exact or len(exact) > 12 else f"{float(value):.6g} ({exact})"
