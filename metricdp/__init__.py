@@ -1,1 +1,97 @@
-"""metricdp: clustering in metric spaces under differential privacy."""
+"""metricdp: clustering in metric spaces where the space is public and who is in it is private.
+
+::
+
+    PUBLIC                              PRIVATE                     POST-PROCESSING
+    universe ─► metric ─► partition ─►  gate(demand, query,   ─►   release ─► estimate ─► solver ─► centers
+                                             ledger)
+
+>>> import networkx as nx, metricdp as mdp
+>>> metric = mdp.GraphMetric(nx.cycle_graph(12), weight=None)
+>>> demand = mdp.PrivateDemand(metric, [0] * 300 + [6] * 300)
+>>> ledger = mdp.Ledger(epsilon=1.0)
+>>> sorted(mdp.k_median(metric, demand, k=2, epsilon=0.5, ledger=ledger).centers)
+[0, 6]
+>>> ledger.left
+Fraction(1, 2)
+
+Names are loaded on first use, so that ``import metricdp`` is fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metricdp.algorithms.clustering import METHODS, k_means, k_median, release
+    from metricdp.algorithms.partition_release import Coreset, PartitionRelease
+    from metricdp.algorithms.result import Result
+    from metricdp.metrics import (
+        EuclideanMetric,
+        EuclideanSpace,
+        GraphMetric,
+        ManhattanMetric,
+        Metric,
+        PrecomputedMetric,
+        read_graph,
+    )
+    from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
+    from metricdp.releases import Receipt, Release
+
+_HOME = {
+    "metricdp.algorithms.clustering": ("METHODS", "k_means", "k_median", "release"),
+    "metricdp.algorithms.partition_release": ("Coreset", "PartitionRelease"),
+    "metricdp.algorithms.result": ("Result",),
+    "metricdp.metrics": (
+        "EuclideanMetric",
+        "EuclideanSpace",
+        "GraphMetric",
+        "ManhattanMetric",
+        "Metric",
+        "PrecomputedMetric",
+        "read_graph",
+    ),
+    "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
+    "metricdp.releases": ("Receipt", "Release"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "METHODS",
+    "Coreset",
+    "EuclideanMetric",
+    "EuclideanSpace",
+    "GraphMetric",
+    "Ledger",
+    "ManhattanMetric",
+    "Metric",
+    "PartitionRelease",
+    "PrecomputedMetric",
+    "PrivateDataWarning",
+    "PrivateDemand",
+    "Receipt",
+    "Release",
+    "Result",
+    "exact_cost",
+    "k_means",
+    "k_median",
+    "read_graph",
+    "release",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("metricdp")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'metricdp' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
-from metricdp.release import Mechanism, Receipt
+from metricdp.releases import Mechanism, Receipt
 from metricdp.report import drawing, map_page, write_map
 from metricdp.report.colors import PALETTE, assign_colors, oklab
 from metricdp.report.words import receipt_html, show_number

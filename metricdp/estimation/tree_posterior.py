@@ -16,7 +16,9 @@ _GRID = 72
 _SPREAD = 7.0
 _QUADRATURE = 12
 _CONCENTRATIONS = (2.0,)
-_ROUNDS = 3
+_ROUNDS = 20
+_SHRINK = 2.0
+_BAND = 3.0
 
 
 def posterior_mean(
@@ -48,14 +50,19 @@ def posterior_mean(
         outside[-1] = np.exp(-np.abs(total - values[-1]) / total_scale)
     outside[-1] /= outside[-1].sum()
     fractions, base, component = _shares(tree)
-    weights = np.full(component.max() + 1, 1.0 / (component.max() + 1))
+    kinds = component.max() + 1
+    band = _bands(tree)
+    weights = np.full((band.max() + 1, kinds), 1.0 / kinds)
     posterior = np.empty_like(fractions)
     for _ in range(_ROUNDS):
-        chances = base * weights[component]
+        chances = base * weights[band][:, component]
         upward(tree.children, low, step, fractions, chances, inside)
         downward(tree.children, low, step, fractions, chances, inside, outside, posterior)
-        weights = np.bincount(component, posterior.sum(axis=0)) / (m - 1)
-        weights = np.maximum(weights, 1e-4) / np.maximum(weights, 1e-4).sum()
+        share = np.stack([posterior[:, component == c].sum(axis=1) for c in range(kinds)], axis=1)
+        count = np.stack([np.bincount(band, share[:, c], band.max() + 1) for c in range(kinds)], axis=1)
+        overall = np.maximum(share.mean(axis=0), 1e-4)
+        weights = count + _SHRINK * overall / overall.sum()
+        weights /= weights.sum(axis=1, keepdims=True)
     belief = inside[:m] * outside[:m]
     return (belief * values[:m]).sum(axis=1) / belief.sum(axis=1)
 
@@ -73,3 +80,10 @@ def _shares(tree: PartitionTree) -> tuple[NDArray[np.float64], NDArray[np.float6
             base.append(ones / _QUADRATURE)
             component.append(2 + c)
     return np.stack(fractions, axis=1), np.stack(base, axis=1), np.array(component)
+
+
+def _bands(tree: PartitionTree) -> NDArray[np.int64]:
+    """Splits of nodes of similar size share their weights: band = generations below the root, in steps."""
+    m = tree.n_parts
+    generation = np.log2(tree.sizes[-1] / tree.sizes[m:])
+    return np.unique((generation / _BAND).astype(np.int64), return_inverse=True)[1]

@@ -250,3 +250,32 @@ def _permuted(
     indptr = np.r_[0, np.cumsum(degree)].astype(np.int64)
     arc = np.repeat(graph.indptr[order] - indptr[:-1], degree) + np.arange(indptr[-1])
     return indptr, rank[graph.indices[arc]].astype(np.int32), grid_lengths[arc]
+
+
+def read_graph(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    weight: str | None = None,
+    nodes: str | os.PathLike[str] | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    symmetrize: bool = False,
+    largest_component: bool = False,
+    resolution: float | None = None,
+) -> GraphMetric:
+    """Read a graph file into a metric; parameters as `metricdp.universe.read_graph_file` and `GraphMetric`.
+
+    OR-Library pmed, DIMACS, METIS, GraphML, edge lists (CSV, TSV, Parquet) and TNTP, also gzipped, by the file's ending or `format`.
+
+    Raises
+    ------
+    GraphFileError, DirectedGraphError, DisconnectedGraphError, InputError
+    """
+    from metricdp.universe.files import read_graph_file
+
+    graph = read_graph_file(
+        path, format=format, weight=weight, nodes=nodes, source=source, target=target,
+        symmetrize=symmetrize, largest_component=largest_component,
+    )  # fmt: skip
+    return GraphMetric(graph, resolution=resolution)

@@ -15,7 +15,7 @@ from metricdp.metrics.base import Metric, finite_points
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
 from metricdp.privacy._unique import Unique
-from metricdp.release import Unit
+from metricdp.releases import Unit
 
 Universe = Metric | EuclideanSpace
 Users = Iterable[Hashable] | None

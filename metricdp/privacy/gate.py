@@ -13,7 +13,7 @@ from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.ledger import Grant, exact
 from metricdp.privacy.noise import DiscreteLaplace
 from metricdp.privacy.queries import CountQuery, HistogramQuery, Query
-from metricdp.release import Mechanism, Receipt, Release
+from metricdp.releases import Mechanism, Receipt, Release
 
 TRUSTED = (CountQuery, HistogramQuery)
 """Queries whose sensitivity ``queries.py`` proves; a class outside this list could claim any."""

@@ -17,7 +17,7 @@ from typing import NamedTuple, get_args
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy._unique import Unique
 from metricdp.privacy.journal import Journal
-from metricdp.release import Neighboring
+from metricdp.releases import Neighboring
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
 """Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000) that protects none."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.release import Neighboring
+from metricdp.releases import Neighboring
 
 
 class Partition(Protocol):
@@ -116,6 +116,11 @@ class HistogramQuery(Query):
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m, or 2m under replace-one."""
+        return self.sensitivity_of(neighboring, max_contributions)
+
+    @staticmethod
+    def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
+        """The sensitivity of every histogram, so that a partition can be chosen for the noise it will get."""
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _parts(self, records: NDArray[Any]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import pytest
 
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery
-from metricdp.release import Mechanism, Receipt, Release, installed_version
+from metricdp.releases import Mechanism, Receipt, Release, installed_version
 from tests.privacy_worlds import TWO, finest
 
 COUNT = Mechanism("discrete Laplace", "number of records", 1, 200.0, Fraction(1, 200))

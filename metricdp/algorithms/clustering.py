@@ -1,0 +1,190 @@
+"""The front door: `k_median`, `k_means` and `release`, for every universe and method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, partition_release
+from metricdp.algorithms.result import Result, checked_candidates
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import Ledger, PrivateDemand
+from metricdp.releases import Receipt
+from metricdp.solvers.kmedian import solve
+
+METHODS = ("partition", "uniform")
+"""Names for `method`: "partition" (the default) releases a histogram of public parts; "uniform" ignores the demand and costs nothing."""
+
+
+def k_median(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand | None = None,
+    k: int = 0,
+    *,
+    epsilon: Any = None,
+    ledger: Ledger | None = None,
+    method: str = "partition",
+    weights: Any = None,
+    candidates: Any = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+) -> Result:
+    """k centers that minimize the sum of distances from the demand to its nearest center.
+
+    With `demand` the answer is differentially private; without, the public universe itself (or `weights` on it) is clustered.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    demand : PrivateDemand, optional
+        Private records in this very universe.
+    k : int
+        Number of centers, 1 to the number of points.
+    epsilon : int, float, str, Decimal or Fraction
+        Privacy budget of this call; needed with `demand`.
+    ledger : Ledger, optional
+        Where it is charged, before any data is read; a fresh one of that size by default (add-remove neighbors).
+    method : {"partition", "uniform"}
+    weights : array_like of shape (n_points,) or mapping from id to weight, optional
+        Public demand, in place of `demand`; by default 1 everywhere.
+    candidates : iterable of ids, optional
+        Where centers may stand; anywhere by default.
+    records_hint : float, optional
+        A public guess of the number of records; saves the 5 % of epsilon that its noisy count costs.
+    seed : int
+        Public coins of partitions and solvers. Noise is never seeded.
+
+    Returns
+    -------
+    Result
+        `centers` in the user's own ids (coordinates in a box), and the `receipt`.
+
+    Raises
+    ------
+    InputError
+        A bad argument; nothing was charged.
+    BudgetError
+        The ledger does not hold `epsilon`; nothing was read.
+
+    Notes
+    -----
+    **Privacy.** epsilon-differential privacy for the ledger's neighboring relation and the demand's unit, by the method's recipe
+    (`metricdp.algorithms.partition_release`); "uniform" reads nothing and is 0-DP.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+    >>> mdp.k_median(metric, k=1).centers
+    [(2, 2)]
+    >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(4, 4)] * 500)
+    >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
+    [(0, 0), (4, 4)]
+    """
+    return _cluster(universe, demand, k, 1, epsilon, ledger, method, weights, candidates, records_hint, seed)
+
+
+def k_means(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand | None = None,
+    k: int = 0,
+    *,
+    epsilon: Any = None,
+    ledger: Ledger | None = None,
+    method: str = "partition",
+    weights: Any = None,
+    candidates: Any = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+) -> Result:
+    """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
+    return _cluster(universe, demand, k, 2, epsilon, ledger, method, weights, candidates, records_hint, seed)
+
+
+def release(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand,
+    *,
+    epsilon: Any,
+    ledger: Ledger | None = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+) -> PartitionRelease:
+    """One private release of the demand, which then answers any k, any number of times, at no further cost.
+
+    Parameters, guarantee and errors as `k_median` with the default method.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
+    >>> noisy = mdp.release(metric, mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900), epsilon=1.0)
+    >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
+    (['c'], ['a', 'c'])
+    """
+    _check_demand(universe, demand, epsilon, records_hint)
+    return partition_release(universe, demand, _charge(ledger, epsilon, "release"), records_hint=records_hint, seed=seed)
+
+
+def _cluster(
+    universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Ledger | None, method: str,
+    weights: Any, candidates: Any, records_hint: float | None, seed: int,
+) -> Result:  # fmt: skip
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    if not isinstance(universe, Metric | EuclideanSpace):
+        raise InputError(f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}; mdp.GraphMetric(G) makes one of a graph")
+    in_space = isinstance(universe, EuclideanSpace)
+    if in_space and candidates is not None:
+        raise InputError("candidates need a finite universe; centers in a box are free points")
+    finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
+    allowed = checked_candidates(finite, k, candidates)
+    name = ("k_median", "k_means")[power - 1]
+    if demand is not None:
+        if weights is not None:
+            raise InputError("give demand (private) or weights (public), not both")
+        _check_demand(universe, demand, epsilon if method == "partition" else 1, records_hint)
+        if method == "partition":
+            noisy = partition_release(universe, demand, _charge(ledger, epsilon, name), records_hint=records_hint, seed=seed)
+            answer = noisy.k_median if power == 1 else noisy.k_means
+            return answer(k, candidates=candidates, seed=seed)
+    elif epsilon is not None or ledger is not None:
+        raise InputError("epsilon and ledger are for private demand: give demand=PrivateDemand(...), or leave them out")
+    found = solve(finite, _public_weights(finite, weights), k, power=power, candidates=allowed, seed=seed)
+    centers = finite.points[found.centers] if in_space else [finite.ids[i] for i in found.centers]  # type: ignore[attr-defined]
+    relation = ledger.neighboring if ledger is not None else "add-remove"
+    return Result(centers, k, method if demand is not None else "public", Receipt.of([], relation, demand.unit) if demand is not None else None)
+
+
+def _check_demand(universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, records_hint: float | None) -> None:
+    """Everything that can be refused before a charge."""
+    if not isinstance(demand, PrivateDemand):
+        raise InputError(f"demand must be a PrivateDemand, got {type(demand).__name__}: mdp.PrivateDemand(metric, ids) makes one")
+    if demand.universe is not universe:
+        raise InputError("the demand is of another universe: use the same metric object for both")
+    if epsilon is None:
+        raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
+    if records_hint is not None and not (np.isfinite(records_hint) and records_hint > 0):
+        raise InputError(f"records_hint must be positive and finite, got {records_hint}")
+
+
+def _charge(ledger: Ledger | None, epsilon: Any, purpose: str) -> Any:
+    return (Ledger(epsilon) if ledger is None else ledger).charge(epsilon, purpose=purpose)
+
+
+def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:
+    if weights is None:
+        return np.ones(len(metric))
+    if isinstance(weights, Mapping):
+        array = np.zeros(len(metric))
+        array[metric.positions(weights.keys())] = list(weights.values())
+    else:
+        array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (len(metric),) or not np.isfinite(array).all():
+        raise InputError(f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, or a mapping from id to weight")
+    return array

@@ -1,0 +1,164 @@
+"""The default method: one public partition, one noisy histogram, a posterior estimate, any number of questions.
+
+1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed (`records_hint`).
+2. Cut the public hierarchy of the universe into M parts, M from the noise scale and that number.
+3. Release the histogram of the parts with the rest of epsilon.
+4. Estimate the true counts (posterior mean on the hierarchy), spread each over its part's public points.
+5. Solve on those weights, for any k, as often as asked.
+
+**Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition (`privacy.queries`, `privacy.noise`). M depends on
+step 1's noisy output and public facts, so the histogram's partition is chosen adaptively from released values only; 2, 4 and 5 are
+post-processing. Nothing else is computed from the demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.algorithms.result import Result, checked_candidates
+from metricdp.estimation.tree_posterior import posterior_mean
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
+from metricdp.releases import Receipt, Release
+from metricdp.solvers.kmedian import solve
+from metricdp.trees.ward import PartitionTree, hierarchy
+
+COUNT_SHARE = Fraction(1, 20)
+PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.42, 0.8, 10
+NET_POINTS = 4096
+
+
+class Coreset(NamedTuple):
+    """Weighted points that stand for the private demand: ids (or coordinates in a box) and noisy weights, same length."""
+
+    points: Any
+    weights: NDArray[np.float64]
+
+
+class SpacePartition:
+    """A partition of a box in R^d: a point belongs to the part of its nearest net point."""
+
+    def __init__(self, space: EuclideanSpace, tree: PartitionTree) -> None:
+        self.universe, self.tree, self.n_parts = space, tree, tree.n_parts
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Part of each point, shape (n,)."""
+        return self.tree.encode(self.tree.universe.snap(records))
+
+
+class PartitionRelease:
+    """A private release of where the demand is, good for any number of questions.
+
+    Attributes
+    ----------
+    universe : Metric
+        The finite universe of the answers; for a box, a public net of its points.
+    partition : PartitionTree
+        The public partition.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand at every point, in the order of ``universe.ids``; noisy, not negative.
+    histogram : Release
+        The noisy counts themselves.
+    receipt : Receipt
+        What it cost.
+    """
+
+    def __init__(
+        self, partition: PartitionTree, weights: NDArray[np.float64], histogram: Release, receipt: Receipt, *, in_space: bool
+    ) -> None:
+        self.partition, self.weights, self.histogram, self.receipt = partition, weights, histogram, receipt
+        self.universe: Metric = partition.universe
+        self._in_space = in_space
+        self.weights.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"PartitionRelease({self.universe.name}, {self.partition.n_parts:,} parts, epsilon {float(self.receipt.epsilon):g})"
+
+    def k_median(self, k: int, *, candidates: Any = None, seed: int = 0) -> Result:
+        """k centers of low sum of distances: post-processing, free.
+
+        Parameters
+        ----------
+        k : int
+        candidates : iterable of ids, optional
+            Where centers may stand; anywhere by default.
+        seed : int
+            Public coins of the solver.
+        """
+        return self._solve(k, 1, candidates, seed)
+
+    def k_means(self, k: int, *, candidates: Any = None, seed: int = 0) -> Result:
+        """k centers of low sum of squared distances; parameters as `k_median`."""
+        return self._solve(k, 2, candidates, seed)
+
+    def coreset(self) -> Coreset:
+        """The points of positive estimated demand and that demand: a weighted set that may be published."""
+        at = np.flatnonzero(self.weights > 0)
+        return Coreset(self._names(at), self.weights[at])
+
+    def _solve(self, k: int, power: int, candidates: Any, seed: int) -> Result:
+        allowed = checked_candidates(self.universe, k, candidates)
+        found = solve(self.universe, self.weights, k, power=power, candidates=allowed, seed=seed)
+        return Result(self._names(found.centers), k, "partition", self.receipt, self)
+
+    def _names(self, positions: NDArray[np.int64]) -> Any:
+        if self._in_space and isinstance(self.universe, EuclideanMetric):
+            return self.universe.points[positions]
+        return [self.universe.ids[i] for i in positions]
+
+
+def partition_release(
+    universe: Metric | EuclideanSpace, demand: PrivateDemand, grant: Grant, *, records_hint: float | None = None, seed: int = 0
+) -> PartitionRelease:
+    """Spend a whole grant on one release of the demand; see the module's text for the steps and the guarantee.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        The demand's own. A box is covered by a public net of 4,096 points.
+    demand : PrivateDemand
+    grant : Grant
+        From `Ledger.charge`; all of it is spent.
+    records_hint : float, optional
+        A public guess of the number of records, which saves the paid count. Three times too large costs 1 or 2 % of accuracy.
+    seed : int
+        Public coins of the partition.
+
+    Notes
+    -----
+    Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a constant of some 10^5 operations.
+    """
+    receipts, total, total_scale = [], records_hint, 0.0
+    if records_hint is None:
+        count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
+        receipts.append(count.receipt)
+        total, total_scale = float(count.values[0]), count.receipt.mechanisms[0].scale
+    finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
+    tree = hierarchy(finite, seed).cut(number_of_parts(float(total or 0.0), _noise_scale(demand, grant)))
+    query = HistogramQuery(SpacePartition(universe, tree) if isinstance(universe, EuclideanSpace) else tree)
+    histogram = measure(demand, query, grant.left, grant)
+    scale = histogram.receipt.mechanisms[0].scale
+    estimate = posterior_mean(tree, histogram.values, scale, None if records_hint is not None else total, max(total_scale, 0.5))
+    receipt = Receipt.combined([*receipts, histogram.receipt])
+    return PartitionRelease(tree, tree.spread(estimate), histogram, receipt, in_space=finite is not universe)
+
+
+def number_of_parts(records: float, scale: float) -> int:
+    """M = 0.42 · (records / scale)^0.8, at least 10: finer parts where there are many records per unit of noise.
+
+    Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale. The balance is that of Qardaji, Yang &
+    Li (ICDE 2013) between noise and non-uniformity; the constants were measured (``benchmarks/partition_method.md``).
+    """
+    return max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
+
+
+def _noise_scale(demand: PrivateDemand, grant: Grant) -> float:
+    """Scale that a histogram paid with what is left of the grant will have, whatever its parts."""
+    return HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions) / float(grant.left)

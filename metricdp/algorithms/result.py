@@ -1,0 +1,62 @@
+"""What a clustering call returns, and the checks of its public arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.releases import Receipt
+
+
+@dataclass(frozen=True)
+class Result:
+    """Centers, and what they cost in privacy. Nothing here was computed from private data except through the receipt's releases.
+
+    Attributes
+    ----------
+    centers : list of the user's own ids, length k, distinct; ndarray of shape (k, d) in a box
+    k : int
+    method : str
+    receipt : Receipt or None
+        None without private demand.
+    release : PartitionRelease or None
+        The release the centers were computed from, for further questions.
+    """
+
+    centers: Any
+    k: int
+    method: str
+    receipt: Receipt | None = None
+    release: Any = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: centers, k, method and receipt, and nothing else."""
+        centers = [_plain(c) for c in self.centers]
+        return {"centers": centers, "k": self.k, "method": self.method, "receipt": self.receipt and self.receipt.to_dict()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.int64] | None:
+    """Positions where centers may stand (None: anywhere), after checking them and k.
+
+    Raises
+    ------
+    InputError
+        An unknown candidate; k is no integer from 1 to the number of candidates.
+    """
+    allowed = None if candidates is None else np.unique(universe.positions(candidates))
+    most = len(universe) if allowed is None else len(allowed)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
+        what = "points" if allowed is None else "candidates"
+        raise InputError(f"k must be an integer from 1 to {most:,}, the number of {what}; got {k!r}")
+    return allowed
