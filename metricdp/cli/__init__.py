@@ -1,1 +1,129 @@
-""""""
+"""The command line: ``metricdp COMMAND …``, also ``python -m metricdp``.
+
+JSON goes to stdout, everything else to stderr; help is in ``docs/command-line.md`` and behind ``--help``. Each command
+is one module with a function ``register(subparsers)``, listed in `COMMANDS`. Modules here import nothing heavy at the
+top, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from metricdp.cli.parsing import Parser, ShowVersion
+from metricdp.cli.streams import STDOUT, abandon_stdout, say
+from metricdp.errors import MetricDPError
+
+COMMANDS = ("metricdp.cli.cluster", "metricdp.cli.evaluate", "metricdp.cli.demo")
+"""Modules of the commands, in the order in which ``--help`` lists them."""
+
+BAD_INPUT, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+"""Exit statuses other than 0."""
+
+_EPILOG = """\
+first steps:
+  metricdp demo                                                 the main job on a real road network
+  metricdp cluster roads.csv -k 20                              cluster the public graph itself
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
+                                                                20 centers for private locations, and a map page
+
+The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input: one line and exit status 2."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 done; 2 bad input, and one line on stderr says what; 1 an unexpected error; 130 interrupted; 141 nobody reads
+        stdout any more.
+
+    Notes
+    -----
+    **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception may quote the data,
+    so of it only the type is shown when a demand file takes part. ``METRICDP_DEBUG=1`` in the environment shows the
+    whole traceback all the same.
+    """
+    args = Namespace(demand="unknown yet: tell nothing")
+    try:
+        with _own_warnings_only():
+            args = build_parser().parse_args(argv)
+            status = int(args.run(args) or 0)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return status
+    except SystemExit as finished:  # --help, --version
+        return int(finished.code or 0)
+    except BrokenPipeError:
+        abandon_stdout()
+        return BROKEN_PIPE
+    except KeyboardInterrupt as error:
+        return _fail(error, "interrupted", INTERRUPTED)
+    except MetricDPError as error:
+        return _fail(error, str(error), BAD_INPUT)
+    except OSError as error:
+        if error.filename == STDOUT:
+            abandon_stdout()
+        return _fail(error, _os_error(error), BAD_INPUT)
+    except MemoryError as error:
+        return _fail(error, "not enough memory", UNEXPECTED)
+    except Exception as error:
+        public = getattr(args, "demand", None) is None
+        detail = f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
+        return _fail(error, f"unexpected {type(error).__name__}{detail}", UNEXPECTED)
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands."""
+    parser = Parser(
+        prog="metricdp",
+        description="Clustering in metric spaces under differential privacy: the space is public, who is in it private.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        import_module(name).register(subparsers)
+    return parser
+
+
+def _fail(error: BaseException, message: str, status: int) -> int:
+    """One line on stderr; what was spent before the error stands on the exception as a note."""
+    if os.environ.get("METRICDP_DEBUG") == "1":
+        say(traceback.format_exc().rstrip(), raw=True)
+    say("; ".join([message if status == INTERRUPTED else f"error: {message}", *getattr(error, "__notes__", [])]))
+    return status
+
+
+def _os_error(error: OSError) -> str:
+    """Path and reason as the operating system gives them; any other text in the exception may quote data."""
+    reason = error.strerror or type(error).__name__
+    named = isinstance(error.filename, str | bytes | os.PathLike)
+    return f"{os.fsdecode(error.filename)}: {reason}" if named else reason
+
+
+@contextmanager
+def _own_warnings_only() -> Iterator[None]:
+    """Show metricdp's own warnings as one line each; those of libraries may quote data and are not for users."""
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        if category.__module__.startswith("metricdp"):
+            say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield

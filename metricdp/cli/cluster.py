@@ -1,0 +1,209 @@
+"""``metricdp cluster``: k centers of a public graph, for private demand, for none, or on purpose without protection."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+from argparse import Namespace
+from importlib.util import find_spec
+from typing import Any
+
+from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli.parsing import UsageError
+from metricdp.cli.streams import say
+from metricdp.errors import InputError, MissingExtraError
+
+METHODS_HELP = (
+    "partition: noisy counts of public parts; uniform: ignores the demand and costs nothing (default: %(default)s)"
+)
+_PRIVATE = "epsilon neighboring ledger epsilon_budget user max_contributions records_hint coreset".split()
+_COLUMNS = "demand_column x y".split()
+
+_EPILOG = """\
+examples:
+  metricdp cluster roads.csv -k 20
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --output result.json
+  metricdp cluster roads.graphml.gz --symmetrize --demand visits.csv --x lon --y lat \\
+      --user patient --max-contributions 3 -k 10 --epsilon 0.5 --map map.html
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 --ledger study.ledger --epsilon-budget 1
+
+Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null where nothing was private.
+What can be refused is refused before anything is charged. A call that fails later stays paid, and says so."""
+
+
+def register(subparsers: parsing.Subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "cluster",
+        help="k centers of a public graph, for private demand or for none",
+        description="Choose k vertices of a public graph so that the sum of distances from the demand to its nearest\n"
+        "center is small. With --demand the result is differentially private with respect to that file;\n"
+        "without, the graph itself is clustered and nothing is private.",
+        epilog=_EPILOG,
+    )
+    parsing.add_graph_options(parser)
+    group = parser.add_argument_group("the question (public)")
+    group.add_argument("-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers")
+    parsing.add_objective(group)
+    group.add_argument("--method", metavar="NAME", default="partition", help=METHODS_HELP)
+    hint = "public guess of the number of records, saves the share of epsilon for counting them"
+    group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
+    coins = "public coins of partitions and solvers, never of noise (default: %(default)s)"
+    group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
+    _add_privacy(parsing.add_demand_options(parser, required=False), parser.add_argument_group("the price"))
+    _add_outputs(parser.add_argument_group("what is written"))
+    parsing.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_privacy(demand: Any, price: Any) -> None:
+    whose = "column that says whose record it is: protects users instead of records"
+    demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
+    kept = "records kept of each user, a random sample (default: 1)"
+    demand.add_argument("--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept)
+    spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
+    price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
+    relation = "what changes: one more or less, or one for another (default: the ledger's, else add-remove)"
+    price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
+    journal = "journal that adds up what all calls on this population spend; made if it does not exist"
+    price.add_argument("--ledger", metavar="FILE", help=journal)
+    total = "budget of a new ledger (default: this call's epsilon)"
+    price.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
+    without = "use the demand without any protection: the result may reveal it"
+    price.add_argument("--non-private", action="store_true", help=without)
+
+
+def _add_outputs(group: Any) -> None:
+    group.add_argument("--output", metavar="FILE", help="the JSON of stdout, to a file as well")
+    page = "one HTML page that opens offline: network, centers, territories, noisy demand (extra: maps)"
+    group.add_argument("--map", metavar="FILE", help=page)
+    weights = "the released weights as CSV, columns vertex and weight: safe to publish"
+    group.add_argument("--coreset", metavar="FILE", help=weights)
+
+
+def run(args: Namespace) -> int:
+    """Check, read, charge, solve, write."""
+    start = time.perf_counter()
+    _check(args)
+    metric = inputs.read_metric(args)
+    if args.k > len(metric):
+        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    if args.demand is None or args.non_private:
+        result, weights = _unprotected(args, metric)
+    else:
+        result, weights = _private(args, metric)
+    if not args.quiet:
+        caution = "" if args.demand is None else " (times depend on the data: do not publish them)"
+        say(f"done in {time.perf_counter() - start:.1f} s{caution}")
+    _write(args, metric, result, weights)
+    return 0
+
+
+def _check(args: Namespace) -> None:
+    """Refuse all that can be refused without reading anything."""
+    _check_options(args)
+    import metricdp as mdp
+
+    if args.method not in mdp.METHODS:
+        raise UsageError(f"--method must be one of {', '.join(mdp.METHODS)}; got {args.method!r}")
+    files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
+    ledger = {"--ledger": args.ledger}
+    streams.check_stdout([args.output])
+    streams.check_targets(files | ledger, {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand})
+    if args.map is not None and find_spec("plotly") is None:
+        raise MissingExtraError("the map page", "maps")
+    if args.epsilon is not None:
+        budget.check_budget(args)
+
+
+def _check_options(args: Namespace) -> None:
+    given = _given(args, _PRIVATE)
+    needless = given + _given(args, _COLUMNS) + ["--non-private"] * args.non_private
+    if args.demand is None and needless:
+        raise UsageError(f"{needless[0]} is about private demand: give --demand FILE, or leave it out")
+    if args.demand is None:
+        return
+    if args.non_private and given:
+        raise UsageError(f"{given[0]} and --non-private contradict each other")
+    if args.epsilon is None and not args.non_private:
+        raise UsageError("--demand needs --epsilon E, the privacy budget of this call; for no privacy: --non-private")
+    if args.max_contributions is not None and args.user is None:
+        raise UsageError("--max-contributions bounds the records of a user: say whose a record is with --user COLUMN")
+    if args.epsilon_budget is not None and args.ledger is None:
+        raise UsageError("--epsilon-budget is the budget of a ledger: give --ledger FILE too")
+    if args.coreset is not None and args.method == "uniform":
+        raise UsageError("--coreset: the method uniform releases no weights")
+    parsing.check_columns(args)
+
+
+def _given(args: Namespace, names: list[str]) -> list[str]:
+    return ["--" + name.replace("_", "-") for name in names if getattr(args, name) is not None]
+
+
+def _solver(args: Namespace) -> Any:
+    import metricdp as mdp
+
+    return mdp.k_means if args.objective == "k-means" else mdp.k_median
+
+
+def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
+    """Centers of the graph itself, or of the demand taken for public."""
+    weights = None
+    if args.demand is not None:
+        say("warning: --non-private: the result is computed from the demand without any protection and may reveal it")
+        weights = inputs.read_as_weights(args, metric)
+    return _solver(args)(metric, k=args.k, weights=weights, seed=args.seed), weights
+
+
+def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
+    """Centers of the private demand, and the released weights."""
+    demand = inputs.read_demand(args, metric)
+    ledger = budget.open_ledger(args)
+    with budget.noting_expense(ledger):
+        options = {"method": args.method, "records_hint": args.records_hint, "seed": args.seed}
+        result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, ledger=ledger, **options)
+    if not args.quiet:
+        budget.say_expense(args, result.receipt, ledger)
+    return result, None if result.release is None else result.release.weights
+
+
+def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
+    """Stdout first: whatever happens to the files, a result that was paid for has been told."""
+    text = streams.to_json(result.to_dict())
+    problem = streams.show_result(text)
+    written = []
+    if args.output is not None:
+        streams.write_text(args.output, text)
+        written.append(args.output)
+    if args.coreset is not None:
+        streams.write_text(args.coreset, _coreset(result))
+        written.append(args.coreset)
+    if args.map is not None:
+        basis = None if result.receipt else "public" if args.demand is None else "non-private"
+        write_map_page(args.map, metric, result, weights, basis)
+        written.append(args.map)
+    if written and not args.quiet:
+        say(f"wrote {', '.join(written)}")
+    if problem is not None:
+        raise problem
+
+
+def write_map_page(path: str, metric: Any, result: Any, weights: Any, basis: Any = None) -> None:
+    """Write the map page of a result."""
+    from metricdp.report import write_map
+
+    facts = {"receipt": result.receipt, "basis": basis, "method": None if basis else result.method, "k": result.k}
+    write_map(os.path.realpath(path), metric, result.centers, weights=weights, **facts)
+
+
+def _coreset(result: Any) -> str:
+    if result.release is None:
+        raise InputError(f"--coreset: the method {result.method} releases no weights")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("vertex", "weight"))
+    coreset = result.release.coreset()
+    writer.writerows((point, repr(float(weight))) for point, weight in zip(coreset.points, coreset.weights))
+    return text.getvalue()

@@ -1,0 +1,125 @@
+"""``metricdp demo``: the main job on the sample road network, and what to try next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from argparse import Namespace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from metricdp.cli import cluster, inputs, parsing, streams
+from metricdp.cli.streams import say
+from metricdp.errors import InputError
+
+GRAPH, NODES, DEMAND = "coquimbo.csv.gz", "coquimbo_nodes.csv.gz", "coquimbo_demand.csv.gz"
+RESULT, PAGE = "coquimbo_centers.json", "coquimbo_map.html"
+
+
+def register(subparsers: parsing.Subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="the main job on the sample road network, with a map",
+        description="Cluster 5,000 synthetic locations on the road network of La Serena and Coquimbo, Chile, under\n"
+        "differential privacy: print the centers and the privacy receipt, and write\n"
+        f"{RESULT} and {PAGE}.",
+        epilog="example:\n  metricdp demo -k 10 --epsilon 0.5 --directory out",
+    )
+    where = "where the files are written, made if it does not exist (default: here)"
+    parser.add_argument("--directory", metavar="DIR", default=".", help=where)
+    number = parsing.whole_number(1)
+    parser.add_argument("-k", type=number, default=20, metavar="K", help="number of centers (default: %(default)s)")
+    parser.add_argument("--epsilon", metavar="E", type=parsing.budget, help="privacy budget (default: 1)")
+    parsing.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: Namespace) -> int:
+    """Run the sample through the same steps as ``metricdp cluster``."""
+    import metricdp as mdp
+    from metricdp.universe.samples import sample_path
+
+    graph, nodes, demand = (str(sample_path(name)) for name in (GRAPH, NODES, DEMAND))
+    folder = Path(args.directory)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--directory {folder} is not a directory")
+    options = Namespace(
+        graph=graph, nodes=nodes, demand=demand, symmetrize=True, largest_component=True, quiet=args.quiet,
+        format=None, weight=None, source=None, target=None, demand_column=None, x=None, y=None, user=None, max_contributions=None,
+    )  # fmt: skip
+    metric = inputs.read_metric(options)
+    if args.k > len(metric):
+        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {"the result": str(folder / RESULT), "the map": str(folder / PAGE)}
+    streams.check_targets(dict(files), {})
+    if not args.quiet:
+        say(f"finding {args.k:,} centers for the records of {DEMAND} (synthetic) …")
+    result = mdp.k_median(metric, inputs.read_demand(options, metric), args.k, epsilon=args.epsilon or "1")
+    problem = streams.show_result(_table(metric, result) + f"\nreceipt: {result.receipt}\n")
+    written = _files(metric, result, files)
+    problem = streams.show_result(_ending(written, options)) or problem
+    if problem is not None:
+        raise problem
+    return 0
+
+
+def _table(metric: Any, result: Any) -> str:
+    """The centers, with the estimated number of records that each one serves: post-processing of the release."""
+    import numpy as np
+
+    served = np.bincount(metric.nearest(result.centers)[0], weights=result.release.weights, minlength=result.k)
+    places = metric.coordinates[metric.positions(result.centers)]
+    width = max(len("center"), *(len(str(c)) for c in result.centers))
+    lines = [f"{'':>4} {'center':>{width}} {'longitude':>11} {'latitude':>11} {'records (noisy)':>16}"]
+    for rank, (center, (lon, lat), mass) in enumerate(zip(result.centers, places, served), 1):
+        lines.append(f"{rank:>4} {center!s:>{width}} {lon:>11.5f} {lat:>11.5f} {mass:>16,.0f}")
+    return "\n".join(lines) + "\n"
+
+
+def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, str]]:
+    """Write the result and, with plotly, the map; return what was written and what it is."""
+    streams.write_text(files["the result"], streams.to_json(result.to_dict()))
+    written = [(files["the result"], "the centers and the receipt, as `metricdp cluster` writes them")]
+    if find_spec("plotly") is not None:
+        cluster.write_map_page(files["the map"], metric, result, result.release.weights)
+        written.append((files["the map"], "the map: open it in a browser, it needs no network"))
+    return written
+
+
+def _ending(written: list[tuple[str, str]], options: Namespace) -> str:
+    width = max(len(path) for path, _ in written)
+    lines = ["", "wrote", *(f"  {path:<{width}}  {what}" for path, what in written)]
+    if len(written) == 1:
+        lines.append("  no map: it needs an optional dependency; pip install 'metricdp[maps]' and run this again")
+    own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
+    graph = f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"
+    demand = f"--demand {_short(options.demand)}"
+    result = Path(written[0][0])
+    ledger = shlex.quote(str(result.parent / "coquimbo.ledger"))
+    lines += [
+        "",
+        "what to try next",
+        "  # how good are they? (exact, so not private)",
+        f"  {own} evaluate {graph} {demand} --centers {shlex.quote(str(result))}",
+        "  # two questions on one budget, kept in a journal; a third is refused",
+        f"  {own} cluster {graph} {demand} -k 5 --epsilon 1/2 --ledger {ledger} --epsilon-budget 1",
+        "  # the same without private data: the road network itself",
+        f"  {own} cluster {graph} -k 20",
+        "  # your own: a graph and a file with a column of vertex ids",
+        f"  {own} cluster --help",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _short(path: str) -> str:
+    """The path as typed from here, quoted for a shell."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        relative = path
+    return shlex.quote(min(relative, path, key=len))

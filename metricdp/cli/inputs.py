@@ -1,0 +1,90 @@
+"""Reading what a command was given: the public graph, the private demand, or on purpose the demand as public weights."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from metricdp.cli.streams import say
+from metricdp.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from metricdp.metrics import GraphMetric
+    from metricdp.privacy import PrivateDemand
+
+
+_USER = ("user", "max_contributions")
+
+
+def read_metric(args: Namespace) -> GraphMetric:
+    """Read the graph, and say on stderr what it is."""
+    import metricdp as mdp
+
+    metric = mdp.read_graph(
+        args.graph,
+        format=args.format,
+        weight=args.weight,
+        nodes=args.nodes,
+        source=args.source,
+        target=args.target,
+        symmetrize=args.symmetrize,
+        largest_component=args.largest_component,
+    )
+    if not args.quiet:
+        places = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
+        n_edges = len(metric.graph.indices) // 2
+        say(f"read {metric.name}: {len(metric):,} vertices, {n_edges:,} edges, {places[metric.coordinate_system]}")
+    return metric
+
+
+def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
+    """Read the private demand; nothing about it is said."""
+    import metricdp as mdp
+
+    _check_coordinates(args, metric)
+    column, whose = args.demand_column or "vertex", {name: getattr(args, name, None) for name in _USER}
+    return mdp.PrivateDemand.from_frame(metric, args.demand, column, x=args.x, y=args.y, **whose)
+
+
+def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
+    """Count the demand's records at every vertex, without any protection: for ``--non-private`` alone.
+
+    Messages hold no cell all the same: they may end in a log.
+    """
+    import numpy as np
+
+    from metricdp.universe.tables import read_table
+
+    _check_coordinates(args, metric)
+    table = read_table(args.demand, private=True)
+    names = [args.x, args.y] if args.x is not None else [args.demand_column or "vertex"]
+    for name in names:
+        if name not in table:
+            raise InputError(f"{args.demand}: no column {name!r}; the first row must name the columns")
+    if args.x is not None:
+        points = np.column_stack([table.numbers(name) for name in names])
+        if not np.isfinite(points).all():
+            raise InputError(f"{args.demand}: coordinates must be finite numbers")
+        at = metric.snap(points)
+    else:
+        text = all(isinstance(i, str) for i in metric.ids)
+        at = _positions(metric, table.strings(names[0]) if text else table.ids(names[0]), args.demand)
+    return np.bincount(at, minlength=len(metric)).astype(np.float64)
+
+
+def _positions(metric: GraphMetric, ids: Any, path: str) -> NDArray[Any]:
+    at = None
+    try:
+        at = metric.positions(ids)
+    except InputError:  # its message quotes the id
+        at = None
+    if at is None:
+        raise InputError(f"{path}: every record must be the id of a vertex of {metric.name}")
+    return at
+
+
+def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:
+    if args.x is not None and metric.coordinates is None:
+        raise InputError(f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE")

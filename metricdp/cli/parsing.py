@@ -1,0 +1,164 @@
+"""The parser, its value types and the options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from metricdp.errors import MetricDPError
+
+Subparsers = Any  # argparse names its type with an underscore
+
+
+class UsageError(MetricDPError):
+    """The arguments of a command do not make sense."""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with exact option names, whose errors are exceptions instead of a usage text and an exit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise a `UsageError` that says where help is."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+class ShowVersion(argparse.Action):
+    """``--version``, looked up only when asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print the version and exit."""
+        from importlib.metadata import PackageNotFoundError
+
+        import metricdp
+
+        try:
+            version = str(metricdp.__version__)
+        except PackageNotFoundError:
+            version = "(not installed: version unknown)"
+        sys.stdout.write(f"metricdp {version}\n")
+        parser.exit()
+
+
+def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Return a parser of integers from `least` to `most`.
+
+    Examples
+    --------
+    >>> whole_number(1)("20")
+    20
+    """
+    rule = "must be a whole number " + (f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}")
+
+    def parse(text: str) -> int:
+        plain = re.fullmatch(r"\s*[+-]?[0-9]{1,300}\s*", text)
+        if not plain or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{rule}, got {text[:40]!r}")
+        return int(text)
+
+    return parse
+
+
+def positive_number(text: str) -> float:
+    """Return a positive, finite number."""
+    value = math.nan
+    if "_" not in text:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number, got {text[:40]!r}")
+    return value
+
+
+def budget(text: str) -> str:
+    """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3 are exact."""
+    from metricdp.privacy import Ledger
+
+    refused = ""
+    try:
+        Ledger(text)
+    except MetricDPError as error:
+        refused = str(error)
+    if refused:
+        raise argparse.ArgumentTypeError(refused[:200])
+    return text
+
+
+def column(text: str) -> str:
+    """Return a column name that is not empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a column's name must not be empty")
+    return text
+
+
+_GRAPH = "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as CSV/TSV/Parquet; also .gz"
+_GRAPH_OPTIONS = (
+    ("--nodes", "FILE", "vertex ids with lon and lat, or x and y (default: a .co or _node.tntp file beside GRAPH)"),
+    ("--weight", "COLUMN", "column with edge lengths; 'unit' counts hops (default: length, weight, distance, cost, …)"),
+    ("--source", "COLUMN", "column with one end of an edge (default: source, from, u, …)"),
+    ("--target", "COLUMN", "column with its other end (default: target, to, v, …)"),
+    ("--format", "NAME", "pmed, dimacs, metis, graphml, edgelist or tntp (default: told by ending and content)"),
+    ("--symmetrize", "", "use the shorter direction of one-way edges both ways (default: refuse directed graphs)"),
+    ("--largest-component", "", "keep the largest component (default: refuse disconnected graphs)"),
+)
+_DEMAND_OPTIONS = (
+    ("--demand-column", "column with vertex ids (default: vertex)"),
+    ("--x", "with --y: coordinates instead of ids, moved to the nearest vertex; longitude, or planar x"),
+    ("--y", "latitude, or planar y"),
+)
+
+
+def add_graph_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that reads a graph understands."""
+    parser.add_argument("graph", metavar="GRAPH", help=_GRAPH)
+    group = parser.add_argument_group("the graph (public)")
+    for option, metavar, text in _GRAPH_OPTIONS:
+        if metavar:
+            group.add_argument(option, metavar=metavar, type=column if metavar == "COLUMN" else str, help=text)
+        else:
+            group.add_argument(option, action="store_true", help=text)
+
+
+def add_demand_options(parser: argparse.ArgumentParser, *, required: bool) -> Any:
+    """Add the demand file and its columns; return the group, for more options."""
+    group = parser.add_argument_group("the demand (private)")
+    rows = "CSV, TSV or Parquet (also .gz), one row a record; repeats count"
+    group.add_argument("--demand", metavar="FILE", required=required, help=rows)
+    for option, text in _DEMAND_OPTIONS:
+        group.add_argument(option, metavar="COLUMN", type=column, help=text)
+    return group
+
+
+def add_objective(group: Any) -> None:
+    """Add ``--objective``."""
+    text = "sum of distances or of squared distances (default: %(default)s)"
+    group.add_argument("--objective", choices=("k-median", "k-means"), default="k-median", help=text)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add ``--quiet``."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr; warnings and errors still show")
+
+
+def check_columns(args: argparse.Namespace) -> None:
+    """Refuse columns of the demand that contradict each other."""
+    if (args.x is None) != (args.y is None):
+        raise UsageError("--x and --y go together: coordinates need both columns")
+    if args.x is not None and args.demand_column is not None:
+        raise UsageError("give --demand-column (vertex ids) or --x and --y (coordinates), not both")

@@ -1,0 +1,141 @@
+"""stdout for results, stderr for notes; files are written wholly or not at all, and checked before anything is paid for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from metricdp.errors import InputError
+
+STDOUT = "<stdout>"
+"""Stands for a path in errors of stdout."""
+
+
+def one_line(text: str) -> str:
+    """Text with line breaks, control characters and undecodable bytes written as escapes.
+
+    Examples
+    --------
+    >>> one_line("roads\\n.csv")
+    'roads\\\\n.csv'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def say(text: str, *, raw: bool = False) -> None:
+    """Write one line to stderr. A stderr that is closed or full never costs a result that was paid for."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n" if raw else f"metricdp: {one_line(text)}\n")
+        sys.stderr.flush()
+
+
+def to_json(value: dict[str, Any]) -> str:
+    """JSON text with a line end; lists of plain values stay on one line."""
+    return _layout(value, "") + "\n"
+
+
+def _layout(value: Any, indent: str) -> str:
+    nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    if not nested or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    deeper = indent + "  "
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(deeper + _layout(v, deeper) for v in value) + f"\n{indent}]"
+    items = (f"{deeper}{json.dumps(str(k), ensure_ascii=False)}: {_layout(v, deeper)}" for k, v in value.items())
+    return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+
+
+def show_result(text: str) -> OSError | None:
+    """Write text to stdout and return what went wrong, to be raised once all files are written too."""
+    if sys.stdout is None:
+        return None
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:  # \u escapes: valid in JSON, readable elsewhere
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        return error
+    except OSError as error:
+        return OSError(error.errno, error.strerror, STDOUT)
+    return None
+
+
+def abandon_stdout() -> None:
+    """Point stdout at nothing, so that Python's own flush at exit cannot fail again."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def check_stdout(files: Iterable[str | None]) -> None:
+    """Refuse to compute a result that nothing would hold."""
+    if sys.stdout is None and not any(files):
+        raise InputError("stdout is closed and there is no --output: the result would be lost")
+
+
+def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None]) -> None:
+    """Refuse, before anything is paid for, files that could not be written or that would replace an input.
+
+    Parameters
+    ----------
+    targets, inputs : dict of option to path
+        Files to write and files to read; None where the option was not given.
+
+    Raises
+    ------
+    InputError, OSError
+        Naming the option.
+    """
+    taken = {os.path.realpath(path): option for option, path in inputs.items() if path is not None}
+    for option, path in targets.items():
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if real in taken:
+            raise InputError(f"{option} and {taken[real]} are the same file: {path}")
+        taken[real] = option
+        _check_target(option, path, Path(real))
+
+
+def _check_target(option: str, path: str, real: Path) -> None:
+    if not path or path.endswith(("/", os.sep)) or real.is_dir():
+        raise InputError(f"{option} {path!r} is a directory; name a file")
+    if real.exists() and not real.is_file():
+        raise InputError(f"{option} {path} is not a regular file")
+    problem = 0
+    try:
+        handle, trial = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name[:100]}.", suffix=".part")
+        os.close(handle)
+        Path(trial).unlink()
+    except OSError as error:
+        problem = error.errno or errno.EIO
+    if problem or len(os.fsencode(real.name)) > 255:
+        raise InputError(f"{option} {path} cannot be written: {os.strerror(problem or errno.ENAMETOOLONG)}")
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file wholly or not at all, through a temporary file beside it. Links are followed."""
+    target = Path(os.path.realpath(path))
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
