@@ -90,7 +90,7 @@ def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="metricdp",
-        description="Clustering in metric spaces under differential privacy: the space is public, who is in it private.",
+        description="Clustering in metric spaces under differential privacy: the space is public, who is in it is not.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")

@@ -18,8 +18,17 @@ from metricdp.errors import InputError, MissingExtraError
 METHODS_HELP = (
     "partition: noisy counts of public parts; uniform: ignores the demand and costs nothing (default: %(default)s)"
 )
-_PRIVATE = "epsilon neighboring ledger epsilon_budget user max_contributions records_hint coreset".split()
-_COLUMNS = "demand_column x y".split()
+_PRIVATE = [
+    "epsilon",
+    "neighboring",
+    "ledger",
+    "epsilon_budget",
+    "user",
+    "max_contributions",
+    "records_hint",
+    "coreset",
+]
+_COLUMNS = ["demand_column", "x", "y"]
 
 _EPILOG = """\
 examples:
@@ -29,7 +38,7 @@ examples:
       --user patient --max-contributions 3 -k 10 --epsilon 0.5 --map map.html
   metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 --ledger study.ledger --epsilon-budget 1
 
-Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null where nothing was private.
+Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if nothing was private.
 What can be refused is refused before anything is charged. A call that fails later stays paid, and says so."""
 
 
@@ -37,6 +46,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "cluster",
+        usage="metricdp cluster GRAPH -k K [--demand FILE --epsilon E] [--map FILE] [option ...]",
         help="k centers of a public graph, for private demand or for none",
         description="Choose k vertices of a public graph so that the sum of distances from the demand to its nearest\n"
         "center is small. With --demand the result is differentially private with respect to that file;\n"

@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
         raise InputError(f"--directory {folder} is not a directory")
     options = Namespace(
         graph=graph, nodes=nodes, demand=demand, symmetrize=True, largest_component=True, quiet=args.quiet,
-        format=None, weight=None, source=None, target=None, demand_column=None, x=None, y=None, user=None, max_contributions=None,
+        format=None, weight=None, source=None, target=None, demand_column=None, x=None, y=None,
     )  # fmt: skip
     metric = inputs.read_metric(options)
     if args.k > len(metric):

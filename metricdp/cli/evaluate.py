@@ -23,6 +23,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "evaluate",
+        usage="metricdp evaluate GRAPH --demand FILE --centers FILE [option ...]",
         help="exact cost of centers on private demand: not private",
         description="Compute the exact cost of centers for a demand file, for those who hold the data.\n"
         "This reads private data, and the result is not private.",

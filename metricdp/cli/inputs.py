@@ -1,4 +1,4 @@
-"""Reading what a command was given: the public graph, the private demand, or on purpose the demand as public weights."""
+"""Reading what a command was given: the public graph, the private demand, or on purpose the demand as weights."""
 
 from __future__ import annotations
 

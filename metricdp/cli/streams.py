@@ -1,4 +1,4 @@
-"""stdout for results, stderr for notes; files are written wholly or not at all, and checked before anything is paid for."""
+"""stdout for results, stderr for notes, files written wholly or not at all and checked before anything is paid."""
 
 from __future__ import annotations
 
@@ -110,25 +110,25 @@ def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None])
 
 
 def _check_target(option: str, path: str, real: Path) -> None:
-    if not path or path.endswith(("/", os.sep)) or real.is_dir():
-        raise InputError(f"{option} {path!r} is a directory; name a file")
-    if real.exists() and not real.is_file():
-        raise InputError(f"{option} {path} is not a regular file")
     problem = 0
     try:
-        handle, trial = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name[:100]}.", suffix=".part")
+        if not path or path.endswith(os.sep) or real.is_dir():
+            raise InputError(f"{option} {path!r} is a directory; name a file")
+        if real.exists() and not real.is_file():  # a device or a pipe must not be replaced by a file
+            raise InputError(f"{option} {path} is not a regular file")
+        handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
         os.close(handle)
         Path(trial).unlink()
     except OSError as error:
         problem = error.errno or errno.EIO
-    if problem or len(os.fsencode(real.name)) > 255:
-        raise InputError(f"{option} {path} cannot be written: {os.strerror(problem or errno.ENAMETOOLONG)}")
+    if problem:
+        raise InputError(f"{option} {path} cannot be written: {os.strerror(problem)}")
 
 
 def write_text(path: str, text: str) -> None:
     """Write a file wholly or not at all, through a temporary file beside it. Links are followed."""
     target = Path(os.path.realpath(path))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -110,51 +110,69 @@ def sample_by_distance(
     indices: NDArray,
     lengths: NDArray,
     weights: NDArray,
-    uniforms: NDArray,
+    seed: int,
     power: int,
     distance: NDArray,
     label: NDArray,
     centers: NDArray,
-) -> int:
+) -> None:
     """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned searches.
 
     The first center is drawn proportionally to `weights`, each next one proportionally to weights · distance**power. When all mass is at
-    distance 0 the next center is the first vertex at positive distance, or the first vertex not yet chosen. Fills `centers` (k,), and
-    `distance`, `label` (n,) with the Voronoi diagram. `uniforms` holds k numbers in [0, 1). O(k·n) plus the searches. Returns the number
-    of centers, k.
+    distance 0 the next center is a vertex not yet chosen, at positive distance if there is one. Fills `centers` (k,), and `distance`, `label` (n,) with
+    the Voronoi diagram.
+
+    Draws come from cumulative sums that are renewed only when the number of centers has grown by a quarter, and are accepted with
+    probability (present mass) / (mass then): exact rejection sampling, since distances only fall. O(n log k) plus the searches.
 
     References: Arthur & Vassilvitskii, k-means++ (SODA 2007).
     """
     n = len(indptr) - 1
+    np.random.seed(seed % 2**32)
     keys = np.empty(len(indices) + 1, np.int64)
     payload = np.empty(len(indices) + 1, np.int64)
     chosen = np.zeros(n, np.bool_)
     distance[:] = FAR
     label[:] = -1
     one = np.empty(1, np.int64)
+    then = np.empty(n, np.float64)
     mass = np.empty(n, np.float64)
+    renew = 0
+    free = 0
     for i in range(len(centers)):
-        total = 0.0
-        for v in range(n):
-            if i == 0:
-                total += weights[v]
-            elif distance[v] > 0:
-                total += weights[v] * np.float64(distance[v]) ** power
-            mass[v] = total
         pick = -1
-        if total > 0:
-            pick = np.searchsorted(mass, uniforms[i] * total, side="right")
-        if pick < 0 or pick >= n or chosen[pick]:
+        rejected = 0
+        while pick < 0:
+            if i >= renew or rejected > 32:
+                total = 0.0
+                for v in range(n):
+                    then[v] = weights[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
+                    total += then[v]
+                    mass[v] = total
+                renew = i + 1 + i // 4
+                rejected = 0
+            if mass[n - 1] <= 0:
+                break
+            v = min(np.searchsorted(mass, np.random.random() * mass[n - 1], side="right"), n - 1)
+            now = then[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
+            if np.random.random() * then[v] < now:
+                pick = v
+            rejected += 1
+        if pick < 0 or chosen[pick]:
+            renew = i + 1
             pick = -1
             for v in range(n):
-                if not chosen[v] and (pick < 0 or (distance[pick] == 0 and distance[v] > 0)):
+                if not chosen[v] and distance[v] > 0:
                     pick = v
+                    break
+            while pick < 0 and chosen[free]:
+                free += 1
+            pick = free if pick < 0 else pick
         chosen[pick] = True
         centers[i] = pick
         one[0] = pick
         if distance[pick] > 0:
             add_sources(indptr, indices, lengths, one, i, distance, label, keys, payload)
-    return len(centers)
 
 
 @njit(cache=True, nogil=True)

@@ -116,7 +116,7 @@ def removal_losses(
 
 
 @njit(cache=True, nogil=True)
-def first_improving_swap(
+def swap_changes(
     indptr: NDArray,
     indices: NDArray,
     lengths: NDArray,
@@ -124,29 +124,27 @@ def first_improving_swap(
     unit: float,
     power: int,
     candidates: NDArray,
-    start: int,
     first: NDArray,
     d_first: NDArray,
     d_second: NDArray,
     losses: NDArray,
-    threshold: float,
     distance: NDArray,
     touched: NDArray,
     keys: NDArray,
     payload: NDArray,
-) -> tuple[int, int, float]:
-    """Try ``candidates[start:]`` in order; return (index, slot to replace, change of cost) of the first swap better than `threshold`.
+    slots: NDArray,
+    changes: NDArray,
+) -> None:
+    """For each candidate the slot it had best replace, and the exact change of cost.
 
-    Index -1 when none is. The gain of a candidate is exact for all k slots at once: it matters only to vertices closer to it than their
-    second-nearest center, so one search pruned there, about 2·n/k vertices, finds it (the decomposition of Resende & Werneck, EJOR 2007,
-    and FastPAM1, Schubert & Rousseeuw, Inf. Syst. 2021). `distance` (FAR everywhere) is left as found.
+    The change is known for all k slots at once: a candidate matters only to vertices closer to it than their second-nearest center, so one
+    search pruned there, about 2·n/k vertices, finds it (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert &
+    Rousseeuw, Inf. Syst. 2021). `distance` (FAR everywhere) is left as found.
     """
     k = len(losses)
     change = np.empty(k, np.float64)
-    for index in range(start, len(candidates)):
+    for index in range(len(candidates)):
         source = candidates[index]
-        if d_first[source] == 0 and d_second[source] == 0:
-            continue
         change[:] = losses
         shared = 0.0
         size = heap_push(keys, payload, 0, 0, source)
@@ -164,7 +162,7 @@ def first_improving_swap(
                 if d < d_first[v]:
                     shared += weights[v] * (new - near)
                     change[first[v]] += weights[v] * (near - far)
-                else:
+                elif d < d_second[v]:
                     change[first[v]] += weights[v] * (new - far)
             for a in range(indptr[v], indptr[v + 1]):
                 u = indices[a]
@@ -177,7 +175,5 @@ def first_improving_swap(
                     size = heap_push(keys, payload, size, t, u)
         for j in range(n_touched):
             distance[touched[j]] = FAR
-        slot = np.argmin(change)
-        if shared + change[slot] < threshold:
-            return index, slot, shared + change[slot]
-    return -1, -1, 0.0
+        slots[index] = np.argmin(change)
+        changes[index] = shared + change[slots[index]]

@@ -107,6 +107,22 @@ class Metric(ABC):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point, distance of every point)."""
 
+    def cell_distances(
+        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """Distances between all pairs of centers, shape (k, k), given the Voronoi diagram that `seed_centers` returned.
+
+        A universe may return the length of real paths that is not the shortest, where exact rows would cost too much.
+        """
+        return self.distance_rows(centers, centers).astype(np.float32)
+
+    def inner_distances(self, points: NDArray[np.int64], sources: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Distances from some of `points` (`sources` are indices into them) to all of them, shape (n_sources, n_inner).
+
+        A graph may measure inside the subgraph of these points only.
+        """
+        return self.distance_rows(points[sources], points).astype(np.float32)
+
     def snap(self, points: ArrayLike) -> NDArray[np.int64]:
         """Position of the point of the universe nearest to each coordinate pair, shape (n,).
 

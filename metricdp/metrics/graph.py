@@ -16,7 +16,7 @@ from metricdp.kernels import shortest_paths as paths
 from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, public_grid
 from metricdp.progress import progress
 from metricdp.universe.convert import graph_from
-from metricdp.universe.graph import Graph
+from metricdp.universe.graph import Graph, build_graph
 
 _DIAMETER_SEARCHES = 64
 _ROWS_AT_ONCE = 32
@@ -92,6 +92,7 @@ class GraphMetric(Metric):
         self.rank[self.order] = np.arange(n)
         self.csr = _permuted(self.graph, grid_lengths, self.order, self.rank)
         self._diameter: float | None = None
+        self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
 
     def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Distances between positions, shape (n_sources, n_targets). One Dijkstra search a source, ended at its last target."""
@@ -105,16 +106,18 @@ class GraphMetric(Metric):
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
+        # every chunk sets up work space of size n: worth it for whole rows, not for searches that end early
+        size = _ROWS_AT_ONCE if targets is None else -(-len(sources) // (os.cpu_count() or 1))
         with progress(total=len(sources), label="shortest paths", unit="source") as bar:
 
             def work(start: int) -> None:
-                chunk = slice(start, start + _ROWS_AT_ONCE)
+                chunk = slice(start, start + size)
                 rows = np.empty((len(sources[chunk]), out.shape[1]), dtype)
                 paths.distance_rows(*self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows)
                 out[chunk] = rows if targets is not None else rows[:, self.rank]
                 bar.update(len(rows))
 
-            in_threads(work, range(0, len(sources), _ROWS_AT_ONCE))
+            in_threads(work, range(0, len(sources), max(size, 1)))
         return out
 
     def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -135,45 +138,60 @@ class GraphMetric(Metric):
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and 1,000 on road networks."""
-        centers, label, distance = self.seed_internal(k, np.maximum(weights, 0.0)[self.order], rng, power)
+        distance, label, centers = np.empty(len(self), np.int64), np.empty(len(self), np.int64), np.empty(k, np.int64)
+        mass = np.maximum(weights, 0.0)[self.order]
+        paths.sample_by_distance(*self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers)
         return self.order[centers], label[self.rank], distance[self.rank] * self.unit
 
-    def seed_internal(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """`seed_centers` in the internal order and in grid units."""
-        distance, label, centers = np.empty(len(self), np.int64), np.empty(len(self), np.int64), np.empty(k, np.int64)
-        paths.sample_by_distance(*self.csr, weights, rng.random(k), power, distance, label, centers)
-        return centers, label, distance
+    def cell_distances(
+        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """Lengths of paths between all pairs of Voronoi centers through their cells, shape (k, k).
 
-    def quotient_rows(self, label: NDArray[np.int64], distance: NDArray[np.int64], cells: int) -> NDArray[np.float32]:
-        """Approximate distances between all pairs of Voronoi centers, shape (cells, cells), in units of length.
-
-        Exact shortest paths in the graph whose vertices are the cells and whose edge between adjacent cells is the shortest path between
-        their centers that stays in the two cells (Mehlhorn 1988): never shorter than the true distances, and far cheaper than `cells`
-        searches of the whole graph.
-
-        Parameters
-        ----------
-        label, distance : ndarray of int64, shape (n_points,)
-            A Voronoi diagram in the internal order, as `voronoi` gives it.
+        Shortest paths in the graph whose vertices are the cells and whose edge between adjacent cells is the shortest path between their
+        centers that stays in the two (Mehlhorn 1988): real paths, on road networks about 1.2 times the shortest, at the cost of a few dozen
+        searches of the whole graph for k = 1,280.
         """
-        tails, heads, through = paths.boundary_arcs(*self.csr, distance, label)
-        order = np.lexsort((through, tails * cells + heads))
-        key = (tails * cells + heads)[order]
-        shortest = order[np.r_[True, key[1:] != key[:-1]]] if len(order) else order
-        t, h, w = tails[shortest], heads[shortest], through[shortest]
-        t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]
-        order = np.lexsort((h, t))
-        indptr = np.r_[0, np.cumsum(np.bincount(t, minlength=cells))]
-        csr = (indptr.astype(np.int64), h[order].astype(np.int32), w[order])
-        rows = np.empty((cells, cells), np.float32)
+        cells = self.quotient(centers, label, distance)
+        return cells._small_rows(cells.csr, cells.rank)[:, cells.rank]
+
+    def quotient(self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]) -> GraphMetric:
+        """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
+        inner_distance = np.rint(distance[self.order] / self.unit).astype(np.int64)
+        tails, heads, through = paths.boundary_arcs(*self.csr, inner_distance, label[self.order])
+        graph = build_graph(tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=f"cells of {self.name}")
+        return GraphMetric(graph, resolution=self.unit)
+
+    def inner_distances(self, points: NDArray[np.int64], sources: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Lengths of shortest paths that stay among `points`, shape (n_sources, n_inner); whole-graph distances where there are none."""
+        indptr, indices, lengths = self.csr
+        inner = self.rank[points]
+        place = self._place
+        place[inner] = np.arange(len(inner))
+        degree = np.diff(indptr)[inner]
+        arc = np.repeat(indptr[inner] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(degree.sum())
+        head = place[indices[arc]]
+        place[inner] = -1
+        inside = head >= 0
+        tail = np.repeat(np.arange(len(inner)), degree)[inside]
+        csr = (np.r_[0, np.cumsum(np.bincount(tail, minlength=len(inner)))], head[inside].astype(np.int32), lengths[arc[inside]])
+        rows = self._small_rows(csr, sources)
+        if not np.isfinite(rows).all():
+            return super().inner_distances(points, sources)
+        return rows
+
+    def _small_rows(
+        self, csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]], sources: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """All distances from `sources` in a small graph on the same grid, infinite where there is no path."""
+        rows = np.empty((len(sources), len(csr[0]) - 1), np.float32)
 
         def work(start: int) -> None:
-            sources = np.arange(start, min(start + _ROWS_AT_ONCE, cells))
-            paths.distance_rows(*csr, sources, np.empty(0, np.int64), True, rows[start : start + len(sources)])
+            chunk = slice(start, start + _ROWS_AT_ONCE)
+            paths.distance_rows(*csr, sources[chunk], np.empty(0, np.int64), True, rows[chunk])
 
-        in_threads(work, range(0, cells, _ROWS_AT_ONCE))
+        in_threads(work, range(0, len(sources), _ROWS_AT_ONCE))
+        rows[rows >= np.float32(paths.FAR)] = np.inf
         rows *= np.float32(self.unit)
         return rows
 
@@ -231,15 +249,25 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
     if resolution is not None:
         if bound / resolution > cells:
             raise InputError(f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most {cells:,} steps are allowed")
-        return resolution, np.ceil(lengths / resolution).astype(np.int64)
+        return resolution, _ceiling(lengths / resolution)
     for digits in range(7):
         scaled = lengths * 10.0**digits
         if bound * 10.0**digits > cells:
             break
-        if (np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, scaled)).all():
+        if _on_grid(scaled).all():
             return 10.0**-digits, np.rint(scaled).astype(np.int64)
     unit = public_grid(bound, n)
-    return unit, np.ceil(lengths / unit).astype(np.int64)
+    return unit, _ceiling(lengths / unit)
+
+
+def _on_grid(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers are integers up to floating-point noise."""
+    return np.abs(steps - np.rint(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)).clip(max=1e6)
+
+
+def _ceiling(steps: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round up, but not what exceeds an integer by floating-point noise only."""
+    return np.where(_on_grid(steps), np.rint(steps), np.ceil(steps)).astype(np.int64)
 
 
 def _permuted(

@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.solvers.block import block_search
-from metricdp.solvers.graph_search import GraphSearch
+from metricdp.solvers.graph_search import GraphSearch, recentered
 
 _WHOLE_BLOCK = 20_000_000
-_SAMPLED_BLOCK = 40_000_000
-_CANDIDATES = 1280
+"""Largest candidates × demand block searched as a whole: 80 MB."""
+_NEAR_BLOCK = 40_000_000
+"""Largest block of candidates near the centers × demand: 160 MB."""
+_VISITS = 12_000_000
+_HOPS = (30, 10)
+_LARGE, _FINE_TRIES = 60_000, 15
+_NEARBY, _ROUNDS = 24, 4
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,16 @@ class Solution:
 
     centers: NDArray[np.int64]
     cost: float
+
+
+@dataclass(frozen=True)
+class _Problem:
+    metric: Metric
+    weights: NDArray[np.float64]
+    k: int
+    power: int
+    allowed: NDArray[np.int64]
+    rng: np.random.Generator
 
 
 def solve(
@@ -37,7 +53,36 @@ def solve(
     seed: int = 0,
     starts: int = 3,
 ) -> Solution:
-    """Find k centers of low cost ``sum_v weights[v] · min_c d(v, c)**power``."""
+    """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v, c)**power``.
+
+    Parameters
+    ----------
+    metric : Metric
+    weights : ndarray of float64, shape (n_points,)
+        Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy counts); all zero counts as 1 everywhere.
+    k : int
+        1 to the number of candidates.
+    power : {1, 2}
+        k-median or k-means cost.
+    candidates : ndarray of int64, optional
+        Positions where centers may stand; all by default.
+    seed : int
+        Public coins.
+    starts : int
+        Number of k-median++ starts of the coarse search.
+
+    Raises
+    ------
+    InputError
+        k out of range.
+
+    Notes
+    -----
+    Eager swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points while that block has at most 20 M
+    entries. Beyond, on about 1,280 sampled candidates first; then, at full resolution, by pruned searches on graphs
+    (`metricdp.solvers.graph_search`) and by blocks of rows near the centers elsewhere. Memory O(n + m), at most 160 MB of rows; time
+    O(1,280) searches up to 31,000 vertices, some 100 beyond.
+    """
     n = len(metric)
     allowed = np.arange(n) if candidates is None else np.unique(candidates)
     if not 1 <= k <= len(allowed):
@@ -51,16 +96,17 @@ def solve(
     if len(allowed) * len(demand) <= _WHOLE_BLOCK:
         rows, cost = block_search(_block(metric, allowed, demand, power), weights[demand], k, rng, starts=starts)
         return Solution(allowed[rows], cost)
-    if isinstance(metric, GraphMetric):
-        return _on_graph(metric, weights, k, power, allowed, rng, starts)
-    return _by_samples(metric, weights, k, power, allowed, demand, rng, starts)
+    problem = _Problem(metric, weights, k, power, allowed, rng)
+    centers = _coarse(problem, starts)
+    return _on_graph(problem, metric, centers) if isinstance(metric, GraphMetric) else _by_rows(problem, centers)
 
 
 _matrices: WeakKeyDictionary[Metric, NDArray[np.float32]] = WeakKeyDictionary()
+# distances of small universes, kept for the next question about them
 
 
 def _block(metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64], power: int) -> NDArray[np.float32]:
-    """Costs sources × targets; all distances of a small universe are kept for the next question about it."""
+    """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
     if n * n <= _WHOLE_BLOCK and max(len(sources), len(targets)) > n // 4:
         if metric not in _matrices:
@@ -79,21 +125,72 @@ def _cost(metric: Metric, weights: NDArray[np.float64], centers: NDArray[np.int6
     return float(weights @ metric.nearest_to(centers)[1] ** power)
 
 
-def _on_graph(
-    metric: GraphMetric, weights: NDArray[np.float64], k: int, power: int, allowed: NDArray[np.int64], rng: np.random.Generator, starts: int
-) -> Solution:
-    n = len(metric)
-    m = min(max(_CANDIDATES, 4 * k), n)
-    landmarks, label, distance = metric.seed_internal(m, np.maximum(weights, 0.0)[metric.order], rng)
-    if m * n <= _SAMPLED_BLOCK:
-        demand = np.flatnonzero(weights)
-        block = _block(metric, metric.order[landmarks], demand, power)
-        rows, _ = block_search(block, weights[demand], k, rng, starts=starts)
+def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
+    """Centers by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
+    metric, weights, rng = problem.metric, problem.weights, problem.rng
+    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
+    demand = weights
+    if len(problem.allowed) == len(metric):
+        public = landmarks(metric, m)
+        sample, block = public.positions, public.rows
+        if block is None:
+            block, demand = public.between, np.bincount(public.label, weights, m)
     else:
-        block = metric.quotient_rows(label, distance, m) ** power
-        rows, _ = block_search(block, np.bincount(label, weights[metric.order], m), k, rng, starts=starts)
-    search = GraphSearch(metric, weights, metric.order[landmarks[rows]], power)
-    for hops in (16, 4):
-        search.improve(search.near(hops, 16, rng))
-    search.descend(rng, 100 * k)
+        mass = np.zeros(len(metric))
+        mass[problem.allowed] = 1.0
+        sample, label, distance = metric.seed_centers(m, mass, rng)
+        block, demand = metric.cell_distances(sample, label, distance), np.bincount(label, weights, m)
+    chosen, _ = block_search(block if problem.power == 1 else block**2, demand, problem.k, rng, starts=starts)
+    return sample[chosen]
+
+
+def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> Solution:
+    """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
+    n, k, rng = len(metric), problem.k, problem.rng
+    if n > _LARGE:
+        centers = recentered(metric, problem.weights, _on_cells(problem, metric, centers))
+        search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
+        tries = _FINE_TRIES * k
+    else:
+        search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
+        tries = _VISITS * k // (2 * n)
+        search.improve(search.probable(tries // 4, rng))
+        for hops in _HOPS:
+            search.improve(search.near(hops, tries // (4 * k), rng))
+    search.descend(rng, tries)
     return Solution(search.centers, search.cost)
+
+
+def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Solve again in the graph of some n / 16 Voronoi cells, from the centers given: a search there visits a sixteenth of the vertices."""
+    drawn = problem.rng.choice(problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False)
+    cells = np.union1d(centers, drawn)
+    label, distance = metric.nearest_to(cells)
+    coarse = metric.quotient(cells, label, distance)
+    inner = _Problem(coarse, np.bincount(label, problem.weights, len(cells)), problem.k, problem.power, np.arange(len(cells)), problem.rng)
+    return cells[_on_graph(inner, coarse, np.searchsorted(cells, centers)).centers]
+
+
+def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
+    """Rounds of local search on blocks: the centers and, near each, some of the candidates it serves."""
+    metric, k, rng = problem.metric, problem.k, problem.rng
+    demand = np.flatnonzero(problem.weights)
+    weights = problem.weights[demand]
+    most = _NEAR_BLOCK // (k * (_NEARBY + 1))
+    if len(demand) > most:  # an unbiased sample of the demand
+        drawn = np.unique(rng.choice(len(demand), most, p=np.abs(weights) / np.abs(weights).sum()), return_counts=True)
+        demand, weights = demand[drawn[0]], np.sign(weights[drawn[0]]) * drawn[1]
+    for _ in range(_ROUNDS):
+        label, distance = metric.nearest_to(centers)
+        pool = [centers]
+        for slot in range(k):
+            own = problem.allowed[label[problem.allowed] == slot]
+            own = own[np.argsort(distance[own], kind="stable")][: max(8 * _NEARBY, len(own) // 4)]
+            pool.append(rng.choice(own, min(_NEARBY, len(own)), replace=False))
+        rows = np.unique(np.concatenate(pool))
+        block = metric.distance_rows(rows, demand).astype(np.float32) ** problem.power
+        chosen, _ = block_search(block, weights, k, rng, first_start=np.searchsorted(rows, centers))
+        if np.array_equal(np.sort(rows[chosen]), np.sort(centers)):
+            break
+        centers = rows[chosen]
+    return Solution(centers, _cost(metric, problem.weights, centers, problem.power))

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
 
-LANDMARKS = 1280
-_EXACT_ENTRIES = 40_000_000
 _INNER_LANDMARKS = 256
 
 
@@ -69,9 +67,9 @@ class Hierarchy:
 
     Notes
     -----
-    1,280 landmarks by k-median++ on U; their cells; Ward's criterion on the landmarks weighted by cell size. The distances between landmarks
-    are exact where 1,280 searches are cheap (up to some 30,000 vertices), else shortest paths in the quotient graph of the cells. A cell is
-    refined (the same, inside it) when a cut asks for it, so a cut may go down to single points.
+    1,280 landmarks (`metricdp.metrics.landmarks`); Ward's criterion on them, weighted by the sizes of their cells. A landmark's cell is
+    refined when a cut asks for it: Ward's criterion on its points, or on 256 of them and their cells, with distances inside the cell. So a
+    cut may go down to single points.
     """
 
     def __init__(self, universe: Metric, seed: int = 0) -> None:
@@ -82,7 +80,7 @@ class Hierarchy:
         self.size: list[float] = []
         self.cost: list[float] = []
         self.points: dict[int, NDArray[np.int64]] = {}
-        self.root = self._grow_root()
+        self.root = self._grow_root(seed)
 
     def cut(self, n_parts: int) -> PartitionTree:
         """Partition into `n_parts` parts (at most one a point): again and again the node that costs most to serve is split in two."""
@@ -123,16 +121,9 @@ class Hierarchy:
         sizes = np.array([self.size[v] for v in number])
         return PartitionTree(self.universe, labels, children, sizes)
 
-    def _grow_root(self) -> int:
-        n = len(self.universe)
-        m = min(LANDMARKS, n)
-        landmarks, label, distance = self.universe.seed_centers(m, np.ones(n), self._rng)
-        if m * n <= _EXACT_ENTRIES or not isinstance(self.universe, GraphMetric):
-            between = self.universe.distance_rows(landmarks, landmarks).astype(np.float32)
-        else:
-            metric = self.universe
-            between = metric.quotient_rows(label[metric.order], np.rint(distance[metric.order] / metric.unit).astype(np.int64), m)
-        return self._graft(None, np.arange(n), label, distance, between)
+    def _grow_root(self, seed: int) -> int:
+        top = landmarks(self.universe, seed=seed)
+        return self._graft(None, np.arange(len(self.universe)), top.label, top.distance, top.between)
 
     def _refine(self, leaf: int) -> bool:
         """Replace a leaf by the hierarchy of its points; False for a single point."""
@@ -140,15 +131,15 @@ class Hierarchy:
         if len(points) < 2:
             return False
         if len(points) <= _INNER_LANDMARKS:
-            between = self.universe.distance_rows(points, points).astype(np.float32)
+            between = self.universe.inner_distances(points, np.arange(len(points)))
             label, distance = np.arange(len(points)), np.zeros(len(points))
         else:
-            landmarks = np.sort(self._rng.choice(len(points), _INNER_LANDMARKS, replace=False))
-            rows = self.universe.distance_rows(points[landmarks], points)
+            chosen = np.sort(self._rng.choice(len(points), _INNER_LANDMARKS, replace=False))
+            rows = self.universe.inner_distances(points, chosen)
             label = rows.argmin(axis=0)
-            label[landmarks] = np.arange(len(landmarks))
-            distance = rows[label, np.arange(len(points))]
-            between = rows[:, landmarks].astype(np.float32)
+            label[chosen] = np.arange(len(chosen))
+            distance = rows[label, np.arange(len(points))].astype(np.float64)
+            between = np.ascontiguousarray(rows[:, chosen])
         self._graft(leaf, points, label, distance, between)
         return True
 
