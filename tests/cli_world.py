@@ -1,0 +1,67 @@
+"""A small road network, private files with canaries, and a runner, for the tests of the command line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import metricdp as mdp
+from metricdp.cli import main
+
+SIDE, ROWS = 5, 2003  # so many that no noise of epsilon 1 hides the two corners
+CANARIES = ("987654321", "canary", "12.3456789", "-71.3002")
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.err.splitlines()
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
+    capsys.readouterr()
+    status = main(list(argv))
+    return Ran(status, *capsys.readouterr())
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in folder.rglob("*")}
+
+
+def grid_edges() -> list[tuple[int, int, int]]:
+    """(from, to, length) of a SIDE × SIDE grid with ids 100, 101, …"""
+    edges = []
+    for i in range(SIDE):
+        for j in range(SIDE):
+            v = 100 + i * SIDE + j
+            edges += [(v, v + 1, 100 + v % 7)] if j + 1 < SIDE else []
+            edges += [(v, v + SIDE, 100 + v % 5)] if i + 1 < SIDE else []
+    return edges
+
+
+def places() -> dict[int, tuple[float, float]]:
+    return {100 + i * SIDE + j: (-71.3 + j / 1000, -29.9 + i / 1000) for i in range(SIDE) for j in range(SIDE)}
+
+
+def build_world(folder: Path) -> None:
+    """Write the graph, its nodes and the demand: ROWS records at two corners."""
+    text = "from,to,length_m\n" + "".join(f"{a},{b},{w}\n" for a, b, w in grid_edges())
+    (folder / "roads.csv").write_text(text)
+    (folder / "roads.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "nodes.csv").write_text("id,lon,lat\n" + "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items()))
+    at = [100 if i % 2 else 124 for i in range(ROWS)]
+    rows = [f"{v},{places()[v][0]:.4f},{places()[v][1]:.4f},canary-{i % 900}" for i, v in enumerate(at)]
+    (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")
+
+
+def build_ledger(path: Path, budget: float = 2.0, spent: float = 1.5) -> None:
+    ledger = mdp.Ledger(budget, journal=path)
+    if spent:
+        ledger.charge(spent, purpose="before")
