@@ -216,6 +216,8 @@ CASES = {
     "no such user column": (PRIVATE + " --user patient", "no column 'patient'"),
     "no such coordinate": (PRIVATE + " --nodes nodes.csv --x lon --y breite", "no column 'breite'"),
     "empty demand column": (PRIVATE + " --demand-column ' '", "must not be empty"),
+    "unknown id, new ledger": (PRIVATE + " --ledger new.ledger --demand unknown.csv", "every record must be the id"),
+    "k above n, new ledger": (PRIVATE + " --ledger new.ledger -k 26", "only 25 vertices"),
     "unknown id": (PRIVATE + " --demand unknown.csv", "every record must be the id (int)"),
     "id a word": (PRIVATE + " --demand textid.csv", "every record must be the id (int)"),
     "id missing": (PRIVATE + " --demand gap.csv", "empty cell"),
