@@ -18,6 +18,7 @@ _QUADRATURE = 12
 _CONCENTRATIONS = (2.0,)
 _ROUNDS = 20
 _SHRINK = 2.0
+_SIDE = 1.0
 _BAND = 3.0
 
 
@@ -72,7 +73,8 @@ def _shares(tree: PartitionTree) -> tuple[NDArray[np.float64], NDArray[np.float6
     m = tree.n_parts
     p = tree.sizes[tree.children[:, 0]] / tree.sizes[m:]
     ones = np.ones(m - 1)
-    fractions, base, component = [ones, 0 * ones, p], [p, 1 - p, ones], [0, 0, 1]
+    o = p**_SIDE / (p**_SIDE + (1 - p) ** _SIDE)
+    fractions, base, component = [ones, 0 * ones, p], [o, 1 - o, ones], [0, 0, 1]
     at = (np.arange(_QUADRATURE) + 0.5) / _QUADRATURE
     for c, concentration in enumerate(_CONCENTRATIONS):
         for u in at:

@@ -173,6 +173,7 @@ def sample_by_distance(
         one[0] = pick
         if distance[pick] > 0:
             add_sources(indptr, indices, lengths, one, i, distance, label, keys, payload)
+        label[pick] = i  # also where another center stands at distance 0
 
 
 @njit(cache=True, nogil=True)

@@ -50,6 +50,7 @@ class _RowMetric(Metric):
             row = self.distance_rows(np.array([pick]))[0]
             closer = row < best
             label[closer], best[closer] = i, row[closer]
+            label[pick] = i  # also where another center stands at distance 0
         return centers, label, best
 
 
