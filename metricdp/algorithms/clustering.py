@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, partition_release
-from metricdp.algorithms.result import Result, checked_candidates
+from metricdp.algorithms.result import Result, checked_candidates, checked_seed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Ledger, PrivateDemand
-from metricdp.releases import Receipt
+from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.kmedian import solve
 
 METHODS = ("partition", "uniform")
@@ -127,7 +128,8 @@ def release(
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """
-    _check_demand(universe, demand, epsilon, records_hint)
+    _check_demand(universe, demand, epsilon, ledger, records_hint)
+    seed = checked_seed(seed)
     return partition_release(universe, demand, _charge(ledger, epsilon, "release"), records_hint=records_hint, seed=seed)
 
 
@@ -138,8 +140,9 @@ def _cluster(
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if not isinstance(universe, Metric | EuclideanSpace):
-        raise InputError(f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}; mdp.GraphMetric(G) makes one of a graph")
-    in_space = isinstance(universe, EuclideanSpace)
+        kind = type(universe).__name__
+        raise InputError(f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) makes one of a graph")
+    seed, in_space = checked_seed(seed), isinstance(universe, EuclideanSpace)
     if in_space and candidates is not None:
         raise InputError("candidates need a finite universe; centers in a box are free points")
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
@@ -148,20 +151,24 @@ def _cluster(
     if demand is not None:
         if weights is not None:
             raise InputError("give demand (private) or weights (public), not both")
-        _check_demand(universe, demand, epsilon if method == "partition" else 1, records_hint)
+        _check_demand(universe, demand, epsilon if method == "partition" else 1, ledger, records_hint)
         if method == "partition":
             noisy = partition_release(universe, demand, _charge(ledger, epsilon, name), records_hint=records_hint, seed=seed)
             answer = noisy.k_median if power == 1 else noisy.k_means
-            return answer(k, candidates=candidates, seed=seed)
+            return answer(k, candidates=None if allowed is None else [finite.ids[i] for i in allowed], seed=seed)
     elif epsilon is not None or ledger is not None:
         raise InputError("epsilon and ledger are for private demand: give demand=PrivateDemand(...), or leave them out")
     found = solve(finite, _public_weights(finite, weights), k, power=power, candidates=allowed, seed=seed)
     centers = finite.points[found.centers] if in_space else [finite.ids[i] for i in found.centers]  # type: ignore[attr-defined]
-    relation = ledger.neighboring if ledger is not None else "add-remove"
-    return Result(centers, k, method if demand is not None else "public", Receipt.of([], relation, demand.unit) if demand is not None else None)
+    if demand is None:
+        return Result(centers, k, "public")
+    relation: Neighboring = ledger.neighboring if ledger is not None else "add-remove"
+    return Result(centers, k, method, Receipt.of([], relation, demand.unit))
 
 
-def _check_demand(universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, records_hint: float | None) -> None:
+def _check_demand(
+    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Ledger | None, records_hint: float | None
+) -> None:
     """Everything that can be refused before a charge."""
     if not isinstance(demand, PrivateDemand):
         raise InputError(f"demand must be a PrivateDemand, got {type(demand).__name__}: mdp.PrivateDemand(metric, ids) makes one")
@@ -169,8 +176,10 @@ def _check_demand(universe: Metric | EuclideanSpace, demand: PrivateDemand, epsi
         raise InputError("the demand is of another universe: use the same metric object for both")
     if epsilon is None:
         raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
-    if records_hint is not None and not (np.isfinite(records_hint) and records_hint > 0):
-        raise InputError(f"records_hint must be positive and finite, got {records_hint}")
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes one")
+    if records_hint is not None and not (isinstance(records_hint, Real) and np.isfinite(float(records_hint)) and records_hint > 0):
+        raise InputError(f"records_hint must be positive and finite, got {records_hint!r}")
 
 
 def _charge(ledger: Ledger | None, epsilon: Any, purpose: str) -> Any:
@@ -180,11 +189,16 @@ def _charge(ledger: Ledger | None, epsilon: Any, purpose: str) -> Any:
 def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:
     if weights is None:
         return np.ones(len(metric))
-    if isinstance(weights, Mapping):
+    rule = f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, or a mapping from id to weight"
+    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
+    try:
+        given = np.asarray(weights if at is None else list(weights.values()), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(rule) from None
+    array = given
+    if at is not None:
         array = np.zeros(len(metric))
-        array[metric.positions(weights.keys())] = list(weights.values())
-    else:
-        array = np.asarray(weights, dtype=np.float64)
+        array[at] = given
     if array.shape != (len(metric),) or not np.isfinite(array).all():
-        raise InputError(f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, or a mapping from id to weight")
+        raise InputError(rule)
     return array

@@ -37,7 +37,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: centers, k, method and receipt, and nothing else."""
         centers = [_plain(c) for c in self.centers]
-        return {"centers": centers, "k": self.k, "method": self.method, "receipt": self.receipt and self.receipt.to_dict()}
+        return {"centers": centers, "k": int(self.k), "method": self.method, "receipt": self.receipt and self.receipt.to_dict()}
 
 
 def _plain(value: Any) -> Any:
@@ -54,9 +54,25 @@ def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.
     InputError
         An unknown candidate; k is no integer from 1 to the number of candidates.
     """
-    allowed = None if candidates is None else np.unique(universe.positions(candidates))
+    try:
+        allowed = None if candidates is None else np.unique(universe.positions(candidates))
+    except TypeError:
+        raise InputError(f"candidates must be an iterable of ids, got {type(candidates).__name__}") from None
     most = len(universe) if allowed is None else len(allowed)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
         what = "points" if allowed is None else "candidates"
         raise InputError(f"k must be an integer from 1 to {most:,}, the number of {what}; got {k!r}")
     return allowed
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed of public coins as a plain integer.
+
+    Raises
+    ------
+    InputError
+        It is no integer, or negative: found out before anything is charged.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be an integer of at least 0, got {seed!r}")
+    return int(seed)
