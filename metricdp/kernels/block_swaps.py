@@ -28,7 +28,7 @@ def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, demand_of: 
             j = min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1)
             row = demand_of[j]
         if row < 0 or chosen[row]:
-            row = np.int64(uniforms[i] * m)
+            row = int(uniforms[i] * m)
             while chosen[row]:
                 row = (row + 1) % m
         chosen[row] = True

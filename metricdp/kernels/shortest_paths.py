@@ -119,8 +119,8 @@ def sample_by_distance(
     """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned searches.
 
     The first center is drawn proportionally to `weights`, each next one proportionally to weights · distance**power. When all mass is at
-    distance 0 the next center is a vertex not yet chosen, at positive distance if there is one. Fills `centers` (k,), and `distance`, `label` (n,) with
-    the Voronoi diagram.
+    distance 0 the next center is a vertex not yet chosen, at positive distance if there is one. Fills `centers` (k,), and `distance`,
+    `label` (n,) with the Voronoi diagram.
 
     Draws come from cumulative sums that are renewed only when the number of centers has grown by a quarter, and are accepted with
     probability (present mass) / (mass then): exact rejection sampling, since distances only fall. O(n log k) plus the searches.
@@ -128,7 +128,7 @@ def sample_by_distance(
     References: Arthur & Vassilvitskii, k-means++ (SODA 2007).
     """
     n = len(indptr) - 1
-    np.random.seed(seed % 2**32)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
     keys = np.empty(len(indices) + 1, np.int64)
     payload = np.empty(len(indices) + 1, np.int64)
     chosen = np.zeros(n, np.bool_)
@@ -153,9 +153,9 @@ def sample_by_distance(
                 rejected = 0
             if mass[n - 1] <= 0:
                 break
-            v = min(np.searchsorted(mass, np.random.random() * mass[n - 1], side="right"), n - 1)
+            v = min(np.searchsorted(mass, np.random.random() * mass[n - 1], side="right"), n - 1)  # noqa: NPY002
             now = then[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
-            if np.random.random() * then[v] < now:
+            if np.random.random() * then[v] < now:  # noqa: NPY002
                 pick = v
             rejected += 1
         if pick < 0 or chosen[pick]:
@@ -177,7 +177,9 @@ def sample_by_distance(
 
 
 @njit(cache=True, nogil=True)
-def boundary_arcs(indptr: NDArray, indices: NDArray, lengths: NDArray, distance: NDArray, label: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def boundary_arcs(
+    indptr: NDArray, indices: NDArray, lengths: NDArray, distance: NDArray, label: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
     """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through that arc), first cell < second."""
     count = 0
     for u in range(len(indptr) - 1):

@@ -77,7 +77,14 @@ def upward(children: NDArray, low: NDArray, step: NDArray, fractions: NDArray, c
 
 @njit(cache=True, nogil=True)
 def downward(
-    children: NDArray, low: NDArray, step: NDArray, fractions: NDArray, chances: NDArray, inside: NDArray, outside: NDArray, posterior: NDArray
+    children: NDArray,
+    low: NDArray,
+    step: NDArray,
+    fractions: NDArray,
+    chances: NDArray,
+    inside: NDArray,
+    outside: NDArray,
+    posterior: NDArray,
 ) -> None:
     """Messages from the root down, and the posterior of every split's share.
 

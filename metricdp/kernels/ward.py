@@ -63,9 +63,9 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
         for j in range(m):
             if alive[j] and j != a and j != b:
                 total = weight[a] + weight[b] + weight[j]
-                joined = ((weight[a] + weight[j]) * squares[a, j] + (weight[b] + weight[j]) * squares[b, j] - weight[j] * squares[a, b]) / total
-                squares[a, j] = joined
-                squares[j, a] = joined
+                joined = (weight[a] + weight[j]) * squares[a, j] + (weight[b] + weight[j]) * squares[b, j] - weight[j] * squares[a, b]
+                squares[a, j] = joined / total
+                squares[j, a] = joined / total
         weight[a] += weight[b]
         alive[b] = False
         children[step, 0], children[step, 1] = node[a], node[b]

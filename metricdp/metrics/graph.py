@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class GraphMetric(Metric):
     def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nearest center of every vertex: one multi-source search, about two Dijkstras."""
         label, distance = self.voronoi(self.rank[np.asarray(centers, np.int64)])
-        return label[self.rank], distance[self.rank] * self.unit
+        return label[self.rank], distance[self.rank].astype(np.float64) * self.unit
 
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for internal sources."""
@@ -141,7 +142,7 @@ class GraphMetric(Metric):
         distance, label, centers = np.empty(len(self), np.int64), np.empty(len(self), np.int64), np.empty(k, np.int64)
         mass = np.maximum(weights, 0.0)[self.order]
         paths.sample_by_distance(*self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers)
-        return self.order[centers], label[self.rank], distance[self.rank] * self.unit
+        return self.order[centers], label[self.rank], distance[self.rank].astype(np.float64) * self.unit
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
@@ -281,11 +282,11 @@ def _permuted(
 
 
 def read_graph(
-    path: str | os.PathLike[str],
+    path: str | Path,
     *,
     format: str | None = None,
     weight: str | None = None,
-    nodes: str | os.PathLike[str] | None = None,
+    nodes: str | Path | None = None,
     source: str | None = None,
     target: str | None = None,
     symmetrize: bool = False,

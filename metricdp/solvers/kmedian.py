@@ -125,6 +125,11 @@ def _cost(metric: Metric, weights: NDArray[np.float64], centers: NDArray[np.int6
     return float(weights @ metric.nearest_to(centers)[1] ** power)
 
 
+def _cell_weights(label: NDArray[np.int64], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    """Sum of the weights in each of m cells."""
+    return np.bincount(label, weights, m).astype(np.float64)
+
+
 def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
     """Centers by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
     metric, weights, rng = problem.metric, problem.weights, problem.rng
@@ -134,12 +139,12 @@ def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
         public = landmarks(metric, m)
         sample, block = public.positions, public.rows
         if block is None:
-            block, demand = public.between, np.bincount(public.label, weights, m)
+            block, demand = public.between, _cell_weights(public.label, weights, m)
     else:
         mass = np.zeros(len(metric))
         mass[problem.allowed] = 1.0
         sample, label, distance = metric.seed_centers(m, mass, rng)
-        block, demand = metric.cell_distances(sample, label, distance), np.bincount(label, weights, m)
+        block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
     chosen, _ = block_search(block if problem.power == 1 else block**2, demand, problem.k, rng, starts=starts)
     return sample[chosen]
 
@@ -167,7 +172,8 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     cells = np.union1d(centers, drawn)
     label, distance = metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
-    inner = _Problem(coarse, np.bincount(label, problem.weights, len(cells)), problem.k, problem.power, np.arange(len(cells)), problem.rng)
+    mass = _cell_weights(label, problem.weights, len(cells))
+    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng)
     return cells[_on_graph(inner, coarse, np.searchsorted(cells, centers)).centers]
 
 
