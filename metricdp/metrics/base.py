@@ -13,6 +13,8 @@ from metricdp.universe.graph import CoordinateSystem
 
 MAX_GRID_DISTANCE = 2**40
 """Quantised diameters stay below this, so that a sum over four million records stays below 2**62."""
+EXTENTS = (1e-15, 1e18)
+"""Range of the largest distance of a universe, or all are 0: single precision, in which solvers hold blocks, can square these."""
 
 
 class Metric(ABC):
@@ -67,7 +69,10 @@ class Metric(ABC):
 
     def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Ids 0..n-1 are their own positions."""
-        array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+        try:
+            array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+        except ValueError:  # ids of several lengths
+            array = np.empty((1, 1))
         if array.size == 0:
             return np.empty(0, np.int64)
         if array.ndim != 1 or array.dtype.kind not in "iuf" or (array != np.floor(array)).any():
@@ -171,6 +176,16 @@ def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
     if len(set(ids)) != n:
         raise InputError("ids must be distinct; at least one is repeated")
     return ids
+
+
+def checked_extent(extent: float) -> float:
+    """The largest distance of a universe (or a bound of it), after checking that it is 0 or lies in EXTENTS."""
+    if extent != 0 and not EXTENTS[0] <= extent <= EXTENTS[1]:
+        raise InputError(
+            f"distances up to {extent:g} are too {'small' if extent < 1 else 'large'}: the largest must be between {EXTENTS[0]:g} and "
+            f"{EXTENTS[1]:g}; give them in another unit"
+        )
+    return extent
 
 
 def public_grid(diameter: float, n_points: int) -> float:

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
 
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
-from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, public_grid
+from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
 from metricdp.progress import progress
 from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
@@ -47,7 +47,7 @@ class GraphMetric(Metric):
         The validated graph, in the order of `ids`.
     unit : float
         The grid. All distances are integer multiples of it: sums of edge lengths rounded up, hence again a metric, and never shorter than
-        the graph's own.
+        the graph's own (except for 1e-9 of them, taken for floating-point noise).
 
     Raises
     ------
@@ -81,12 +81,16 @@ class GraphMetric(Metric):
         resolution: float | None = None,
     ) -> None:
         self.graph: Graph = graph_from(graph, weight, symmetrize=symmetrize, largest_component=largest_component)
+        self._arrange(*_quantise(self.graph, resolution))
+
+    def _arrange(self, unit: float, grid_lengths: NDArray[np.int64]) -> None:
+        """Fill all other attributes, given the grid and the lengths of `graph` on it."""
+        self.unit = unit
         self.ids = self.graph.ids
         self.name = self.graph.name
         self.coordinates = self.graph.coordinates
         self.coordinate_system = self.graph.coordinate_system
         n = len(self.graph)
-        self.unit, grid_lengths = _quantise(self.graph, resolution)
         ones = csr_array((np.ones(len(self.graph.indices), np.int8), self.graph.indices, self.graph.indptr), shape=(n, n))
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
         self.rank = np.empty(n, np.int64)
@@ -160,8 +164,11 @@ class GraphMetric(Metric):
         """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
         inner_distance = np.rint(distance[self.order] / self.unit).astype(np.int64)
         tails, heads, through = paths.boundary_arcs(*self.csr, inner_distance, label[self.order])
-        graph = build_graph(tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=f"cells of {self.name}")
-        return GraphMetric(graph, resolution=self.unit)
+        cells = GraphMetric.__new__(GraphMetric)  # on this grid, whatever its distances: detours may be longer than any distance here
+        name = f"cells of {self.name}"
+        cells.graph = build_graph(tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=name)
+        cells._arrange(self.unit, np.rint(cells.graph.lengths / self.unit).astype(np.int64))
+        return cells
 
     def inner_distances(self, points: NDArray[np.int64], sources: NDArray[np.int64]) -> NDArray[np.float32]:
         """Lengths of shortest paths that stay among `points`, shape (n_sources, n_inner); whole-graph distances where there are none."""
@@ -243,10 +250,11 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
     if resolution is not None and not (np.isfinite(resolution) and resolution > 0):
         raise InputError(f"resolution must be positive and finite, got {resolution}")
     bound = 0.0
-    if len(lengths):
+    if lengths.any():
         matrix = csr_array((np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n))
-        bound = 2.0 * float(dijkstra(matrix, indices=0).max())
+        bound = checked_extent(2.0 * float(dijkstra(matrix, indices=0).max()))
     cells = min(MAX_GRID_DISTANCE, 2**62 // n)
+    lengths = np.minimum(lengths, 2 * bound)  # longer edges are on no shortest path, and might overflow
     if resolution is not None:
         if bound / resolution > cells:
             raise InputError(f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most {cells:,} steps are allowed")
@@ -262,8 +270,8 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
 
 
 def _on_grid(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers are integers up to floating-point noise."""
-    return np.abs(steps - np.rint(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)).clip(max=1e6)
+    """Which numbers are integers up to floating-point noise, 1e-9 of them and at most 0.001."""
+    return np.abs(steps - np.rint(steps)) <= 1e-9 * np.abs(steps).clip(max=1e6)
 
 
 def _ceiling(steps: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.base import finite_points
+from metricdp.metrics.base import checked_extent, finite_points
 from metricdp.metrics.vectors import EuclideanMetric
 
 
@@ -28,12 +28,18 @@ class EuclideanSpace:
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        self.lower, self.upper = np.atleast_1d(np.asarray(lower, float)), np.atleast_1d(np.asarray(upper, float))
+        try:
+            self.lower, self.upper = np.atleast_1d(np.array(lower, float)), np.atleast_1d(np.array(upper, float))
+        except (TypeError, ValueError):
+            raise InputError("lower and upper must be numbers") from None
         if self.lower.ndim != 1 or self.lower.shape != self.upper.shape or len(self.lower) == 0:
             raise InputError(f"lower and upper must have the same shape (d,), got {self.lower.shape} and {self.upper.shape}")
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all() and (self.lower < self.upper).all()):
             raise InputError("the box needs finite corners with lower < upper in every coordinate")
+        with np.errstate(over="ignore"):
+            checked_extent(self.diameter_bound())
         self.name = f"a box in R^{self.dimension}"
+        self._nets: dict[tuple[int, int], EuclideanMetric] = {}
 
     @property
     def dimension(self) -> int:
@@ -52,9 +58,11 @@ class EuclideanSpace:
         return float(np.linalg.norm(self.upper - self.lower))
 
     def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
-        """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence (Owen 1998)."""
+        """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence (Owen 1998), kept for the next call."""
         from scipy.stats import qmc
 
-        power = max(0, int(np.ceil(np.log2(max(n_points, 1)))))
-        unit = qmc.Sobol(self.dimension, seed=seed).random_base2(power)[:n_points]
-        return EuclideanMetric(self.lower + unit * (self.upper - self.lower))
+        if (n_points, seed) not in self._nets:
+            power = max(0, int(np.ceil(np.log2(max(n_points, 1)))))
+            unit = qmc.Sobol(self.dimension, seed=seed).random_base2(power)[:n_points]
+            self._nets[n_points, seed] = EuclideanMetric(self.lower + unit * (self.upper - self.lower))
+        return self._nets[n_points, seed]

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric, checked_ids, finite_points, public_grid
+from metricdp.metrics.base import Metric, checked_extent, checked_ids, finite_points, public_grid
 
 _CHUNK_ENTRIES = 4_000_000
 _TREE_DIMENSIONS = 12
@@ -173,7 +173,7 @@ class PrecomputedMetric(_RowMetric):
             raise InputError("a distance matrix must be symmetric; (M + M.T) / 2 or np.minimum(M, M.T) makes one")
         self.ids = checked_ids(ids, len(m))
         self.name = f"{len(m):,} points"
-        self.unit = public_grid(self.diameter_bound(), len(m))
+        self.unit = public_grid(checked_extent(self.diameter_bound()), len(m))
 
     def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the matrix is one."""
@@ -193,7 +193,8 @@ def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
 
     Coordinates use at most (53 - log2 d) / 2 bits, so that squared distances stay below 2**53.
     """
-    span, d = float(np.ptp(points, axis=0).max()), points.shape[1]
+    with np.errstate(over="ignore"):
+        span, d = checked_extent(float(np.ptp(points, axis=0).max())), points.shape[1]
     cells = 2.0 ** int((53 - np.log2(d)) // 2)
     shifted = points - points.min(axis=0)
     if span < cells and (shifted == np.rint(shifted)).all():
