@@ -143,7 +143,10 @@ def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
     else:
         mass = np.zeros(len(metric))
         mass[problem.allowed] = 1.0
-        sample, label, distance = metric.seed_centers(m, mass, rng)
+        drawn = metric.seed_centers(m, mass, rng)[0]  # others too, where candidates are at distance 0 from each other
+        sample = np.union1d(drawn[np.isin(drawn, problem.allowed)], problem.allowed[: problem.k])
+        label, distance = metric.nearest_to(sample)
+        m = len(sample)
         block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
     chosen, _ = block_search(block if problem.power == 1 else block**2, demand, problem.k, rng, starts=starts)
     return sample[chosen]
@@ -153,7 +156,9 @@ def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
     n, k, rng = len(metric), problem.k, problem.rng
     if n > _LARGE:
-        centers = recentered(metric, problem.weights, _on_cells(problem, metric, centers))
+        centers = _on_cells(problem, metric, centers)
+        if len(problem.allowed) == n:
+            centers = recentered(metric, problem.weights, centers)
         search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
         tries = _FINE_TRIES * k
     else:
