@@ -7,6 +7,7 @@ costs no privacy, is a function of (universe, seed), and serves any number of cu
 from __future__ import annotations
 
 import heapq
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -178,4 +179,7 @@ def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
     known = _hierarchies.setdefault(universe, {})
     if seed not in known:
         known[seed] = Hierarchy(universe, seed)
-    return known[seed]
+        del known[seed].universe  # else the table would keep its own key alive
+    kept = copy(known[seed])  # shares all that has grown so far
+    kept.universe = universe
+    return kept
