@@ -71,9 +71,8 @@ def repair_two_nearest(
                     size = heap_push(keys, payload, size, d_first[u] + lengths[a], np.int64(first[u]) * n + v)
                 if second[u] != NOBODY and second[u] != first[v]:
                     size = heap_push(keys, payload, size, d_second[u] + lengths[a], np.int64(second[u]) * n + v)
-    for i in range(len(centers)):
-        if moved[i]:
-            size = heap_push(keys, payload, size, 0, i * n + centers[i])
+    for i in range(len(centers)):  # also those that stay: where two others lie at distance 0, a center's own vertex had no room for it
+        size = heap_push(keys, payload, size, 0, i * n + centers[i])
     while size > 0:
         d = keys[0]
         v = payload[0] % n
