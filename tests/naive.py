@@ -1,0 +1,206 @@
+"""Slow, obvious twins of every fast path: pure Python and plain numpy, written from the definitions and from nothing in the package.
+
+Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; self-loops, parallel edges and length 0 are normal.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import strategies as st
+
+FAR = 2**62
+NOBODY = -1
+
+
+# Graphs
+
+
+@st.composite
+def graphs(draw, most_points: int = 9, longest: int = 6):
+    """Connected multigraphs with integer lengths, zero included: a random tree and some more edges."""
+    n = draw(st.integers(1, most_points))
+    length = st.integers(0, longest)
+    edges = [(draw(st.integers(0, v - 1)), v, draw(length)) for v in range(1, n)]
+    more = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), length)
+    return n, edges + draw(st.lists(more, max_size=8))
+
+
+def random_graph(n: int, seed: int, extra: float = 1.0, integers: bool = True):
+    """A connected graph: a random tree and `extra` · n more edges; lengths 0..20 or uniform in [0, 1)."""
+    rng = np.random.default_rng(seed)
+    tails = np.r_[[rng.integers(0, v) for v in range(1, n)], rng.integers(0, n, int(extra * n))].astype(int)
+    heads = np.r_[np.arange(1, n), rng.integers(0, n, int(extra * n))].astype(int)
+    lengths = rng.integers(0, 21, len(tails)) if integers else rng.random(len(tails))
+    return n, list(zip(tails.tolist(), heads.tolist(), lengths.tolist()))
+
+
+def csr(n: int, edges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, lengths) as the kernels take them, each edge both ways, nothing merged."""
+    rows = [[] for _ in range(n)]
+    for u, v, w in edges:
+        rows[u].append((v, w))
+        rows[v].append((u, w))
+    indptr = np.cumsum([0, *map(len, rows)])
+    flat = [arc for row in rows for arc in row]
+    return indptr.astype(np.int64), np.array([a[0] for a in flat], np.int32), np.array([a[1] for a in flat], np.int64)
+
+
+def all_pairs(n: int, edges) -> np.ndarray:
+    """Floyd's algorithm, shape (n, n); FAR where there is no path."""
+    d = [[0 if i == j else FAR for j in range(n)] for i in range(n)]
+    for u, v, w in edges:
+        d[u][v] = d[v][u] = min(d[u][v], w)
+    for m, i, j in itertools.product(range(n), repeat=3):
+        d[i][j] = min(d[i][j], d[i][m] + d[m][j])
+    return np.minimum(np.array(d), FAR)
+
+
+# Centers
+
+
+def nearest(distances: np.ndarray, centers) -> np.ndarray:
+    """Distance of every point to its nearest center."""
+    return distances[list(centers)].min(axis=0)
+
+
+def two_nearest(distances: np.ndarray, centers) -> tuple[np.ndarray, np.ndarray]:
+    """Distances of every point to its nearest and second-nearest slot; FAR where there is no second."""
+    ordered = np.sort(distances[list(centers)], axis=0)
+    return ordered[0], ordered[1] if len(ordered) > 1 else np.full(len(distances), FAR)
+
+
+def cost(distances: np.ndarray, weights, centers, power: int = 1) -> float:
+    """Weighted sum of distances to the nearest center, each raised to the power; rows of `distances` are candidates."""
+    return float((np.asarray(weights) * nearest(distances, centers).astype(float) ** power).sum())
+
+
+def swap_changes(distances: np.ndarray, weights, centers, power: int = 1) -> np.ndarray:
+    """Change of cost of every swap, shape (n_candidates, k): entry (c, i) puts c in the place of slot i."""
+    before = cost(distances, weights, centers, power)
+    changes = np.empty((len(distances), len(centers)))
+    for c, i in itertools.product(range(len(distances)), range(len(centers))):
+        swapped = [*centers[:i], c, *centers[i + 1 :]]
+        changes[c, i] = cost(distances, weights, swapped, power) - before
+    return changes
+
+
+def removal_losses(distances: np.ndarray, weights, centers, power: int = 1) -> np.ndarray:
+    """What closing each slot adds to the cost, shape (k,), at least two slots."""
+    centers = list(centers)
+    before = cost(distances, weights, centers, power)
+    return np.array([cost(distances, weights, centers[:i] + centers[i + 1 :], power) - before for i in range(len(centers))])
+
+
+def best_centers(distances: np.ndarray, weights, k: int, power: int = 1, candidates=None) -> tuple[tuple[int, ...], float]:
+    """The cheapest of all choices of k centers, and its cost."""
+    allowed = range(len(distances)) if candidates is None else candidates
+    return min(((c, cost(distances, weights, c, power)) for c in itertools.combinations(allowed, k)), key=lambda found: found[1])
+
+
+# Binary merge trees: children of node m + i, leaves 0..m-1
+
+
+def leaf_sets(children) -> list[list[int]]:
+    """Leaves below every node."""
+    sets = [[leaf] for leaf in range(len(children) + 1)]
+    for left, right in children:
+        sets.append(sorted(sets[left] + sets[right]))
+    return sets
+
+
+def node_costs(children, distances, sizes, within) -> tuple[np.ndarray, np.ndarray]:
+    """Size of every node, and the least cost of serving it from one of its leaves."""
+    size, cheapest = [], []
+    for leaves in leaf_sets(children):
+        size.append(sum(sizes[j] for j in leaves))
+        served = [sum(sizes[j] * distances[c][j] for j in leaves) for c in leaves]
+        cheapest.append(min(served) + sum(within[j] for j in leaves))
+    return np.array(size), np.array(cheapest)
+
+
+def ward_merges(points: np.ndarray, sizes, children) -> dict[frozenset[int], float]:
+    """Cost of every merge of a tree by Ward's criterion, from centroids: {leaves: |A||B|/(|A|+|B|) · squared distance}."""
+    sets, sizes = leaf_sets(children), np.asarray(sizes, float)
+    merges = {}
+    for left, right in children:
+        a, b = sets[left], sets[right]
+        centroid = [np.average(points[s], axis=0, weights=sizes[s]) for s in (a, b)]
+        total = [sizes[a].sum(), sizes[b].sum()]
+        merges[frozenset(a + b)] = total[0] * total[1] / sum(total) * ((centroid[0] - centroid[1]) ** 2).sum()
+    return merges
+
+
+# The hierarchical model of counts
+
+
+def interpolation(low: float, step: float, grid: int, at: np.ndarray) -> np.ndarray:
+    """Matrix that reads a message on ``low + step · arange(grid)`` at the points `at`, linearly, 0 outside."""
+    matrix = np.zeros((len(at), grid))
+    for row, x in enumerate(at):
+        where = (x - low) / step
+        if -1e-9 <= where <= grid - 1 + 1e-9:
+            i = min(max(int(where), 0), grid - 2)
+            matrix[row, i], matrix[row, i + 1] = 1 - (where - i), where - i
+    return matrix
+
+
+def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior: np.ndarray):
+    """(inside, outside, posterior of shares) of all nodes by matrices; every row is scaled to sum 1."""
+    m, grid = len(children) + 1, leaves.shape[1]
+    inside, outside = np.zeros((2 * m - 1, grid)), np.zeros((2 * m - 1, grid))
+    inside[:m], outside[-1], posterior = leaves, prior, np.zeros_like(fractions)
+    reads = {}
+    for i, (left, right) in enumerate(children):
+        x = low[m + i] + step[m + i] * np.arange(grid)
+        for q in range(fractions.shape[1]):
+            reads[i, q] = (
+                interpolation(low[left], step[left], grid, fractions[i, q] * x),
+                interpolation(low[right], step[right], grid, (1 - fractions[i, q]) * x),
+            )
+            inside[m + i] += chances[i, q] * (reads[i, q][0] @ inside[left]) * (reads[i, q][1] @ inside[right])
+    for i in reversed(range(m - 1)):
+        left, right = children[i]
+        for q in range(fractions.shape[1]):
+            a, b = reads[i, q][0] @ inside[left], reads[i, q][1] @ inside[right]
+            outside[left] += chances[i, q] * (outside[m + i] * b) @ reads[i, q][0]
+            outside[right] += chances[i, q] * (outside[m + i] * a) @ reads[i, q][1]
+            posterior[i, q] = chances[i, q] * (outside[m + i] * a * b).sum()
+    scaled = [table / table.sum(axis=1, keepdims=True) for table in (inside, outside, posterior)]
+    return scaled[0], scaled[1], scaled[2]
+
+
+def enumerate_counts(children, fractions, chances, likelihoods, prior) -> tuple[float, np.ndarray, np.ndarray]:
+    """The model summed over every total and every combination of shares.
+
+    Parameters
+    ----------
+    likelihoods : list of dict
+        Of each node, value -> likelihood of what was observed at it: 1 for inner nodes; values not in the dict are impossible.
+    prior : dict
+        Total -> probability.
+
+    Returns
+    -------
+    evidence : float
+    posterior : ndarray, as `chances`
+    mean : ndarray of float, shape (m,)
+        Posterior mean of every leaf.
+    """
+    m = len(children) + 1
+    evidence, posterior, mean = 0.0, np.zeros_like(chances), np.zeros(m)
+    for total, chance in prior.items():
+        for choice in itertools.product(range(fractions.shape[1]), repeat=m - 1):
+            value, p = {2 * m - 2: total}, chance
+            for i in reversed(range(m - 1)):
+                left, right = children[i]
+                value[left] = fractions[i, choice[i]] * value[m + i]
+                value[right] = value[m + i] - value[left]
+                p *= chances[i, choice[i]]
+            for node, x in value.items():
+                p *= likelihoods[node].get(x, 0.0)
+            evidence += p
+            mean += p * np.array([value[j] for j in range(m)])
+            posterior[range(m - 1), choice] += p
+    return evidence, posterior / evidence, mean / evidence
