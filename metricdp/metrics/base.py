@@ -159,7 +159,7 @@ def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("points must be numbers in an array of shape (n, d)") from None
-    if array.ndim != 2 or (dimension is not None and array.shape[1] != dimension):
+    if array.ndim != 2 or array.shape[1] == 0 or (dimension is not None and array.shape[1] != dimension):
         raise InputError(f"points must have shape (n, {dimension or 'd'})")
     if not np.isfinite(array).all():
         raise InputError("points must be finite: no NaN and no infinity")

@@ -37,7 +37,7 @@ class EuclideanSpace:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all() and (self.lower < self.upper).all()):
             raise InputError("the box needs finite corners with lower < upper in every coordinate")
         with np.errstate(over="ignore"):
-            checked_extent(self.diameter_bound())
+            checked_extent(float((self.upper - self.lower).max()))
         self.name = f"a box in R^{self.dimension}"
         self._nets: dict[tuple[int, int], EuclideanMetric] = {}
 
