@@ -1,0 +1,83 @@
+"""The documents do what they say: commands exist, Python runs as pasted, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(d for folder in ("docs", "graphs", "benchmarks") for d in (ROOT / folder).glob("*.md"))])
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """Anchors of a page's headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.+?)\s*$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_two_commands_set_everything_up():
+    commands = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
+    assert [line for block in blocks(README, "sh") for line in block.splitlines() if "venv" in line] == commands
+    assert [c.split(" && ")[-1] for c in commands] == [".venv/bin/metricdp demo", ".venv/bin/python -m pytest"]
+    declared = re.findall(r"^(\w+) =$", (ROOT / "setup.cfg").read_text("utf-8").split("[options.extras_require]")[1], flags=re.MULTILINE)
+    for command in commands:
+        named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")
+        assert set(named) <= set(declared) and "igraph" in named
+    assert set(named) == set(declared)  # the tests need them all
+
+
+def test_python_runs_as_pasted(tmp_path):
+    (code,) = blocks(README, "python")
+    assert sum(1 for line in code.splitlines() if line.strip()) <= 12
+    script = tmp_path / "pasted.py"
+    script.write_text(code, "utf-8")
+    done = subprocess.run([sys.executable, "-W", "error::UserWarning", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    answers = re.findall(r"^(5|10|20) \[(.+)\]$", done.stdout, flags=re.MULTILINE)
+    assert [int(k) for k, _ in answers] == [5, 10, 20]
+    assert [len(set(centers.split(", "))) for _, centers in answers] == [5, 10, 20]
+    assert "epsilon 0.5 (1/2) per record, add-remove neighbors" in done.stdout
+    assert "spent 0.5 of 1, left 0.5" in done.stdout
+
+
+def test_command_lines_of_the_readme_parse():
+    from metricdp.cli import build_parser
+
+    lines = [line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("metricdp ")]
+    assert lines
+    for line in lines:
+        build_parser().parse_args(shlex.split(line)[1:])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text("utf-8")):
+        if re.match(r"https?://", target):
+            continue
+        path, _, anchor = target.partition("#")
+        page = (document.parent / path).resolve() if path else document
+        assert page.exists(), f"{document.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(page.read_text("utf-8")), f"{document.name} links to {target}"
+
+
+def test_the_index_lists_every_document():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    linked = {(ROOT / "docs" / t).resolve() for t in re.findall(r"\]\(([^)#\s]+)\)", index) if not t.startswith("http")}
+    missing = {p for p in (ROOT / "docs").glob("*.md") if p.name != "index.md"} - linked
+    assert not missing, f"docs/index.md does not link {sorted(p.name for p in missing)}"
+
+
+def test_the_picture_is_small():
+    pictures = list((ROOT / "docs" / "images").glob("*.png"))
+    assert pictures and all(p.stat().st_size < 400_000 for p in pictures)
