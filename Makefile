@@ -1,0 +1,18 @@
+# Short names for the checks; `bash .ci/run` is what counts. Needs the environment that the README's second command makes.
+BIN ?= .venv/bin
+
+.PHONY: demo test lint types imports notebooks ci
+demo:
+	$(BIN)/metricdp demo
+test:
+	$(BIN)/python -m pytest
+lint:
+	$(BIN)/ruff check .
+types:
+	$(BIN)/mypy
+imports:
+	$(BIN)/lint-imports
+notebooks:
+	$(BIN)/python notebooks/run.py
+ci:
+	CI=true bash .ci/run </dev/null
