@@ -19,10 +19,12 @@ _WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
 _NEAR_BLOCK = 40_000_000
 """Largest block of candidates near the centers × demand: 160 MB."""
-_VISITS = 12_000_000
+_VISITS, _TRIES_EACH = 12_000_000, 4
 _HOPS = (30, 10)
 _LARGE, _FINE_TRIES = 60_000, 15
 _NEARBY, _ROUNDS = 24, 4
+_MOST_SAMPLED = 6000
+"""Most candidates of a coarse search: 144 MB of distances between them."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ def _cell_weights(label: NDArray[np.int64], weights: NDArray[np.float64], m: int
 def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
     """Centers by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
     metric, weights, rng = problem.metric, problem.weights, problem.rng
-    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
+    m = min(max(LANDMARKS, 8 * problem.k), _MOST_SAMPLED, len(problem.allowed))
+    if 2 * problem.k > m:  # too many centers to choose them from a sample
+        return _sample(problem, problem.k, np.maximum(weights, 0.0))
     demand = weights
     if len(problem.allowed) == len(metric):
         public = landmarks(metric, m)
@@ -141,21 +145,26 @@ def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
         if block is None:
             block, demand = public.between, _cell_weights(public.label, weights, m)
     else:
-        mass = np.zeros(len(metric))
-        mass[problem.allowed] = 1.0
-        drawn = metric.seed_centers(m, mass, rng)[0]  # others too, where candidates are at distance 0 from each other
-        sample = np.union1d(drawn[np.isin(drawn, problem.allowed)], problem.allowed[: problem.k])
+        sample = _sample(problem, m, np.ones(len(metric)))
         label, distance = metric.nearest_to(sample)
-        m = len(sample)
         block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
     chosen, _ = block_search(block if problem.power == 1 else block**2, demand, problem.k, rng, starts=starts)
     return sample[chosen]
 
 
+def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Draw m candidates by k-median++, whatever places candidates and mass share."""
+    inside = np.zeros(len(mass))
+    inside[problem.allowed] = mass[problem.allowed]
+    drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
+    drawn = drawn[np.isin(drawn, problem.allowed)]  # it draws others when no mass is left
+    return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
+
+
 def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> Solution:
     """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
     n, k, rng = len(metric), problem.k, problem.rng
-    if n > _LARGE:
+    if n > _LARGE and k <= n // 4:
         centers = _on_cells(problem, metric, centers)
         if len(problem.allowed) == n:
             centers = recentered(metric, problem.weights, centers)
@@ -163,7 +172,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
         tries = _FINE_TRIES * k
     else:
         search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
-        tries = _VISITS * k // (2 * n)
+        tries = min(_VISITS * k // (2 * n), _TRIES_EACH * n)
         search.improve(search.probable(tries // 4, rng))
         for hops in _HOPS:
             search.improve(search.near(hops, tries // (4 * k), rng))
