@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra, reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
@@ -250,7 +250,7 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
     if resolution is not None and not (np.isfinite(resolution) and resolution > 0):
         raise InputError(f"resolution must be positive and finite, got {resolution}")
     bound = 0.0
-    if lengths.any():
+    if not _all_at_one_place(graph):
         matrix = csr_array((np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n))
         bound = checked_extent(2.0 * float(dijkstra(matrix, indices=0).max()))
     cells = min(MAX_GRID_DISTANCE, 2**62 // n)
@@ -267,6 +267,14 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
             return 10.0**-digits, np.rint(scaled).astype(np.int64)
     unit = public_grid(bound, n)
     return unit, _ceiling(lengths / unit)
+
+
+def _all_at_one_place(graph: Graph) -> bool:
+    """Whether all distances are 0: edges of length 0 join all vertices."""
+    tails = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
+    zero = graph.lengths == 0
+    joined = csr_array((np.ones(zero.sum(), np.int8), (tails[zero], graph.indices[zero])), shape=(len(graph), len(graph)))
+    return connected_components(joined, directed=False)[0] == 1
 
 
 def _on_grid(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
