@@ -107,6 +107,7 @@ def test_length_zero_is_a_length():
     assert everything(metric).tolist() == [[0, 0, 3], [0, 0, 3], [3, 3, 0]]
     assert metric.nearest([1, 0])[1].tolist() == [0, 0, 3]
     assert everything(metric_of(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])).max() == 0
+    assert everything(metric_of(3, [(0, 1, 0), (1, 2, 0), (0, 2, 7)])).max() == 0
 
 
 @pytest.mark.parametrize("far", [1e17, 1e30, 1e300])

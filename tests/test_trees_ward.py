@@ -94,7 +94,8 @@ def test_cuts_of_any_graph(graph, n_parts, seed):
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_and_two_points(n):
-    for metric in (metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1]), mdp.EuclideanMetric(np.arange(float(n))[:, None])):
+    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
+    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
         for n_parts in (1, 2, 10):
             check(hierarchy(metric).cut(n_parts), metric, n_parts)
 
@@ -115,7 +116,7 @@ def test_a_large_graph_by_its_cells(small, monkeypatch):
 
 def test_a_small_universe_is_cut_as_scipy_cuts_it():
     rng = np.random.default_rng(0)
-    points = np.r_[rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 30, rng.normal(size=(25, 2)) + [0, 60]]
+    points = np.r_[rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 30, rng.normal(size=(25, 2)) - 30]
     metric = mdp.EuclideanMetric(points)
     theirs = fcluster(linkage(points, method="ward"), 3, criterion="maxclust")
     mine = hierarchy(metric).cut(3).labels
