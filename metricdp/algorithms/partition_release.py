@@ -31,7 +31,7 @@ from metricdp.solvers.kmedian import solve
 from metricdp.trees.ward import PartitionTree, hierarchy
 
 COUNT_SHARE = Fraction(1, 20)
-PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.42, 0.8, 10
+PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
 NET_POINTS = 4096
 
 
@@ -151,7 +151,7 @@ def partition_release(
 
 
 def number_of_parts(records: float, scale: float) -> int:
-    """M = 0.42 · (records / scale)^0.8, at least 10: finer parts where there are many records per unit of noise.
+    """M = 0.6 · (records / scale)^0.8, at least 16: finer parts where there are many records per unit of noise.
 
     Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale. The balance is that of Qardaji, Yang &
     Li (ICDE 2013) between noise and non-uniformity; the constants were measured (``benchmarks/partition_method.md``).
