@@ -1,0 +1,91 @@
+"""The instances of the partition benchmark: graph, demand (vertex positions, repeats allowed). Real data from METRICDP_DATA."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import metricdp as mdp
+from metricdp.universe import build_graph
+
+DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data"))
+Instance = tuple[mdp.GraphMetric, np.ndarray]
+
+
+def clustered(r: float, imbalanced: bool, n: int = 3000, clusters: int = 10, seed: int = 3) -> Instance:
+    """Ten random clusters: pairs inside joined with probability 0.2, length U[0, 1]; 30 edges between two clusters, U[0.5, r]. 500 distinct vertices."""
+    rng = np.random.default_rng(seed)
+    cluster = rng.integers(0, clusters, n)
+    parts = []
+    for c in range(clusters):
+        members = np.flatnonzero(cluster == c)
+        i, j = np.triu_indices(len(members), 1)
+        keep = rng.random(len(i)) < 0.2
+        parts.append((members[i[keep]], members[j[keep]], rng.uniform(0, 1, keep.sum())))
+    for a in range(clusters):
+        for b in range(a + 1, clusters):
+            ends = [rng.choice(np.flatnonzero(cluster == c), 30) for c in (a, b)]
+            parts.append((*ends, rng.uniform(min(0.5, r), max(0.5, r), 30)))
+    tails, heads, lengths = map(np.concatenate, zip(*parts))
+    graph = build_graph(tails, heads, lengths, ids=range(n), directed=False, name="clusters")
+    pool = np.flatnonzero(cluster < 2) if imbalanced else np.arange(n)
+    return mdp.GraphMetric(graph), np.random.default_rng(5).choice(pool, 500, replace=False)
+
+
+def hot_spots(metric: mdp.GraphMetric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7) -> np.ndarray:
+    """Density exp(-concentration · distance to the nearest of 8 random vertices / largest such distance)."""
+    rng = np.random.default_rng(seed)
+    distance = metric.nearest_to(rng.choice(len(metric), spots, replace=False))[1]
+    density = np.exp(-concentration * distance / distance.max())
+    return rng.choice(len(metric), size, p=density / density.sum())
+
+
+def coquimbo(size: int) -> Instance:
+    """Coquimbo / La Serena, Chile (OpenStreetMap), metres; synthetic hot spots."""
+    metric = mdp.read_graph(DATA / "roads/coquimbo/links.csv", weight="length_m", symmetrize=True, largest_component=True)
+    return metric, hot_spots(metric, size)
+
+
+def manhattan(size: int) -> Instance:
+    """Manhattan travel times at one hour of weekdays; real pick-ups within 200 m of a vertex, sampled with repeats."""
+    edges = np.loadtxt(DATA / "roads/manhattan/edges.csv", delimiter=",", dtype=int)
+    points = np.loadtxt(DATA / "roads/manhattan/points.csv", delimiter=",")[:, [2, 1]]
+    seconds = np.loadtxt(DATA / "roads/manhattan/week.csv", delimiter=",")[:, 9]
+    graph = build_graph(
+        edges[:, 1] - 1, edges[:, 2] - 1, seconds, ids=range(len(points)), directed=True, symmetrize=True,
+        coordinates=points, coordinate_system="lonlat", name="manhattan",
+    )  # fmt: skip
+    metric = mdp.GraphMetric(graph)
+    pickups = np.array(json.loads(gzip.decompress((DATA / "demand/deckgl_uber_pickup_nyc.json.gz").read_bytes())))
+    at = metric.snap(pickups[:, :2])
+    offset = (points[at] - pickups[:, :2]) * [np.cos(np.radians(40.75)), 1]
+    near = np.hypot(*offset.T) < 0.002
+    weight = pickups[near, 2]
+    return metric, np.random.default_rng(1).choice(at[near], size, p=weight / weight.sum())
+
+
+def facebook(size: int = 500) -> Instance:
+    """Hop distances of the SNAP facebook graph; a private group: the vertices nearest to one, ties at random."""
+    metric = mdp.read_graph(DATA / "social/facebook_combined.txt")
+    rng = np.random.default_rng(2)
+    hops = metric.distance_rows(np.array([rng.integers(len(metric))]))[0]
+    return metric, np.argsort(hops + 0.5 * rng.random(len(metric)))[:size]
+
+
+MAIN: dict[str, Callable[[], Instance]] = {
+    "clusters r=1 balanced": lambda: clustered(1.0, False),
+    "clusters r=1 imbalanced": lambda: clustered(1.0, True),
+    "clusters r=100 balanced": lambda: clustered(100.0, False),
+    "clusters r=100 imbalanced": lambda: clustered(100.0, True),
+    "Coquimbo 500": lambda: coquimbo(500),
+    "Coquimbo 5,000": lambda: coquimbo(5000),
+    "Coquimbo 20,000": lambda: coquimbo(20000),
+    "Manhattan 2,000": lambda: manhattan(2000),
+    "Manhattan 20,000": lambda: manhattan(20000),
+    "facebook 500": facebook,
+}
