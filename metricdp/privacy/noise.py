@@ -65,11 +65,13 @@ class DiscreteLaplace:
 
     def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
         self.scale = laplace_scale(sensitivity, epsilon)
-        import opendp.prelude as dp
+        from opendp.domains import atom_domain, vector_domain  # opendp.prelude would load sklearn, polars and pandas too
+        from opendp.measurements import make_laplace
+        from opendp.metrics import l1_distance
+        from opendp.mod import enable_features
 
-        dp.enable_features("contrib")
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        self._mechanism = space >> dp.m.then_laplace(scale=self.scale)
+        enable_features("contrib")
+        self._mechanism = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale)
         if self._mechanism.map(sensitivity) > float(epsilon) * (1 + 1e-12):  # OpenDP's own account, floats rounded up
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
