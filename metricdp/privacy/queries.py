@@ -23,7 +23,9 @@ from metricdp.releases import Neighboring
 class Partition(Protocol):
     """A public partition of a universe. `encode` maps each record *by that record alone*, and keeps nothing."""
 
-    universe: Any
+    @property
+    def universe(self) -> Any:
+        """The public universe that it divides."""
 
     @property
     def n_parts(self) -> int:
