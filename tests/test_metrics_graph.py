@@ -236,6 +236,8 @@ def test_unknown_ids_are_named():
         metric.nearest(["a", "zebra"])
     with pytest.raises(UnknownIdError):
         metric.positions([["a"]])  # not hashable
+    with pytest.raises(InputError, match="iterable of ids, got int"):
+        metric.distances(5)
     assert metric.positions([]).tolist() == []
     with pytest.raises(InputError, match="at least one center"):
         metric.nearest([])

@@ -62,6 +62,8 @@ def test_ids_and_blocks():
         with pytest.raises(UnknownIdError):
             plain.positions(bad)
     assert plain.positions([]).tolist() == []
+    with pytest.raises(InputError, match="iterable of ids, got int"):
+        plain.positions(5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -54,10 +54,7 @@ def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.
     InputError
         An unknown candidate; k is no integer from 1 to the number of candidates.
     """
-    try:
-        allowed = None if candidates is None else np.unique(universe.positions(candidates))
-    except TypeError:
-        raise InputError(f"candidates must be an iterable of ids, got {type(candidates).__name__}") from None
+    allowed = None if candidates is None else np.unique(universe.positions(candidates))
     most = len(universe) if allowed is None else len(allowed)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
         what = "points" if allowed is None else "candidates"

@@ -53,9 +53,13 @@ class Metric(ABC):
 
         Raises
         ------
+        InputError
+            `ids` cannot be iterated over.
         UnknownIdError
             An id is not in the universe; the message names the first such id, so callers holding private ids must not show it.
         """
+        if not isinstance(ids, Iterable):
+            raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
         if isinstance(self.ids, range):
             return self._range_positions(ids)
         if self._position is None:
@@ -64,8 +68,10 @@ class Metric(ABC):
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
             return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
-        except (KeyError, TypeError) as error:
+        except KeyError as error:
             raise UnknownIdError(f"no point of {self.name} has the id {error.args[0]!r}") from None
+        except TypeError:
+            raise UnknownIdError(f"the ids of {self.name} are hashable; at least one of those given is not") from None
 
     def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Ids 0..n-1 are their own positions."""
