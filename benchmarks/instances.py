@@ -18,7 +18,10 @@ Instance = tuple[mdp.GraphMetric, np.ndarray]
 
 
 def clustered(r: float, imbalanced: bool, n: int = 3000, clusters: int = 10, seed: int = 3) -> Instance:
-    """Ten random clusters: pairs inside joined with probability 0.2, length U[0, 1]; 30 edges between two clusters, U[0.5, r]. 500 distinct vertices."""
+    """Ten random clusters: pairs inside joined with probability 0.2, length U[0, 1]; 30 edges between two clusters, U[0.5, r].
+
+    Demand: 500 distinct vertices.
+    """
     rng = np.random.default_rng(seed)
     cluster = rng.integers(0, clusters, n)
     parts = []

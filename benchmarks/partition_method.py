@@ -2,8 +2,8 @@
 
 python benchmarks/partition_method.py [--draws 6] [--plain-draws 2] [--only NAME] [--json FILE]
 
-Prints one row an instance and method: mean (largest) ratio at epsilon 0.1, 0.25 and 1 over k = 5, 10, 20 and all draws. Noise comes from the
-operating system, so figures vary from run to run; instances and solvers are seeded.
+Prints one row an instance and method: mean (largest) ratio at epsilon 0.1, 0.25 and 1 over k = 5, 10, 20 and all draws. Noise comes from
+the operating system, so figures vary from run to run; instances and solvers are seeded.
 """
 
 from __future__ import annotations
@@ -93,16 +93,17 @@ def main() -> None:
         demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions])
         costs = {k: reference(metric, weights, k) for k in KS}
         uniform = [float(weights @ metric.nearest_to(solve(metric, np.ones(len(metric)), k).centers)[1] / costs[k]) for k in KS]
-        rows = {"uniform": {e: uniform for e in EPSILONS}}
+        rows = {"uniform": dict.fromkeys(EPSILONS, uniform)}
         for method in METHODS:
             draws = options.draws if method == "partition" else options.plain_draws
-            rows[method] = {e: ratios(metric, demand, weights, costs, method, e, draws) for e in EPSILONS}
+            if draws:
+                rows[method] = {e: ratios(metric, demand, weights, costs, method, e, draws) for e in EPSILONS}
         table[name] = rows
         for method, row in rows.items():
             print(f"{name:26s} {method:19s}", "  ".join(f"{np.mean(row[e]):.4f} ({max(row[e]):.3f})" for e in EPSILONS), flush=True)
         if options.json:
             options.json.write_text(json.dumps(table))
-    for method in ("uniform", *METHODS):
+    for method in rows:
         means = [np.mean([np.mean(rows[method][e]) for rows in table.values()]) for e in EPSILONS]
         print(f"{'MEAN':26s} {method:19s}", "  ".join(f"{m:.4f}" for m in means))
 

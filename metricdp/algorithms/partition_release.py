@@ -6,14 +6,13 @@
 4. Estimate the true counts (posterior mean on the hierarchy), spread each over its part's public points.
 5. Solve on those weights, for any k, as often as asked.
 
-**Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition (`privacy.queries`, `privacy.noise`). M depends on
-step 1's noisy output and public facts, so the histogram's partition is chosen adaptively from released values only; 2, 4 and 5 are
+**Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition (`privacy.queries`, `privacy.noise`). M depends
+on step 1's noisy output and public facts, so the histogram's partition is chosen adaptively from released values only; 2, 4 and 5 are
 post-processing. Nothing else is computed from the demand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, NamedTuple
 

@@ -6,6 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_NEGLIGIBLE = 1e-12
+"""Probability of a value below which it is left out of the downward pass."""
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _read(message: NDArray, low: float, step: float, x: float) -> float:
@@ -100,7 +103,7 @@ def downward(
         posterior[i] = 0.0
         for g in range(grid):
             mass = outside[v, g]
-            if mass <= 0.0:
+            if mass <= _NEGLIGIBLE:
                 continue
             x = low[v] + step[v] * g
             for q in range(fractions.shape[1]):

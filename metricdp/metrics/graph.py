@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,11 @@ class GraphMetric(Metric):
         return int(max(lower.max(), upper.max())) if (upper > lower.max()).any() else int(lower.max())
 
 
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:  # a forked process needs threads of its own
+    return ThreadPoolExecutor(threads, "metricdp")
+
+
 def in_threads(work: Any, items: Any) -> None:
     """Run `work` on every item, on all processors when there is more than one item. Order of completion is free."""
     items = list(items)
@@ -239,9 +245,8 @@ def in_threads(work: Any, items: Any) -> None:
         for item in items:
             work(item)
         return
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for done in [pool.submit(work, item) for item in items]:
-            done.result()
+    for done in [_pool(os.getpid(), os.cpu_count() or 1).submit(work, item) for item in items]:
+        done.result()
 
 
 def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:

@@ -21,7 +21,7 @@ _NEAR_BLOCK = 40_000_000
 """Largest block of candidates near the centers × demand: 160 MB."""
 _VISITS, _TRIES_EACH = 12_000_000, 4
 _HOPS = (30, 10)
-_LARGE, _FINE_TRIES = 60_000, 15
+_LARGE, _FINE_TRIES = 60_000, 8
 _NEARBY, _ROUNDS = 24, 4
 _MOST_SAMPLED = 6000
 """Most candidates of a coarse search: 144 MB of distances between them."""
@@ -43,6 +43,7 @@ class _Problem:
     power: int
     allowed: NDArray[np.int64]
     rng: np.random.Generator
+    effort: float = 1.0
 
 
 def solve(
@@ -172,7 +173,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
         tries = _FINE_TRIES * k
     else:
         search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
-        tries = min(_VISITS * k // (2 * n), _TRIES_EACH * n)
+        tries = min(int(problem.effort * _VISITS * k) // (2 * n), _TRIES_EACH * n)
         search.improve(search.probable(tries // 4, rng))
         for hops in _HOPS:
             search.improve(search.near(hops, tries // (4 * k), rng))
@@ -187,7 +188,7 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     label, distance = metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
     mass = _cell_weights(label, problem.weights, len(cells))
-    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng)
+    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng, effort=0.4)
     return cells[_on_graph(inner, coarse, np.searchsorted(cells, centers)).centers]
 
 

@@ -20,7 +20,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
 
-_INNER_LANDMARKS = 256
+_INNER_LANDMARKS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Hierarchy:
     Notes
     -----
     1,280 landmarks (`metricdp.metrics.landmarks`); Ward's criterion on them, weighted by the sizes of their cells. A landmark's cell is
-    refined when a cut asks for it: Ward's criterion on its points, or on 256 of them and their cells, with distances inside the cell. So a
+    refined when a cut asks for it: Ward's criterion on its points, or on 32 of them and their cells, with distances inside the cell. So a
     cut may go down to single points.
     """
 

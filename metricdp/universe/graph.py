@@ -1,7 +1,7 @@
 """The validated public graph: the one place where edge lists become a metric universe.
 
-Readers and converters produce plain arrays of edges; `build_graph` applies the rules about direction, components, parallel edges, self-loops
-and lengths once, for all of them.
+Readers and converters produce plain arrays of edges; `build_graph` applies the rules about direction, components, parallel edges,
+self-loops and lengths once, for all of them.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"edge lengths must be finite and non-negative; {int(bad.sum()):,} of {len(w):,} are not (first: edge {first + 1}, length {w[first]:g})"
+            f"edge lengths must be finite and non-negative; {int(bad.sum()):,} of {len(w):,} are not "
+            f"(first: edge {first + 1}, length {w[first]:g})"
         )
     return w
 
