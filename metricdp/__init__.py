@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metricdp.algorithms.clustering import METHODS, k_means, k_median, release
     from metricdp.algorithms.partition_release import Coreset, PartitionRelease
     from metricdp.algorithms.result import Result
+    from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.metrics import (
         EuclideanMetric,
         EuclideanSpace,
@@ -43,6 +44,7 @@ _HOME = {
     "metricdp.algorithms.clustering": ("METHODS", "k_means", "k_median", "release"),
     "metricdp.algorithms.partition_release": ("Coreset", "PartitionRelease"),
     "metricdp.algorithms.result": ("Result",),
+    "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": (
         "EuclideanMetric",
         "EuclideanSpace",
@@ -59,13 +61,16 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "METHODS",
+    "BudgetError",
     "Coreset",
     "EuclideanMetric",
     "EuclideanSpace",
     "GraphMetric",
+    "InputError",
     "Ledger",
     "ManhattanMetric",
     "Metric",
+    "MetricDPError",
     "PartitionRelease",
     "PrecomputedMetric",
     "PrivateDataWarning",
