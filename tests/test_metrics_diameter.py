@@ -171,6 +171,7 @@ def test_distances_inside(graph, data):
     around = true[np.ix_(points[sources], points)]
     np.testing.assert_array_equal(rows, around if (inside == naive.FAR).any() else inside)
     assert (rows >= around).all()
+    metric.inner_distances(np.arange(n), sources)
     np.testing.assert_array_equal(metric.inner_distances(points, sources), rows)  # the scratch is clean
 
 

@@ -140,6 +140,18 @@ def test_the_dearest_node_is_split_first():
         parts += whole.children[dearest - 30].tolist()
 
 
+def test_where_nothing_costs_anything_the_largest_node_is_split_first(small):
+    metric = mdp.EuclideanMetric(np.repeat(np.arange(4.0), [3, 20, 7, 11])[:, None])
+    known = hierarchy(metric)
+    assert sorted(known.cut(4).sizes[:4]) == [3, 7, 11, 20]
+    for n_parts in range(4, 40):
+        coarse, fine = known.cut(n_parts), known.cut(n_parts + 1)
+        (split,) = {tuple(np.flatnonzero(coarse.labels == p)) for p in range(n_parts)} - {
+            tuple(np.flatnonzero(fine.labels == p)) for p in range(n_parts + 1)
+        }
+        assert len(split) == coarse.sizes[:n_parts].max()
+
+
 def test_a_function_of_universe_and_seed(small):
     def labels(seed, sizes):
         metric = road_like(9)
