@@ -21,7 +21,7 @@ _NEAR_BLOCK = 40_000_000
 """Largest block of candidates near the centers × demand: 160 MB."""
 _VISITS, _TRIES_EACH = 12_000_000, 4
 _HOPS = (30, 10)
-_LARGE, _FINE_TRIES = 60_000, 8
+_LARGE, _FINE_TRIES = 60_000, 5
 _NEARBY, _ROUNDS = 24, 4
 _MOST_SAMPLED = 6000
 """Most candidates of a coarse search: 144 MB of distances between them."""
@@ -188,7 +188,7 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     label, distance = metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
     mass = _cell_weights(label, problem.weights, len(cells))
-    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng, effort=0.4)
+    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng, effort=0.25)
     return cells[_on_graph(inner, coarse, np.searchsorted(cells, centers)).centers]
 
 
