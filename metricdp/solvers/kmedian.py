@@ -21,7 +21,7 @@ _NEAR_BLOCK = 40_000_000
 """Largest block of candidates near the centers × demand: 160 MB."""
 _VISITS, _TRIES_EACH = 12_000_000, 4
 _HOPS = (30, 10)
-_LARGE, _FINE_TRIES = 60_000, 5
+_LARGE, _FINE_TRIES = 60_000, 8
 _NEARBY, _ROUNDS = 24, 4
 _MOST_SAMPLED = 6000
 """Most candidates of a coarse search: 144 MB of distances between them."""
