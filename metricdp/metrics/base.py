@@ -102,7 +102,7 @@ class Metric(ABC):
 
     @abstractmethod
     def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """The same distances quantised by ceiling to the public grid: integers, and still a metric. Vectors are snapped to the grid first."""
+        """The same distances quantised by ceiling to the public grid: integers, and still a metric (vectors are snapped to it first)."""
 
     @abstractmethod
     def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
