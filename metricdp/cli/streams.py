@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 
 STDOUT = "<stdout>"
@@ -128,14 +129,4 @@ def _check_target(option: str, path: str, real: Path) -> None:
 def write_text(path: str, text: str) -> None:
     """Write a file wholly or not at all, through a temporary file beside it. Links are followed."""
     target = Path(os.path.realpath(path))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(target, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Hashable, Sequence
 from html import escape
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE
@@ -117,17 +117,7 @@ def write_map(path: str | os.PathLike[str], metric: Metric, centers: Sequence[Ha
     """
     target = Path(path)
     text = map_page(metric, centers, **options)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(target, text)
     return target
 
 
