@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metricdp import datasets
     from metricdp.algorithms.clustering import METHODS, k_means, k_median, release
     from metricdp.algorithms.partition_release import Coreset, PartitionRelease
     from metricdp.algorithms.result import Result
@@ -58,6 +59,7 @@ _HOME = {
     "metricdp.releases": ("Receipt", "Release"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_SUBMODULES = ("datasets",)
 
 __all__ = [
     "METHODS",
@@ -78,6 +80,7 @@ __all__ = [
     "Receipt",
     "Release",
     "Result",
+    "datasets",
     "exact_cost",
     "k_means",
     "k_median",
@@ -91,6 +94,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("metricdp")
+    if name in _SUBMODULES:
+        return import_module(f"metricdp.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'metricdp' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)

@@ -64,6 +64,14 @@ class DisconnectedGraphError(InputError):
         )
 
 
+class DownloadError(MetricDPError):
+    """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it was looked for."""
+
+    def __init__(self, name: str, url: str, reason: str) -> None:
+        self.name, self.url = name, url
+        super().__init__(f"{url} (data set {name}): {reason}; nothing was kept. Offline, name a folder that has the file in METRICDP_DATA")
+
+
 class BudgetError(MetricDPError):
     """A charge does not fit the ledger; nothing was read and nothing was spent.
 

@@ -1,0 +1,1 @@
+"""Suites that measure metricdp against published optima and tables."""
