@@ -321,12 +321,12 @@ def _unpacked(data: bytes, file: str, size: int) -> bytes:
 
 def _network_reason(error: Any) -> str:
     """One short clause; the text of the exception is long and technical."""
-    from requests.exceptions import ConnectionError, HTTPError, Timeout
+    from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout
 
     if isinstance(error, HTTPError) and error.response is not None:
         return f"the server says {error.response.status_code} {error.response.reason}"
     if isinstance(error, Timeout):
         return f"no answer within {TIMEOUT:g} s"
-    if isinstance(error, ConnectionError):
+    if isinstance(error, ConnectionError | ChunkedEncodingError):
         return "no connection, or one that broke off"
     return f"the download failed ({type(error).__name__})"

@@ -1,0 +1,275 @@
+"""Data sets by name: where they are looked for, what is verified, and that a failed download leaves nothing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import metricdp as mdp
+from metricdp import datasets
+from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
+
+DATA = Path(os.environ.get("METRICDP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+needs_data = pytest.mark.skipif(not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder")
+needs_pooch = pytest.mark.skipif(find_spec("pooch") is None, reason="needs the extra datasets")
+CONTENT = b"3 2 1\n1 2 5\n2 3 4\n"
+
+
+class Server:
+    """A local web server: what it gives for each path, and what it was asked for."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+        self.promised: dict[str, int] = {}
+        self.asked: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                page = outer.pages.get(self.path)
+                self.send_response(404 if page is None else 200)
+                self.send_header("Content-Length", str(outer.promised.get(self.path, len(page or b""))))
+                self.end_headers()
+                self.wfile.write(page or b"")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.http.shutdown()
+    running.http.server_close()
+
+
+@pytest.fixture
+def small(server: Server, monkeypatch: pytest.MonkeyPatch) -> datasets.DatasetInfo:
+    """A data set of three vertices that the local server has; no data folder."""
+    monkeypatch.delenv("METRICDP_DATA", raising=False)
+    info = replace(
+        datasets.describe("pmed1"),
+        name="small", url=f"{server.url}/small.txt", file="small.txt", bytes=len(CONTENT), sha256=(hashlib.sha256(CONTENT).hexdigest(),),
+        vertices=3, edges=2, k=1, optimum=9,
+    )  # fmt: skip
+    server.pages["/small.txt"] = CONTENT
+    register(monkeypatch, info)
+    return info
+
+
+def register(monkeypatch: pytest.MonkeyPatch, info: datasets.DatasetInfo) -> None:
+    monkeypatch.setattr(datasets, "_registry", lambda: {info.name: info})
+
+
+def zipped(member: str, content: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("folder/README.txt", "read me")
+        archive.writestr(member, content)
+    return out.getvalue()
+
+
+@needs_pooch
+def test_a_set_is_downloaded_once_and_loaded(small, server, tmp_path):
+    problem = datasets.load("Small", cache=tmp_path / "new" / "cache")
+    assert (len(problem.metric), problem.k, problem.optimum) == (3, 1, 9)
+    assert problem.metric.distances([1], [3]).tolist() == [[9.0]]
+    path = datasets.fetch("small", cache=tmp_path / "new" / "cache")
+    assert path.read_bytes() == CONTENT and path == datasets.locate("small", cache=tmp_path / "new" / "cache")
+    assert server.asked == ["/small.txt"]
+
+
+@needs_pooch
+@pytest.mark.parametrize("packed", [gzip.compress(CONTENT), zipped("folder/small.txt", CONTENT), zipped("small.txt", CONTENT)])
+def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
+    server.pages["/small.txt"] = packed
+    assert datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
+    assert [p.name for p in tmp_path.iterdir()] == ["small.txt"]
+
+
+@needs_pooch
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (CONTENT.replace(b"5", b"6"), "sha256 differs"),
+        (b"", "sha256 differs"),
+        (gzip.compress(CONTENT)[:-9], "damaged"),
+        (gzip.compress(CONTENT + b"1 3 9\n" * 10**6), "sha256 differs"),
+        (zipped("folder/other.txt", CONTENT), "no small.txt"),
+        (b"PK\x03\x04 nonsense", "damaged"),
+        (None, "404"),
+    ],
+)
+def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path, page, reason):
+    server.pages = {} if page is None else {"/small.txt": page}
+    with pytest.raises(DownloadError, match=reason) as caught:
+        datasets.fetch("small", cache=tmp_path)
+    assert (caught.value.name, caught.value.url) == ("small", small.url)
+    assert small.url in str(caught.value) and "METRICDP_DATA" in str(caught.value) and "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_pooch
+def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
+    server.promised["/small.txt"] = 10 * len(CONTENT)
+    with pytest.raises(DownloadError, match="broke off"):
+        datasets.fetch("small", cache=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_pooch
+def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
+    def stop(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(datasets, "_unpacked", stop)
+    with pytest.raises(KeyboardInterrupt):
+        datasets.fetch("small", cache=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_pooch
+def test_no_server(small, tmp_path, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    register(monkeypatch, replace(small, url=f"http://127.0.0.1:{port}/small.txt"))
+    with pytest.raises(DownloadError, match="no connection"):
+        datasets.fetch("small", cache=tmp_path)
+
+
+@needs_pooch
+def test_a_cache_that_is_a_file(small, tmp_path):
+    (tmp_path / "cache").write_text("not a folder")
+    with pytest.raises(DownloadError, match="cannot be written"):
+        datasets.fetch("small", cache=tmp_path / "cache")
+
+
+@needs_pooch
+def test_a_damaged_file_in_the_cache_is_replaced(small, server, tmp_path):
+    (tmp_path / "small.txt").write_bytes(b"3 2 1\n")
+    assert datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
+    assert server.asked == ["/small.txt"]
+
+
+@pytest.mark.parametrize("place", ["pmed/small.txt", "small.txt", "pmed/small.txt.gz", "small.txt.gz"])
+def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkeypatch, place):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    file = tmp_path / place
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(gzip.compress(CONTENT) if place.endswith(".gz") else CONTENT)
+    assert datasets.fetch("small") == datasets.locate("small") == file
+    assert len(datasets.load("small").metric) == 3
+    assert server.asked == []
+
+
+def test_a_file_in_the_data_folder_is_verified(small, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    (tmp_path / "small.txt").write_bytes(CONTENT.replace(b"5", b"6"))
+    with pytest.raises(GraphFileError, match=r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"):
+        datasets.load("small")
+    assert server.asked == []
+
+
+@needs_pooch
+def test_what_the_data_folder_lacks_is_downloaded(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    assert datasets.fetch("small", cache=tmp_path / "cache").parent == tmp_path / "cache"
+
+
+def test_a_data_folder_that_is_none(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match="nowhere is not a directory"):
+        datasets.fetch("small")
+
+
+def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(MissingExtraError, match=r"metricdp\[datasets\]") as caught:
+        datasets.fetch("small", cache=tmp_path)
+    assert caught.value.extra == "datasets"
+    assert datasets.locate("small") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("pmed", "pmed1"), ("PMED_1", "pmed1"), ("facebook", "facebook_combined"), ("BAY", "USA-road-d.BAY"), ("", "names()")],
+)
+def test_an_unknown_name_lists_near_ones(name, hint):
+    with pytest.raises(InputError, match=re.escape(hint)):
+        datasets.describe(name)
+
+
+def test_a_name_must_be_text():
+    with pytest.raises(InputError, match="no data set"):
+        datasets.describe(7)  # type: ignore[arg-type]
+
+
+def test_the_registry_is_complete():
+    assert datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
+    for info in map(datasets.describe, datasets.names()):
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in info.sha256)
+        assert info.url.startswith("https://") and info.page.startswith("https://") and "{" not in info.url
+        assert info.vertices > 1 and info.edges > 1 and info.bytes > 0 and info.license and info.citation and info.title
+        assert (info.k is None) == (info.optimum is None)
+
+
+def test_importing_metricdp_loads_neither_datasets_nor_pooch():
+    code = "import sys, metricdp as m; early = set(sys.modules); print({'metricdp.datasets', 'pooch'} & early, m.datasets)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("set() <module 'metricdp.datasets'")
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["pmed1", "pmed40", "rome99", "USA-road-d.BAY", "facebook_combined", "ca-GrQc", "lastfm_asia"])
+def test_real_sets_are_what_the_registry_says(name, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(DATA))
+    found = mdp.datasets.load(name)
+    assert (len(found.metric), len(found.metric.graph.indices) // 2) == (found.info.vertices, found.info.edges)
+
+
+@needs_data
+def test_optima_and_k_are_those_of_the_library(monkeypatch):
+    from metricdp.universe import read_pmed_p
+
+    monkeypatch.setenv("METRICDP_DATA", str(DATA))
+    stated = dict(line.split() for line in (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:] if line.split())
+    for name in datasets.names()[:40]:
+        info = datasets.describe(name)
+        assert (info.optimum, info.k) == (int(stated[name]), read_pmed_p(datasets.fetch(name)))
+
+
+@needs_data
+def test_the_publisher_s_ca_grqc_is_the_same_graph(tmp_path, monkeypatch):
+    """The copy at hand has a line more at the top and a blank less in the next: undoing both gives the recorded checksum."""
+    copy = (DATA / "social/ca-GrQc.txt").read_bytes()
+    upstream = copy.split(b"\n", 1)[1].replace(b"CA-GrQc.txt", b"CA-GrQc.txt ", 1)
+    assert hashlib.sha256(upstream).hexdigest() == datasets.describe("ca-GrQc").sha256[0]
+    (tmp_path / "ca-GrQc.txt").write_bytes(upstream)
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    graph = datasets.load("ca-GrQc").metric.graph
+    monkeypatch.setenv("METRICDP_DATA", str(DATA))
+    other = datasets.load("ca-GrQc").metric.graph
+    assert graph.ids == other.ids and (graph.indices == other.indices).all()
