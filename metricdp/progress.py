@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tqdm import tqdm
+
+_SILENT = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Show no bar in this block: what it works on is private, and so is how much there is of it."""
+    token = _SILENT.set(True)
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)
 
 
 def progress(steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step") -> tqdm:
@@ -27,4 +41,4 @@ def progress(steps: Iterable[Any] | None = None, *, total: int | None = None, la
     >>> sum(progress([1, 2, 3], label="adding"))
     6
     """
-    return tqdm(steps, total=total, desc=label, unit=unit, delay=2.0, disable=None, leave=False)
+    return tqdm(steps, total=total, desc=label, unit=unit, delay=2.0, disable=_SILENT.get() or None, leave=False)

@@ -6,7 +6,7 @@ Everything here is public. Nothing in this module was computed from private data
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -37,15 +37,19 @@ class Mechanism:
     Attributes
     ----------
     name : str
-        Law of the noise, ``"discrete Laplace"``, or ``"exact"`` for a query that no change of one unit can move.
+        Law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection (``"exponential mechanism"``,
+        ``"permute-and-flip"``); ``"exact"`` for a query that no change of one unit can move.
     query : str
         What was asked, in public terms.
     sensitivity : int
-        L1 sensitivity under the receipt's neighboring relation and unit.
+        L1 sensitivity under the receipt's neighboring relation and unit; for a selection the range of its scores' changes.
     scale : float
-        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale); 0 for no noise.
+        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if Gaussian; for a
+        selection, scores are told apart in units of it; 0 for no noise.
     epsilon, delta : Fraction
-        What it cost, exactly.
+        What it costs alone, exactly.
+    rho : Fraction or None
+        Its zCDP parameter, where that is what was paid.
     """
 
     name: str
@@ -54,15 +58,18 @@ class Mechanism:
     scale: float
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: epsilon and delta as a float and as an exact string."""
         noise = {"name": self.name, "query": self.query, "sensitivity": self.sensitivity, "scale": self.scale}
-        return {**noise, **_cost(self.epsilon, self.delta)}
+        rho = {} if self.rho is None else {"rho": float(self.rho), "rho_exact": str(self.rho)}
+        return {**noise, **_cost(self.epsilon, self.delta), **rho}
 
     def __str__(self) -> str:
         noise = f"{self.name}, scale {self.scale:.6g}" if self.scale else self.name
-        return f"{self.query}: {noise}, sensitivity {self.sensitivity}, epsilon {_show(self.epsilon)}"
+        cost = f"epsilon {_show(self.epsilon)}" if self.rho is None else f"rho {_show(self.rho)}"
+        return f"{self.query}: {noise}, sensitivity {self.sensitivity}, {cost}"
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ class Receipt:
         Who is protected: one record, or all records of one user.
     version : str
         Version of metricdp that made it.
+    bound : str
+        How the mechanisms' costs were composed: the cheapest valid bound.
 
     Examples
     --------
@@ -97,6 +106,7 @@ class Receipt:
     neighboring: Neighboring
     unit: Unit
     version: str
+    bound: str = "basic composition"
 
     @classmethod
     def of(cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit) -> Receipt:
@@ -104,6 +114,10 @@ class Receipt:
         run = tuple(mechanisms)
         epsilon, delta = sum((m.epsilon for m in run), Fraction(0)), sum((m.delta for m in run), Fraction(0))
         return cls(run, epsilon, delta, neighboring, unit, installed_version())
+
+    def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
+        """The same mechanisms under the price that one budget paid for all of them together."""
+        return replace(self, epsilon=epsilon, delta=delta, bound=bound)
 
     def __add__(self, other: Receipt) -> Receipt:
         """Receipt of both, by sequential composition.
@@ -135,6 +149,7 @@ class Receipt:
             **_cost(self.epsilon, self.delta),
             "neighboring": self.neighboring,
             "unit": self.unit,
+            "composition": self.bound,
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
             "version": self.version,
         }
@@ -142,7 +157,8 @@ class Receipt:
     def __str__(self) -> str:
         delta = f", delta {_show(self.delta)}" if self.delta else ""
         promise = f"epsilon {_show(self.epsilon)}{delta} per {self.unit}, {self.neighboring} neighbors"
-        head = f"{promise} (metricdp {self.version})"
+        by = f", by {self.bound}" if self.bound != "basic composition" else ""
+        head = f"{promise}{by} (metricdp {self.version})"
         return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import metricdp.privacy
+from metricdp.accounting import journal
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import (
@@ -24,7 +25,6 @@ from metricdp.privacy import (
     Query,
     _vault,
     exact_cost,
-    journal,
     measure,
 )
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
@@ -56,9 +56,9 @@ def test_the_grant_pays_before_the_vault_opens(opened):
     [
         ({"demand": ["a"]}, "needs a PrivateDemand, got list"),
         ({"demand": None}, "needs a PrivateDemand, got NoneType"),
-        ({"query": "count"}, "query must be one of CountQuery, HistogramQuery, got str"),
+        ({"query": "count"}, "query must be one of CountQuery, HistogramQuery, LevelsQuery, got str"),
         ({"query": CountQuery}, "query must be one of"),
-        ({"query": Sneaky()}, "query must be one of CountQuery, HistogramQuery, got Sneaky"),
+        ({"query": Sneaky()}, "query must be one of CountQuery, HistogramQuery, LevelsQuery, got Sneaky"),
         ({"query": HistogramQuery(finest(THREE))}, "different universes"),
         ({"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))}, "different universes"),
         ({"query": HistogramQuery(UnitCells())}, "different universes"),

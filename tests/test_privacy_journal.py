@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from metricdp.accounting import journal
 from metricdp.errors import BudgetError, JournalError
-from metricdp.privacy import Ledger, journal
+from metricdp.privacy import Ledger
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 TENTH = Fraction(1, 10)
@@ -199,6 +200,7 @@ def test_a_real_limit_on_the_file_size(tmp_path):
     code = """
         import resource, sys
         from metricdp.errors import JournalError
+        from metricdp.accounting import journal
         from metricdp.privacy import Ledger
         ledger = Ledger(1, journal=sys.argv[1])
         ledger.charge("1/10")
@@ -216,6 +218,7 @@ def test_a_real_limit_on_the_file_size(tmp_path):
 def test_kill_9_while_writing(tmp_path):
     code = """
         import os, sys
+        from metricdp.accounting import journal
         from metricdp.privacy import Ledger
         ledger = Ledger(1000, journal=sys.argv[1])
         while True:
@@ -240,6 +243,7 @@ def test_two_processes_of_four_threads(tmp_path):
         import sys
         from concurrent.futures import ThreadPoolExecutor
         from metricdp.errors import BudgetError
+        from metricdp.accounting import journal
         from metricdp.privacy import Ledger
         ledger = Ledger(1, journal=sys.argv[1])
         def work(_):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metricdp.errors import InputError
-from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, gate, noise
+from metricdp.privacy import Cost, CountQuery, HistogramQuery, Ledger, PrivateDemand, gate, noise
 from metricdp.privacy._vault import _open
 from metricdp.privacy.noise import DiscreteLaplace, laplace_scale
 from tests.privacy_worlds import (
@@ -79,7 +79,12 @@ def no_factor_two(monkeypatch):
 
 
 def half_noise(monkeypatch):
-    monkeypatch.setattr(gate, "DiscreteLaplace", lambda sensitivity, epsilon: DiscreteLaplace(sensitivity, 2 * epsilon))
+    class Half(DiscreteLaplace):
+        def __init__(self, sensitivity, epsilon):
+            super().__init__(sensitivity, 2 * epsilon)
+            self.cost = Cost.of(epsilon)  # what it claims
+
+    monkeypatch.setattr(noise, "DiscreteLaplace", Half)
 
 
 def bound_forgotten(monkeypatch):

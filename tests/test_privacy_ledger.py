@@ -100,7 +100,7 @@ def test_refusal_says_asked_spent_left_and_charges_nothing():
         ledger.charge(0.1, delta=1e-5)
     assert ledger.spent == Fraction(3, 4)
     assert [(e.epsilon, e.delta, e.purpose) for e in ledger.entries] == [(Fraction(3, 4), 0, "first")]
-    assert ledger.quote(0.25) == (True, Fraction(1, 4), Fraction(1, 10**6))
+    assert ledger.quote(0.25) == (True, Fraction(1, 4), Fraction(1, 10**6), Fraction(1, 4), 0, "basic composition")
     assert not ledger.quote(0.26).fits
     assert not ledger.quote(0.1, delta=0.1).fits
     assert ledger.spent == Fraction(3, 4)

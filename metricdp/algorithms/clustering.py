@@ -14,7 +14,7 @@ from metricdp.algorithms.result import Result, checked_candidates, checked_seed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import Ledger, PrivateDemand
+from metricdp.privacy import Grant, Ledger, PrivateDemand
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.kmedian import solve
 
@@ -176,7 +176,7 @@ def _check_demand(
         raise InputError("the demand is of another universe: use the same metric object for both")
     if epsilon is None:
         raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
-    if ledger is not None and not isinstance(ledger, Ledger):
+    if ledger is not None and not isinstance(ledger, Ledger | Grant):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes one")
     if records_hint is not None and not (isinstance(records_hint, Real) and np.isfinite(float(records_hint)) and records_hint > 0):
         raise InputError(f"records_hint must be positive and finite, got {records_hint!r}")

@@ -1,14 +1,16 @@
-"""The gate: the only package that reads private data. To audit it, read queries, noise, gate, demand, ledger, journal.
+"""The gate: the only package that reads private data. To audit it, read queries, noise, selections, selection, gate, demand.
 
-`Ledger.charge` pays for a call; `gate.measure` checks what is public, draws its piece from the grant, opens the vault,
-and lets out noisy integers with a receipt.
+`Ledger.charge` (`metricdp.accounting`) pays for a call; `measure` and `select` check what is public, draw their piece from the
+grant, open the vault, and let out noisy integers, or the position of one candidate, with a receipt.
 """
 
+from metricdp.accounting import Charge, Cost, Grant, Ledger, Pool, Quote, exact, selection_epsilon, selections
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
-from metricdp.privacy.gate import measure
-from metricdp.privacy.ledger import Charge, Grant, Ledger, Quote, exact
-from metricdp.privacy.queries import CountQuery, HistogramQuery, Partition, Query
+from metricdp.privacy.gate import measure, select, split
+from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query
+from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 
-__all__ = ["Charge", "CountQuery", "Grant", "HistogramQuery", "Ledger", "Partition", "PrivateDataWarning"]
-__all__ += ["PrivateDemand", "Query", "Quote", "exact", "exact_cost", "measure"]
+__all__ = ["Charge", "Cost", "CostQuery", "CountQuery", "CoverageQuery", "Grant", "HistogramQuery", "Ledger", "LevelsQuery"]
+__all__ += ["Partition", "Pool", "PrivateDataWarning", "PrivateDemand", "Query", "Quote", "SelectionQuery", "exact"]
+__all__ += ["exact_cost", "measure", "select", "selection_epsilon", "selections", "split"]

@@ -14,8 +14,8 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, finite_points
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
-from metricdp.privacy._unique import Unique
 from metricdp.releases import Unit
+from metricdp.unique import Unique
 
 Universe = Metric | EuclideanSpace
 Users = Iterable[Hashable] | None
@@ -62,7 +62,7 @@ class PrivateDemand(Unique):
     PrivateDemand(a box in R^2; protects each record)
     """
 
-    __slots__ = ("__weakref__", "_max_contributions", "_unit", "_universe")
+    __slots__ = ("__weakref__", "_max_contributions", "_part", "_unit", "_universe")
     _why = "private records stay where they were put in; make another from the data"
     __iter__ = None
     __contains__ = None
@@ -152,14 +152,28 @@ class PrivateDemand(Unique):
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
             records = _vault._quietly(rule, lambda: records[_bounded(_listed(user), len(records), int(m))])
-        self._universe, self._max_contributions = universe, int(m)
-        self._unit: Unit = "record" if user is None else "user"
+        self._place(universe, records, int(m), "record" if user is None else "user", None)
+
+    def _place(self, universe: Universe, records: NDArray[Any], m: int, unit: Unit, part: object) -> None:
+        self._universe, self._max_contributions, self._part = universe, m, part
+        self._unit: Unit = unit
         _vault._put(self, records)
+
+    def _restricted(self, records: NDArray[Any]) -> PrivateDemand:
+        """Demand of some of these records, bound to a grant of its own; only `gate.split` makes one."""
+        demand = type(self).__new__(type(self))
+        demand._place(self._universe, records, self._max_contributions, self._unit, object())
+        return demand
 
     @property
     def universe(self) -> Universe:
         """The public universe, the very object that was given."""
         return self._universe
+
+    @property
+    def part(self) -> object:
+        """What the grants that may read it are bound to, if it is one part of a split demand (`gate.split`), else None."""
+        return self._part
 
     @property
     def max_contributions(self) -> int:

@@ -2,63 +2,179 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Budget, Cost, Grant, Pool, exact
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.privacy.ledger import Grant, exact
-from metricdp.privacy.noise import DiscreteLaplace
-from metricdp.privacy.queries import CountQuery, HistogramQuery, Query
+from metricdp.privacy.noise import Noise, best_noise
+from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query
+from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
+from metricdp.privacy.selection import Law, choose
+from metricdp.progress import silent
 from metricdp.releases import Mechanism, Receipt, Release
 
-TRUSTED = (CountQuery, HistogramQuery)
-"""Queries whose sensitivity ``queries.py`` proves; a class outside this list could claim any."""
+TRUSTED = (CountQuery, HistogramQuery, LevelsQuery)
+TRUSTED_SELECTIONS = (CostQuery, CoverageQuery)
+"""Queries whose sensitivity ``queries.py`` and ``scores.py`` prove; a class outside these lists could claim any."""
 
 
-def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant) -> Release:
-    """Answer `query` about `demand` with discrete Laplace noise, paid from `grant`.
+def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, delta: object = 0) -> Release:
+    """Answer `query` about `demand` with integer noise, paid from `grant`.
 
-    **Privacy.** *Neighboring*: the ledger's; unit: the demand's. *Sensitivity*: the query's, for that relation and the
-    demand's `max_contributions`. *Guarantee*: epsilon-DP (`DiscreteLaplace`). A query of sensitivity 0 gives the same
-    number on all neighbors, so its exact release is 0-DP and draws nothing. *Composition*: sequential over all calls.
-    The order is the point: checks that see public things only, then the grant pays, then the vault opens; from there on
-    nothing comes out but noisy values, or one fixed message.
+    **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for that relation and the
+    demand's `max_contributions`. *Guarantee*: epsilon-DP by `DiscreteLaplace`, or (epsilon, delta)-DP by
+    `DiscreteGaussian` where that is less noise. A query of sensitivity 0 gives the same number on all neighbors, so its
+    exact release is 0-DP and draws nothing. *Composition*: as the grant says. The order is the point: checks that see
+    public things only, then the grant pays, then the vault opens; from there on nothing comes out but noisy values, or
+    one fixed message.
 
     Parameters
     ----------
     demand : PrivateDemand
-    query : CountQuery or HistogramQuery
-    epsilon : int, float, str, Decimal or Fraction
+    query : CountQuery, HistogramQuery or LevelsQuery
+    epsilon : int, float, str, Decimal, Fraction or Cost
         How much of the grant to spend, read by `exact`.
     grant : Grant
         From `Ledger.charge`.
+    delta : int, float, str, Decimal or Fraction
+        Not spent where Laplace noise is smaller.
 
     Raises
     ------
     InputError, BudgetError
         A wrong type or universe; a grant that does not hold that much: nothing was read or spent.
     """
-    for value, kind in ((demand, PrivateDemand), (grant, Grant)):
-        if not isinstance(value, kind):
-            raise InputError(f"measure needs a {kind.__name__}, got {type(value).__name__}")
-    if type(query) not in TRUSTED:
-        raise InputError(f"query must be one of {', '.join(c.__name__ for c in TRUSTED)}, got {type(query).__name__}")
-    query.check(demand.universe)
+    _check(demand, query, TRUSTED, grant)
+    asked = Cost.zcdp(epsilon, delta) if delta else Cost.of(epsilon)
     sensitivity = query.sensitivity(grant.neighboring, demand.max_contributions)
-    cost = exact(epsilon) if sensitivity else Fraction(0)
-    noise = DiscreteLaplace(sensitivity, cost) if sensitivity else None
-    law, scale = ("discrete Laplace", noise.scale) if noise else ("exact", 0.0)
-    receipt = Receipt.of([Mechanism(law, str(query), sensitivity, scale, cost)], grant.neighboring, demand.unit)
+    square = query.squared_sensitivity(grant.neighboring, demand.max_contributions)
+    noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
+    name, scale, cost = (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))
+    mechanism = Mechanism(name, str(query), sensitivity, scale, cost.epsilon, cost.delta, cost.rho if cost.delta else None)
     grant.draw(cost)
     rule = "the query failed on private records (details withheld); try its partition's encode on public points"
-    return Release(_vault._quietly(rule, lambda: _noisy(demand, query, noise)), query, receipt)
+    values = _vault._quietly(rule, lambda: _noisy(demand, query, noise))
+    return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
 
 
-def _noisy(demand: PrivateDemand, query: Query, noise: DiscreteLaplace | None) -> NDArray[np.int64]:
-    """The only lines that hold exact answers."""
-    answer = query.exact(_vault._open(demand))
+def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant: Grant) -> tuple[int, Receipt]:
+    """Select one point of the universe by private scores, paid from `grant`.
+
+    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
+    epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism, whose bounded range makes it
+    epsilon²/8-zCDP (permute-and-flip: epsilon²/2). *Composition*: as the grant says.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    query : CostQuery or CoverageQuery
+    epsilon : int, float, str, Decimal or Fraction
+        Of this selection.
+    grant : Grant
+
+    Returns
+    -------
+    position : int
+        In the universe; ``universe.ids[position]`` is its id.
+    receipt : Receipt
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `measure`.
+    """
+    _check(demand, query, TRUSTED_SELECTIONS, grant)
+    share = exact(epsilon)
+    if share <= 0:
+        raise InputError(f"epsilon must be positive, got {epsilon!r}")
+    spread = query.range(grant.neighboring, demand.max_contributions)
+    pooled = isinstance(grant, Pool)
+    law: Law = "exponential mechanism" if pooled else "permute-and-flip"
+    cost = Cost.selection(share) if pooled else Cost.of(share)
+    mechanism = Mechanism(law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None)
+    grant.draw(cost)
+    rule = "the selection failed on private records (details withheld)"
+    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law))
+    return position, Receipt.of([mechanism], grant.neighboring, demand.unit)
+
+
+def split(
+    demand: PrivateDemand, partition: Partition, epsilon: object | Sequence[object], ledger: Budget, purpose: str = ""
+) -> list[tuple[PrivateDemand, Grant]]:
+    """Parallel composition: the demand of every part of a public partition, each with a grant that it alone may spend.
+
+    **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each by records that join or
+    leave; releases of the other parts have the same law. So all of them together cost the sum of the m largest of the parts'
+    epsilons: one epsilon for records (m = 1), however many parts. Under *replace-one* one unit leaves, and another joins: twice
+    that. Inside a part the number of units is not public, so its grant's relation is add-remove in both cases. *Composition*:
+    sequential with everything else on the ledger.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    partition : Partition
+        Public, of the demand's universe.
+    epsilon : number or sequence of n_parts numbers
+        Of each part.
+    ledger : Ledger or Grant
+        Where the whole is charged, now.
+    purpose : str
+
+    Returns
+    -------
+    list of (PrivateDemand, Grant), of length n_parts
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `measure`.
+    """
+    query = HistogramQuery(partition)
+    _check(demand, query, TRUSTED, ledger, Budget)
+    given = list(epsilon) if isinstance(epsilon, Sequence) and not isinstance(epsilon, str) else [epsilon] * query.n_parts
+    shares = [exact(share) for share in given]
+    if len(shares) != query.n_parts or min(shares) <= 0:
+        raise InputError(f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts")
+    touched = sum(sorted(shares, reverse=True)[: demand.max_contributions])
+    ledger.charge(touched * (1 if ledger.neighboring == "add-remove" else 2), purpose=purpose)
+    rule = "the demand cannot be split (details withheld); try the partition's encode on public points"
+    parts = _vault._quietly(rule, lambda: _parts(demand, query))
+    return [(part, Grant(Cost.of(share), "add-remove", part.part)) for part, share in zip(parts, shares)]
+
+
+def _check(
+    demand: PrivateDemand, query: Query | SelectionQuery, trusted: tuple[type, ...], grant: Budget, payer: type = Grant
+) -> None:
+    """Everything that can be refused without looking at the data."""
+    for value, kind in ((demand, PrivateDemand), (grant, payer)):
+        if not isinstance(value, kind):
+            raise InputError(f"the gate needs a {kind.__name__}, got {type(value).__name__}")
+    if type(query) not in trusted:
+        raise InputError(f"query must be one of {', '.join(c.__name__ for c in trusted)}, got {type(query).__name__}")
+    query.check(demand.universe)
+    if demand.part is not grant.scope:
+        raise InputError("the parts of a split demand are paid from the grants that split returned with them, and nothing else is")
+
+
+def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[np.int64]:
+    """With `_selected` and `_parts`, the only lines that hold exact answers."""
+    with silent():
+        answer = query.exact(_vault._open(demand))
     return noise(answer) if noise else answer
+
+
+def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law) -> int:
+    with silent():
+        return choose(query.blocks(_vault._open(demand)), eta, law)
+
+
+def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:
+    records = _vault._open(demand)
+    labels = query.parts(records)
+    return [demand._restricted(records[labels == part]) for part in range(query.n_parts)]

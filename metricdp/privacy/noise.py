@@ -1,13 +1,16 @@
-"""Integer noise from OpenDP: the one place where randomness hides an exact answer."""
+"""Integer noise from OpenDP: where randomness hides exact counts."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Cost, Pool
 from metricdp.errors import InputError
 from metricdp.progress import progress
 
@@ -34,45 +37,48 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
     return scale if Fraction(scale) >= exact else math.nextafter(scale, math.inf)
 
 
-class DiscreteLaplace:
-    """Independent noise on integers, ready to be added: P(noise = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale).
+def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
+    """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``: ``sensitivity² / (2 scale²) <= rho`` exactly.
 
-    OpenDP draws it exactly, by rational arithmetic ([1]_, algorithm 2) on bytes of OpenSSL's generator, seeded by
-    the operating system and by nothing else. Sums saturate at the ends of int64, which is post-processing.
+    Raises
+    ------
+    InputError
+        `rho` is not positive, or so small that noise would overflow 64-bit integers.
+    """
+    if rho * 2**112 <= squared_sensitivity:
+        raise InputError(f"rho must be positive, and large enough for noise of 64 bits; got {float(rho)!r}")
+    square = squared_sensitivity / (2 * rho)
+    scale = math.sqrt(square)
+    while Fraction(scale) ** 2 < square:
+        scale = math.nextafter(scale, math.inf)
+    return scale
 
-    **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are at most
-    `sensitivity` apart in L1. *Guarantee*: for every output y the log ratio of its two probabilities is
-    ``sum(|y - w| - |y - v|) / scale <= |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality:
-    epsilon-DP, with equality for y beyond both; delta = 0. *Composition*: sequential. Coordinates are independent and
-    the sum runs over all of them, so drawing in blocks changes nothing.
 
-    Parameters
-    ----------
-    sensitivity : int
-        At least 1.
-    epsilon : Fraction
-        Positive.
+class Noise(ABC):
+    """Independent integer noise, ready to be added, at a price.
+
+    OpenDP draws it exactly, by rational arithmetic ([1]_, algorithms 2 and 3) on bytes of OpenSSL's generator, seeded by the
+    operating system and by nothing else. Sums saturate at the ends of int64, which is post-processing. Coordinates are
+    independent, so drawing in blocks changes nothing.
 
     Attributes
     ----------
+    name : str
     scale : float
-        `laplace_scale` of both.
+    cost : Cost
 
     References
     ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020.
     """
 
-    def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
-        self.scale = laplace_scale(sensitivity, epsilon)
-        from opendp.domains import atom_domain, vector_domain  # opendp.prelude would load sklearn, polars and pandas too
-        from opendp.measurements import make_laplace
-        from opendp.metrics import l1_distance
-        from opendp.mod import enable_features
+    name: str
+    scale: float
+    cost: Cost
+    _mechanism: Any
 
-        enable_features("contrib")
-        self._mechanism = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale)
-        if self._mechanism.map(sensitivity) > float(epsilon) * (1 + 1e-12):  # OpenDP's own account, floats rounded up
+    def _confirm(self, sensitivity: float, claim: Fraction) -> None:
+        if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):  # OpenDP's own account, floats rounded up
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -84,3 +90,78 @@ class DiscreteLaplace:
                 noisy[start : start + _BLOCK] = self._mechanism(block)
                 bar.update(len(block))
         return noisy
+
+
+class DiscreteLaplace(Noise):
+    """P(noise = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale).
+
+    **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are at most `sensitivity` apart
+    in L1. *Guarantee*: for every output y the log ratio of its two probabilities is ``sum(|y - w| - |y - v|) / scale <=
+    |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with equality for y beyond
+    both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
+
+    Parameters
+    ----------
+    sensitivity : int
+        In L1, at least 1.
+    epsilon : Fraction
+        Positive.
+    """
+
+    name = "discrete Laplace"
+
+    def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
+        self.scale, self.cost = laplace_scale(sensitivity, epsilon), Cost.of(epsilon)
+        from opendp.domains import atom_domain, vector_domain  # opendp.prelude would load sklearn, polars and pandas too
+        from opendp.measurements import make_laplace
+        from opendp.metrics import l1_distance
+        from opendp.mod import enable_features
+
+        enable_features("contrib")
+        self._mechanism = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale)
+        self._confirm(sensitivity, epsilon)
+
+
+class DiscreteGaussian(Noise):
+    """P(noise = z) ∝ exp(-z² / (2 scale²)), z integer.
+
+    **Privacy.** *Neighboring, sensitivity*: those of the query, in L2. *Guarantee*: for answers v, w and any order a > 1 the
+    Rényi divergence of the two laws is at most ``a · |v - w|² / (2 scale²) <= a · rho`` ([1]_ of `Noise`, theorem 14: completing
+    the square leaves a quotient of sums of exp(-(z - t)² / (2 scale²)) over the integers, largest at integer t): rho-zCDP, and
+    (epsilon, delta)-DP as `Cost.zcdp` says. *Composition*: rho adds up.
+
+    Parameters
+    ----------
+    squared_sensitivity : int
+        Square of the L2 sensitivity, at least 1.
+    cost : Cost
+        With rho.
+    """
+
+    name = "discrete Gaussian"
+
+    def __init__(self, squared_sensitivity: int, cost: Cost) -> None:
+        rho = cost.rho or Fraction(0)
+        self.scale, self.cost = gaussian_scale(squared_sensitivity, rho), cost
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_gaussian
+        from opendp.metrics import l2_distance
+        from opendp.mod import enable_features
+
+        enable_features("contrib")
+        self._mechanism = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=self.scale)
+        self._confirm(math.sqrt(squared_sensitivity), rho)
+
+
+def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: object) -> Noise:
+    """The noise of least variance that `cost` pays for: public arguments only.
+
+    Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about 2·(L1/epsilon)², and then delta is not
+    spent, or Gaussian of variance L2²/(2 rho). From a `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least
+    twice the variance, as L1 >= L2.
+    """
+    if cost.delta == 0 or cost.rho is None:
+        return DiscreteLaplace(sensitivity, cost.epsilon)
+    if not isinstance(grant, Pool) and 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho):
+        return DiscreteLaplace(sensitivity, cost.epsilon)
+    return DiscreteGaussian(squared_sensitivity, cost)

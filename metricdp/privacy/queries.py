@@ -3,7 +3,8 @@
 A *unit* is one record, or one user with 1 to m = `max_contributions` records (m = 1 for records). Demands are neighbors
 under "add-remove" when one is the other plus one unit; under "replace-one" when one unit's records are exchanged for
 another's (again 1 to m), so that the number of units is public. The sensitivity of a query q is the largest L1 distance
-``sum(|q(D) - q(D')|)`` over all neighbors D, D': an integer, as are all answers, so no rounding enters any proof.
+``sum(|q(D) - q(D')|)`` over all neighbors D, D', its squared sensitivity the largest ``sum((q(D) - q(D'))²)``: integers, as
+are all answers, so no rounding enters any proof.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ class Query(ABC):
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """L1 sensitivity over all neighbors, from public arguments alone."""
 
+    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Square of the L2 sensitivity; never more than that of L1."""
+        return self.sensitivity(neighboring, max_contributions) ** 2
+
 
 @dataclass(frozen=True)
 class CountQuery(Query):
@@ -82,7 +87,8 @@ class HistogramQuery(Query):
 
     **Privacy.** Each record is in exactly one part, so a unit is a vector u >= 0 of integers with ``1 <= sum(u) <= m``
     and the histogram is the sum of its units' vectors. *Add-remove*: it moves by ``|u| <= m``. *Replace-one*: by
-    ``|u - v| <= |u| + |v| <= 2m``, reached when the two units lie in different parts. All parts are released, whatever
+    ``|u - v| <= |u| + |v| <= 2m``, reached when the two units lie in different parts. *Squares*: ``|u|² <= m²`` in L2, as
+    ``|u|_2 <= |u|_1``; and ``|u - v|² = |u|² + |v|² - 2 u·v <= 2m²``, as u, v >= 0. All parts are released, whatever
     the demand. *Composition*: one epsilon covers all parts together; sequential with other queries.
 
     The proof needs that a record's part depends on that record alone. In a finite universe this holds by construction:
@@ -103,7 +109,7 @@ class HistogramQuery(Query):
         if not isinstance(n_parts, int | np.integer) or n_parts < 1 or universe is None:
             raise InputError("a histogram needs a partition with universe, n_parts >= 1 and encode(records)")
         object.__setattr__(self, "n_parts", int(n_parts))
-        labels = self._parts(np.arange(len(universe))) if isinstance(universe, Metric) else None
+        labels = self._encoded(np.arange(len(universe))) if isinstance(universe, Metric) else None
         object.__setattr__(self, "labels", labels)
 
     def check(self, universe: object) -> None:
@@ -113,19 +119,26 @@ class HistogramQuery(Query):
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Records per part, shape (n_parts,)."""
-        parts = self._parts(records) if self.labels is None else self.labels[records]
-        return np.bincount(parts, minlength=self.n_parts).astype(np.int64)
+        return np.bincount(self.parts(records), minlength=self.n_parts).astype(np.int64)
+
+    def parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Part of each record, shape (n_records,): private, for the gate."""
+        return self._encoded(records) if self.labels is None else self.labels[records]
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m, or 2m under replace-one."""
         return self.sensitivity_of(neighboring, max_contributions)
+
+    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m², or 2m² under replace-one."""
+        return max_contributions**2 if neighboring == "add-remove" else 2 * max_contributions**2
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
         """The sensitivity of every histogram, so that a partition can be chosen for the noise it will get."""
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
-    def _parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
         parts = np.array(self.partition.encode(records))
         fits = parts.shape == (len(records),) and parts.dtype.kind in "iu"
         if not fits or not ((parts >= 0) & (parts < self.n_parts)).all():
@@ -134,3 +147,47 @@ class HistogramQuery(Query):
 
     def __str__(self) -> str:
         return f"histogram of {self.n_parts:,} parts"
+
+
+@dataclass(frozen=True)
+class LevelsQuery(Query):
+    """Number of records in each part of several public partitions, such as the levels of a tree, one after another.
+
+    **Privacy.** The answer is L histograms side by side, and a record is in one part of each. So the L1 sensitivity is L
+    times that of one, and the squared L2 sensitivity too, being a sum over disjoint coordinates: L·m² where L1 has L·m.
+    From some L on discrete Gaussian noise of (epsilon, delta) is therefore smaller than Laplace noise. *Composition*:
+    one budget covers all levels; sequential with other queries.
+
+    Parameters
+    ----------
+    levels : sequence of HistogramQuery
+        At least one, all of one universe.
+    """
+
+    levels: tuple[HistogramQuery, ...]
+
+    def __post_init__(self) -> None:
+        levels = tuple(self.levels)
+        if not levels or any(type(level) is not HistogramQuery for level in levels):
+            raise InputError("levels must be one or more HistogramQuery objects")
+        object.__setattr__(self, "levels", levels)
+
+    def check(self, universe: object) -> None:
+        """Every partition must be of this universe, the very object."""
+        for level in self.levels:
+            level.check(universe)
+
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Records per part, level after level, shape (sum of n_parts,)."""
+        return np.concatenate([level.exact(records) for level in self.levels])
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """L times that of one histogram."""
+        return sum(level.sensitivity(neighboring, max_contributions) for level in self.levels)
+
+    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """L times that of one histogram."""
+        return sum(level.squared_sensitivity(neighboring, max_contributions) for level in self.levels)
+
+    def __str__(self) -> str:
+        return f"{len(self.levels)} histograms of {sum(level.n_parts for level in self.levels):,} parts in all"

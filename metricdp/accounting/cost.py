@@ -1,0 +1,215 @@
+"""What mechanisms cost, alone and composed: pure epsilon, (epsilon, delta), and zero-concentrated privacy (zCDP).
+
+All numbers are exact rationals. Where a bound needs a logarithm it is computed to 50 digits and rounded against the
+user, so that no cost is ever stated too low.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation, localcontext
+from fractions import Fraction
+from numbers import Integral, Real
+
+from metricdp.errors import InputError
+
+BASIC, ZCDP = "basic composition", "zCDP"
+_GRID = 10**24
+"""Bounds that hold a logarithm are rounded to this denominator."""
+
+
+def exact(value: object, name: str = "epsilon") -> Fraction:
+    """Read a number as the exact rational its writer meant.
+
+    Integers, Fractions, Decimals and strings ("1/10", "0.1") are taken at their word. A float becomes the fraction of
+    denominator up to 10^6 within one unit in its last place, if there is one, else its shortest decimal: 0.1 is 1/10,
+    and 0.5 / 11 is 1/22, so that eleven such charges fit 0.5.
+
+    **Privacy.** This reading needs no proof: the Fraction it returns is the very one that the ledger adds up, that
+    calibrates the noise and that the receipt states. The float is not used again.
+
+    Raises
+    ------
+    InputError
+        Not a number, not finite, or a bool.
+
+    Examples
+    --------
+    >>> exact(0.1), exact(3 * 0.1), exact("1/3"), exact(1e-9)
+    (Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(1, 1000000000))
+    """
+    try:
+        number = Decimal(value) if isinstance(value, str) and "/" not in value else value
+        if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400:  # 1e999999999 is huge
+            return Fraction(number)
+        if isinstance(number, str | Fraction):
+            return Fraction(number)
+        if isinstance(number, Integral) and not isinstance(number, bool):
+            return Fraction(int(number))
+        if isinstance(number, Real) and not isinstance(number, bool):
+            binary = Fraction(float(number))
+            simple = binary.limit_denominator(10**6)
+            close = simple != 0 and abs(simple - binary) <= Fraction(math.ulp(float(number)))
+            return simple if close else Fraction(repr(float(number)))
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        pass
+    raise InputError(f"{name} must be a finite number, a Fraction or a string such as '1/10', got {value!r}")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where rho is known.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        Changing the demand by one unit changes the probability of any event by a factor exp(epsilon), plus delta.
+    rho : Fraction or None
+        Every Rényi divergence of order a > 1 between neighbors is at most ``a * rho`` ([1]_, definition 1.1).
+    bound : str
+        How several mechanisms were added up: ``"basic composition"`` or ``"zCDP"``.
+
+    References
+    ----------
+    .. [1] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", TCC
+       2016.
+    .. [2] D. Durfee, R. Rogers, "Practical differentially private top-k selection with pay-what-you-get composition",
+       NeurIPS 2019; J. Dong, D. Durfee, R. Rogers, "Optimal differential privacy composition for exponential
+       mechanisms", ICML 2020; M. Cesar, R. Rogers, "Bounding, concentrating, and truncating", ALT 2021, lemma 3.4.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    bound: str = BASIC
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object = 0) -> Cost:
+        """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic composition."""
+        if isinstance(epsilon, cls):
+            return epsilon
+        pair = exact(epsilon), exact(delta, "delta")
+        if not 0 <= pair[1] < 1:
+            raise InputError(f"delta must be at least 0 and below 1, got {delta!r}")
+        return cls(*pair, rho=pair[0] ** 2 / 2 if pair[1] == 0 else None)
+
+    @classmethod
+    def selection(cls, epsilon: object) -> Cost:
+        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon, epsilon²/8-zCDP ([2]_).
+
+        Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is charged that.
+        """
+        asked = exact(epsilon)
+        return cls(asked, rho=asked**2 / 8)
+
+    @classmethod
+    def zcdp(cls, epsilon: object, delta: object) -> Cost:
+        """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any mechanisms."""
+        pair = exact(epsilon), exact(delta, "delta")
+        return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether a budget of this cost counts rho rather than epsilon."""
+        return self.bound == ZCDP
+
+
+def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
+    """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the cheaper valid bound.
+
+    Basic composition costs ``times * epsilon``; zCDP composition of ``times * epsilon² / 8``, at the price of `delta`,
+    grows with the square root of `times`.
+
+    Raises
+    ------
+    InputError
+        `epsilon` not positive, `times` below 1, `delta` outside [0, 1).
+
+    Examples
+    --------
+    >>> cost = selections(0.1, 20, delta=1e-6)
+    >>> cost.bound, float(cost.epsilon) < 1.21, selections(0.1, 2, delta=1e-6).bound
+    ('zCDP', True, 'basic composition')
+    """
+    each, loss = exact(epsilon), exact(delta, "delta")
+    if each <= 0 or not isinstance(times, Integral) or isinstance(times, bool) or times < 1 or not 0 <= loss < 1:
+        raise InputError(
+            f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {epsilon!r}, {times!r}, {delta!r}"
+        )
+    basic, rho = each * int(times), each**2 / 8 * int(times)
+    composed = zcdp_epsilon(rho, loss) if loss else basic
+    return Cost(composed, loss, rho, ZCDP) if composed < basic else Cost(basic, rho=basic**2 / 2)
+
+
+def selection_epsilon(budget: Cost, times: int) -> Fraction:
+    """Largest epsilon (to 24 digits, rounded down) that each of `times` selections paid from `budget` may have."""
+    if not budget.pooled or budget.rho is None:
+        return budget.epsilon / times
+    square = 8 * budget.rho / times
+    return Fraction(math.isqrt(int(square * _GRID**2)), _GRID)
+
+
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Smallest known epsilon such that rho-zCDP is (epsilon, delta)-DP, rounded up.
+
+    For every order a > 1, ``epsilon = a·rho + (ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)`` holds (C. Canonne, G.
+    Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, proposition 12, with the Rényi
+    divergence of order a at most a·rho). a is chosen in floating point, the bound for that a is then evaluated exactly.
+
+    Examples
+    --------
+    >>> float(zcdp_epsilon(Fraction(1, 40), Fraction(1, 10**6)))  # doctest: +ELLIPSIS
+    1.0...
+    """
+    order = _best_order(lambda a: a * float(rho) + _overhead_float(a, delta))
+    return max(_up(order * rho + _overhead(order, delta)), Fraction(0))
+
+
+def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Largest rho for which the bound of `zcdp_epsilon` stays at or below epsilon, rounded down.
+
+    Raises
+    ------
+    InputError
+        `epsilon` or `delta` is not positive, or delta is not below 1.
+    """
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise InputError(f"zCDP needs epsilon > 0 and 0 < delta < 1, got {float(epsilon):g} and {float(delta):g}")
+    order = _best_order(lambda a: -(float(epsilon) - _overhead_float(a, delta)) / a)
+    rho = -_up(-(epsilon - _overhead(order, delta)) / order)
+    if rho <= 0:
+        raise InputError(f"epsilon {float(epsilon):g} is too small for zCDP at delta {float(delta):g}")
+    return rho
+
+
+def _best_order(cost: object) -> Fraction:
+    """The order in (1, 2^40) of least cost, found on a logarithmic scale; any order at all is valid."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(lambda x: cost(1 + math.exp(x)), bounds=(-12, 27), method="bounded")  # type: ignore[operator]
+    return 1 + Fraction(math.exp(found.x)).limit_denominator(1 << 20)
+
+
+def _overhead_float(order: float, delta: Fraction) -> float:
+    return (_log_inverse(delta) + (order - 1) * math.log1p(-1 / order) - math.log(order)) / (order - 1)
+
+
+def _log_inverse(delta: Fraction) -> float:
+    return math.log(delta.denominator) - math.log(delta.numerator)
+
+
+def _overhead(order: Fraction, delta: Fraction) -> Fraction:
+    """``(ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``, rounded up: `Decimal.ln` is correctly rounded."""
+    with localcontext() as context:
+        context.prec = 60
+
+        def ln(x: Fraction) -> Fraction:
+            return Fraction(Decimal(x.numerator).ln()) - Fraction(Decimal(x.denominator).ln())
+
+        value = (ln(1 / delta) + (order - 1) * ln(1 - 1 / order) - ln(order)) / (order - 1)
+    return _up(value + Fraction(1, 10**30))
+
+
+def _up(value: Fraction) -> Fraction:
+    return Fraction(math.ceil(value * _GRID), _GRID)

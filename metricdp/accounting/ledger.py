@@ -1,0 +1,265 @@
+"""The ledger: privacy budget as exact rationals, charged before anything private is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from operator import attrgetter
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, get_args
+
+from metricdp.accounting.cost import Cost, zcdp_epsilon
+from metricdp.accounting.journal import Journal
+from metricdp.errors import BudgetError, InputError
+from metricdp.releases import Neighboring
+from metricdp.unique import Unique
+
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
+"""Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000) that protects none."""
+
+
+def _budget(epsilon: object, delta: object) -> Cost:
+    cost = Cost.of(epsilon, delta)
+    if not MIN_EPSILON <= cost.epsilon <= MAX_EPSILON:
+        asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
+        raise InputError(f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {asked!r}")
+    return cost
+
+
+class Charge(NamedTuple):
+    """One line of the ledger, public."""
+
+    epsilon: Fraction
+    delta: Fraction
+    purpose: str
+
+
+class Quote(NamedTuple):
+    """What a charge would cost, by which bound, whether it would be granted now, and what is left without it."""
+
+    fits: bool
+    left: Fraction
+    left_delta: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    bound: str
+
+
+class Budget(Unique):
+    """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made it, and no other process."""
+
+    _why = "a copy would spend the same budget twice"
+
+    def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
+        self._epsilon, self._delta, self._neighboring, self._scope = budget.epsilon, budget.delta, neighboring, scope
+        self._spent, self._spent_delta = Fraction(0), Fraction(0)
+        self._lock, self._process = Lock(), os.getpid()
+
+    epsilon = property(attrgetter("_epsilon"), doc="Fraction: epsilon in all.")
+    delta = property(attrgetter("_delta"), doc="Fraction: delta in all.")
+    neighboring = property(attrgetter("_neighboring"), doc="The relation of every guarantee paid from it.")
+    scope = property(attrgetter("_scope"), doc="The one demand it may be spent on, or None for any.")
+    spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
+    spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
+    left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
+    left_delta = property(lambda self: self.delta - self.spent_delta, doc="Fraction: delta still there.")
+
+    def charge(self, epsilon: object, delta: object = 0, purpose: str = "") -> Grant:
+        """Spend from the budget and return what was bought; on a ledger with a journal, once the line is on disk.
+
+        Parameters
+        ----------
+        epsilon : int, float, str, Decimal, Fraction or Cost
+            A `Cost` (`selections`, `Cost.zcdp`) states delta too, and buys a `Pool` if zCDP is its bound.
+        delta : int, float, str, Decimal or Fraction
+        purpose : str
+            A public note for the record.
+
+        Raises
+        ------
+        BudgetError
+            It does not fit; carries asked, spent and left. Nothing was spent.
+        InputError, JournalError
+            A bad argument; a journal that cannot be written. Nothing was spent.
+        """
+        cost = _budget(epsilon, delta)
+        with self._current():
+            self._require(cost)
+            self._enter(cost, str(purpose))
+        return (Pool if cost.pooled else Grant)(cost, self._neighboring, self._scope)
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Hold all locks, with what other writers added taken in."""
+        with self._lock:
+            self._refuse_after_fork()
+            yield
+
+    def _enter(self, cost: Cost, purpose: str) -> None:
+        self._take(cost)
+
+    def _require(self, cost: Cost) -> None:
+        if cost.epsilon > self.left:
+            raise BudgetError(cost.epsilon, self.spent, self.left)
+        if cost.delta > self.left_delta:
+            raise BudgetError(cost.delta, self.spent_delta, self.left_delta, "delta")
+
+    def _take(self, cost: Cost) -> None:
+        self._spent, self._spent_delta = self._spent + cost.epsilon, self._spent_delta + cost.delta
+
+    def _refuse_after_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise InputError("a forked process would spend this budget twice: open Ledger(..., journal=path) in each")
+
+    def __repr__(self) -> str:
+        spent = f"spent {float(self.spent):.6g} of {float(self.epsilon):.6g}, left {float(self.left):.6g}"
+        delta = f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}" if self.delta else ""
+        return f"{type(self).__name__}({spent}{delta}; {self.neighboring})"
+
+
+class Grant(Budget):
+    """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge` makes one.
+
+    **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers before it.
+    """
+
+    def draw(self, epsilon: object, delta: object = 0) -> None:
+        """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing taken, if it is not there."""
+        piece = Cost.of(epsilon, delta)
+        if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
+            raise InputError("a piece of a grant must not be negative")
+        with self._current():
+            self._require(piece)
+            self._take(piece)
+
+
+class Pool(Grant):
+    """A grant that counts rho, not epsilon: for many selections or Gaussian counts, however chosen.
+
+    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in view of earlier
+    answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T. Zrnic, "Individual privacy accounting via
+    a Rényi filter", NeurIPS 2021). Proof for one order a: with ``Z = product of (P_i / Q_i)^a · exp(-a(a-1)·sum rho_i)``, each
+    factor has conditional mean at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never passes
+    rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`: what the ledger was charged.
+    """
+
+    def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
+        super().__init__(budget, neighboring, scope)
+        if budget.rho is None:
+            raise InputError("a pool needs a budget of rho")
+        self._rho, self._spent_rho = budget.rho, Fraction(0)
+
+    rho = property(attrgetter("_rho"), doc="Fraction: rho in all.")
+    spent_rho = property(attrgetter("_spent_rho"), doc="Fraction: rho spent.")
+    spent = property(
+        lambda self: min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon) if self._spent_rho else Fraction(0),
+        doc="Fraction: epsilon of what was spent, at the pool's delta.",
+    )
+
+    def _require(self, cost: Cost) -> None:
+        if cost.rho is None:
+            raise InputError("this budget counts rho (zCDP), and the mechanism states none: charge it apart")
+        if cost.rho > self._rho - self._spent_rho:
+            raise BudgetError(cost.rho, self._spent_rho, self._rho - self._spent_rho, "rho")
+
+    def _take(self, cost: Cost) -> None:
+        self._spent_rho += cost.rho or 0
+
+
+class Ledger(Budget):
+    """A privacy budget for one population, and the record of what was spent of it.
+
+    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it. *Composition*: charges add up
+    (sequential composition), also when calls are chosen in view of earlier releases. A charge comes before its read
+    and is never given back: a call that fails later stays paid. One ledger should stand for all data of a population,
+    with one unit (record or user); nothing can stop a caller from opening a second one.
+
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        Budget, 1e-9 to 1000, read by `exact`.
+    delta : same
+        At least 0, below 1.
+    neighboring : {"add-remove", "replace-one"}
+    journal : path, optional
+        File that keeps the charges across processes and crashes (`Journal`); an existing one is gone on from.
+
+    Raises
+    ------
+    InputError, JournalError
+        A bad argument; a journal that is damaged, of another budget or relation, or not writable.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=0.5)
+    >>> grant = ledger.charge(0.2, purpose="clinics")
+    >>> ledger
+    Ledger(spent 0.2 of 0.5, left 0.3; add-remove)
+    >>> ledger.quote(0.4).fits
+    False
+    """
+
+    def __init__(
+        self, epsilon: object, delta: object = 0, neighboring: Neighboring = "add-remove",
+        journal: str | Path | None = None,
+    ) -> None:  # fmt: skip
+        if neighboring not in get_args(Neighboring):
+            raise InputError(f"neighboring must be 'add-remove' or 'replace-one', got {neighboring!r}")
+        budget = _budget(epsilon, delta)
+        if isinstance(epsilon, Cost):
+            raise InputError("a ledger's budget is two numbers, epsilon and delta")
+        super().__init__(budget, neighboring)
+        self._entries: list[Charge] = []
+        header = {"epsilon": str(self._epsilon), "delta": str(self._delta), "neighboring": neighboring}
+        self._journal = None if journal is None else Journal(journal, header)
+        with self._current():
+            pass
+
+    entries = property(lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public.")
+
+    def quote(self, epsilon: object, delta: object = 0) -> Quote:
+        """Price a charge, and say whether it would fit now, without charging and without any data.
+
+        Parameters and errors as `charge`.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import selections
+        >>> quote = Ledger(epsilon=2, delta=1e-6).quote(selections(0.1, times=20, delta=1e-6))
+        >>> quote.fits, quote.bound, quote.epsilon < 1.21
+        (True, 'zCDP', True)
+        """
+        cost = _budget(epsilon, delta)
+        with self._current():
+            fits = cost.epsilon <= self.left and cost.delta <= self.left_delta
+            return Quote(fits, self.left, self.left_delta, cost.epsilon, cost.delta, cost.bound)
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Hold all locks, with what other writers of the journal added taken in."""
+        with self._lock:
+            if self._journal is None:
+                self._refuse_after_fork()
+                yield
+            else:
+                with self._journal.locked():
+                    self._catch_up(self._journal)
+                    yield
+
+    def _enter(self, cost: Cost, purpose: str) -> None:
+        if self._journal is None:
+            self._note(Charge(cost.epsilon, cost.delta, purpose))
+        else:
+            self._journal.append({"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": purpose})
+            self._catch_up(self._journal)
+
+    def _catch_up(self, journal: Journal) -> None:
+        for line in journal.charges[len(self._entries) :]:
+            self._note(Charge(Fraction(line["epsilon"]), Fraction(line["delta"]), line["purpose"]))
+
+    def _note(self, charge: Charge) -> None:
+        self._entries.append(charge)
+        self._take(Cost(charge.epsilon, charge.delta))

@@ -1,0 +1,96 @@
+"""A race of exponential clocks: who wins among candidates with integer scores, decided by floating point only where it is certain.
+
+Candidate i holds a uniform V_i in (0, 1), known so far by its first 64 bits b_i (``b_i <= V_i * 2**64 < b_i + 1``), and runs at
+
+    T(V_i) + eta * s_i,   T(V) = -ln V  (permute-and-flip)   or   T(V) = -ln(-ln(1 - V))  (exponential mechanism),
+
+the largest wins. Both T fall as V grows, and T(V) <= -ln V. A comparison closer than the proven error of its floating-point evaluation is
+left to the caller, who settles it exactly with more bits of the same V.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+LOG_2_64 = 64 * math.log(2.0)
+_ROUNDING = 2.0**-40
+"""Relative error granted to logarithms, products and sums of doubles: thousands of times what they have."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def clock(bits: int, gumbel: bool) -> tuple[float, float]:
+    """T of the middle of the interval that 64 bits leave (not 0), and a bound of its error.
+
+    On the interval V moves by 2**-65 about its middle, -ln V by at most 1/b, ln(1 - V) by at most 1/(2**64 - b), and
+    ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b), as -ln(1 - V) >= V and >= ln 2 beyond 1/2.
+    """
+    b = np.float64(bits)
+    rest = np.float64(~bits) + 1.0  # 2**64 - b
+    t = LOG_2_64 - math.log(b + 0.5)
+    if gumbel:
+        v = (b + 0.5) * 2.0**-64
+        e = -math.log1p(-v) if v < 0.5 else LOG_2_64 - math.log(rest - 0.5)
+        t = -math.log(e) if e > 0.0 else -math.inf
+    return t, 2.0 / b + 4.0 / rest + _ROUNDING * (1.0 + abs(t))
+
+
+@njit(cache=True, nogil=True)
+def race(scores: NDArray, bits: NDArray, start: int, eta: float, gumbel: bool, leader: int, score: int, t: float, error: float) -> tuple:
+    """Let candidates `start`, `start + 1`, … challenge the leader until the end or a comparison that is too close.
+
+    Parameters
+    ----------
+    scores : ndarray of int64, shape (n,)
+        ``abs(scores) <= 2**62``.
+    bits : ndarray of uint64, shape (n,)
+    start : int
+    eta : float
+        Within one unit in its last place of the exact factor.
+    gumbel : bool
+        The law: True for the exponential mechanism.
+    leader : int
+        Its position, or -1 for the leader of an earlier block, -2 if there is none.
+    score, t, error
+        The leader's score, and its `clock`.
+
+    Returns
+    -------
+    position : int
+        Of the candidate that must be compared with the leader exactly; n if there is none.
+    leader, score, t, error
+        Of the new leader.
+    """
+    n = len(scores)
+    for i in range(start, n):
+        b = bits[i]
+        if b == 0:
+            return i, leader, score, t, error
+        if leader != -2:
+            lead = eta * float(scores[i] - score)
+            limit = t - error - _ROUNDING * abs(lead)
+            if lead + LOG_2_64 < limit or lead + (LOG_2_64 - math.log(np.float64(b))) * (1 + _ROUNDING) + _ROUNDING < limit:
+                continue
+        else:
+            lead = 0.0
+        own, own_error = clock(b, gumbel)
+        if leader != -2:
+            margin = own + lead - t
+            doubt = own_error + error + _ROUNDING * (abs(lead) + abs(own) + abs(t))
+            if not abs(margin) > doubt:
+                return i, leader, score, t, error
+            if margin < 0:
+                continue
+        leader, score, t, error = i, scores[i], own, own_error
+    return n, leader, score, t, error
+
+
+@njit(cache=True, nogil=True)
+def races(scores: NDArray, bits: NDArray, eta: float, gumbel: bool, winners: NDArray) -> None:
+    """One race a row of `bits` (n_races, n) among the same candidates; `winners` gets the position, or -1 where one was too close."""
+    for r in range(len(bits)):
+        at, leader, _, _, _ = race(scores, bits[r], 0, eta, gumbel, -2, 0, 0.0, 0.0)
+        winners[r] = leader if at == len(scores) else -1

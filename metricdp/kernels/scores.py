@@ -1,0 +1,47 @@
+"""Exact integer scores of candidates: sums over demand points of clipped distances, and of indicators."""
+
+from __future__ import annotations
+
+from numba import njit
+from numpy.typing import NDArray
+
+CAP = 2**62
+"""Sums saturate here, so that differences of two stay in int64."""
+
+
+@njit(cache=True, nogil=True)
+def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, squared: bool, total: NDArray) -> None:
+    """Add ``counts[i] * min(rows[i, c], reach[i])**(1 or 2)`` to ``total[c]``, saturating at CAP.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows, n_candidates)
+        Not negative.
+    counts : ndarray of int64, shape (n_rows,)
+        Positive.
+    reach : ndarray of int64, shape (n_rows,)
+        0 to 2**40 (2**20 if `squared`, else squares saturate).
+    squared : bool
+    total : ndarray of int64, shape (n_candidates,)
+        0 to CAP; updated in place.
+
+    Notes
+    -----
+    A saturating sum of terms that are not negative is min(CAP, sum) in any order.
+    """
+    for i in range(len(rows)):
+        for c in range(rows.shape[1]):
+            d = min(rows[i, c], reach[i])
+            if squared:
+                d = d * d if d < 2**31 else CAP
+            if d > 0:
+                total[c] = CAP if counts[i] > (CAP - total[c]) // d else total[c] + counts[i] * d
+
+
+@njit(cache=True, nogil=True)
+def add_covered(rows: NDArray, counts: NDArray, radius: int, total: NDArray) -> None:
+    """Add ``counts[i]`` to ``total[c]`` wherever ``rows[i, c] <= radius``."""
+    for i in range(len(rows)):
+        for c in range(rows.shape[1]):
+            if rows[i, c] <= radius:
+                total[c] += counts[i]

@@ -1,0 +1,169 @@
+"""Questions answered by the position of one candidate: each states its integer scores and their sensitivity side by side.
+
+Neighbors and units are those of `metricdp.privacy.queries`. The sensitivity of scores s is the largest
+``max over candidates c of |s_c(D) - s_c(D')|`` over all neighbors, their *range* the largest ``max_c - min_c`` of the change
+s(D') - s(D): what `selection` needs. All scores are integers on the universe's public grid.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP, add_costs, add_covered
+from metricdp.metrics.base import Metric
+from metricdp.releases import Neighboring
+
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+
+
+class SelectionQuery(ABC):
+    """A question answered by one of the points of a finite universe. `gate.select` accepts the classes of this file only.
+
+    Attributes
+    ----------
+    universe : Metric
+    monotone : bool
+        Whether one more record can move no two scores in opposite directions.
+    """
+
+    universe: Metric
+    monotone: bool
+
+    @abstractmethod
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Largest change of one score between neighbors, from public arguments alone."""
+
+    @abstractmethod
+    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """The exact scores in order of position, larger is better, -2^62 to 2^62: private, for the gate."""
+
+    def range(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Largest spread of the scores' changes between neighbors.
+
+        All changes lie in [-sensitivity, sensitivity]. If the scores are monotone, one unit more moves all in one direction, so
+        under add-remove they even lie in [0, sensitivity] or in [-sensitivity, 0]. Under replace-one a unit leaves *and* another
+        comes, which moves scores both ways: there is no such gain.
+        """
+        one_way = self.monotone and neighboring == "add-remove"
+        return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
+
+    def check(self, universe: object) -> None:
+        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
+        if self.universe is not universe:
+            raise InputError("the query and the demand are of different universes: use one metric object for both")
+
+
+class CostQuery(SelectionQuery):
+    """The point that lowers the cost most when it joins `centers`: with none, the 1-median (or 1-mean) of the demand.
+
+    The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers), cap)**power`` in grid units.
+
+    **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are monotone, and a unit of up to m
+    records moves each by at most m·cap**power (*add-remove*: all down; *replace-one*: by the difference of two such). The cap is
+    applied, not assumed: no distance of the data can exceed it. Sums saturate at 2^62, which shrinks changes and keeps their
+    direction. *Composition*: one charge a selection.
+
+    Parameters
+    ----------
+    universe : Metric
+    centers : iterable of ids
+        Public, or released before.
+    power : {1, 2}
+    cap : float, optional
+        Distances count at most this much, in the universe's unit of length; by default the public bound of its diameter. A smaller
+        one means less noise, and makes all points farther than it from the demand alike. Public: never measured on the data.
+
+    Notes
+    -----
+    One search (or row of distances) from every distinct point of demand, O(n_points) memory.
+    """
+
+    monotone = True
+
+    def __init__(self, universe: Metric, centers: Iterable[Hashable] = (), *, power: int = 1, cap: float | None = None) -> None:
+        if not isinstance(universe, Metric) or power not in (1, 2):
+            raise InputError("a CostQuery needs a finite universe (a Metric) and power 1 or 2")
+        if cap is not None and not (isinstance(cap, int | float) and math.isfinite(cap) and cap > 0):
+            raise InputError(f"cap must be positive and finite, got {cap!r}")
+        self.universe, self._power = universe, power
+        self._centers = np.unique(universe.positions(centers))
+        self._cap = max(1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit))
+        if self._cap**power > CAP // 2**20:
+            raise InputError("distances to this power leave too few bits for a sum over records: give a smaller cap, or a coarser grid")
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m·cap**power, in grid units, under both relations."""
+        return max_contributions * self._cap**self._power
+
+    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Minus the cost with each point as a further center: one block."""
+        total = np.zeros(len(self.universe), np.int64)
+        for points, counts, rows in _rows(self.universe, records):
+            reach = np.full(len(points), self._cap, np.int64)
+            if len(self._centers):
+                np.minimum(reach, rows[:, self._centers].min(axis=1), out=reach)
+            add_costs(rows, counts, reach, self._power == 2, total)
+        yield -total
+
+    def __str__(self) -> str:
+        what = "cost" if self._power == 1 else "squared cost"
+        return f"point that lowers the {what} of {len(self._centers):,} centers most"
+
+
+class CoverageQuery(SelectionQuery):
+    """The point with most records within a radius of it.
+
+    **Privacy.** A record adds 0 or 1 to every score, so the scores are monotone, and a unit of up to m records moves each by at
+    most m (*add-remove*: all up; *replace-one*: by the difference of two numbers from 0 to m). *Composition*: one charge a selection.
+
+    Parameters
+    ----------
+    universe : Metric
+    radius : float
+        Public, in the universe's unit of length.
+
+    Notes
+    -----
+    Cost as `CostQuery`.
+    """
+
+    monotone = True
+
+    def __init__(self, universe: Metric, radius: float) -> None:
+        if not isinstance(universe, Metric):
+            raise InputError("a CoverageQuery needs a finite universe (a Metric)")
+        if not (isinstance(radius, int | float) and math.isfinite(radius) and radius >= 0):
+            raise InputError(f"radius must be finite and not negative, got {radius!r}")
+        self.universe, self.radius = universe, float(radius)
+        self._steps = math.floor(min(radius / universe.unit, 2**62))
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m under both relations."""
+        return max_contributions
+
+    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Number of records within the radius of each point: one block."""
+        total = np.zeros(len(self.universe), np.int64)
+        for _, counts, rows in _rows(self.universe, records):
+            add_covered(rows, counts, self._steps, total)
+        yield total
+
+    def __str__(self) -> str:
+        return f"point with most records within {self.radius:g}"
+
+
+def _rows(universe: Metric, records: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
+    """Distinct points of the records, how many records each holds, and their grid distances to all points, some at a time."""
+    points, counts = np.unique(records, return_counts=True)
+    step = max(1, _ENTRIES // len(universe))
+    for start in range(0, len(points), step):
+        part = slice(start, start + step)
+        yield points[part], counts[part].astype(np.int64), universe.grid_rows(points[part])

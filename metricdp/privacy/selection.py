@@ -1,0 +1,141 @@
+"""Exact private selection: one of many candidates by integer scores, streamed, with entropy of the operating system.
+
+Two laws, one race (``kernels/race.py``). With X_i independent, the candidate of largest ``eta * s_i + X_i`` has
+
+- the law of the **exponential mechanism**, P(i) ∝ exp(eta · s_i), if X_i is Gumbel ([1]_, proposition 5);
+- the law of **permute-and-flip**, of higher expected score, if X_i is exponential ([2]_, theorem 5).
+
+**Privacy.** *Neighboring, sensitivity*: the query's *range* r: between neighbors the score of i moves by c_i, with
+``max c - min c <= r``. With eta = epsilon / r:
+
+- Exponential mechanism: P(i)/P'(i) = exp(-eta c_i) · Σ_j exp(eta (s_j + c_j)) / Σ_j exp(eta s_j), and the quotient of
+  sums lies between exp(eta min c) and exp(eta max c). So the privacy loss lies in [eta(min c - c_i), eta(max c - c_i)]:
+  epsilon-DP, and over all i within an interval of length epsilon (bounded range), hence epsilon²/8-zCDP (`Cost.selection`).
+- Permute-and-flip: hold all X_j but X_i. i wins if X_i >= M, and among the neighbor's scores if X_i >= M', where M' <= M + r.
+  P(X >= M + eta r) >= exp(-eta r) · P(X >= M) for exponential X: epsilon-DP. The privacy loss has no shorter range.
+
+A score that only moves one way, by at most D (monotone; add-remove), has r = D; else r = 2D. That is the factor 2 between
+the two exponents in the literature. *Composition*: one charge for each selection; zCDP for many exponential mechanisms.
+
+**Exactness.** V_i is an infinite uniform bit string of which 64 bits are drawn at first. Floating point decides only
+comparisons that its proven error cannot turn; the others are settled by intervals of 50 and more digits, with as many
+further bits as it takes. The result is that of infinite precision, for scores from -2^62 to 2^62 and any rational eta.
+
+References
+----------
+.. [1] J. Yellott, "The relationship between Luce's choice axiom, Thurstone's theory of comparative judgment, and the
+   double exponential distribution", J. Math. Psych. 1977.
+.. [2] Z. Ding et al., "The permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021;
+   R. McKenna, D. Sheldon, "Permute-and-flip", NeurIPS 2020.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.race import clock, race
+
+Law = Literal["exponential mechanism", "permute-and-flip"]
+BLOCK = 1 << 18
+"""Candidates at a time: 2 MB of scores and 2 MB of bits."""
+
+
+def choose(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: Law) -> int:
+    """Position of the candidate selected among all scores of all blocks, in order.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray of int64
+        Scores from -2^62 to 2^62, larger is better; at least one in all.
+    eta : Fraction
+        Positive: epsilon divided by the range.
+    law : {"exponential mechanism", "permute-and-flip"}
+
+    Notes
+    -----
+    One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
+    """
+    leader = _Leader(law == "exponential mechanism", eta)
+    offset = 0
+    for block in blocks:
+        for start in range(0, len(block), BLOCK):
+            part = block[start : start + BLOCK]
+            leader.challenge(part, np.frombuffer(os.urandom(8 * len(part)), np.uint64), offset)
+            offset += len(part)
+    return leader.position
+
+
+class _Leader:
+    """Who leads the race: position, score, and the bits drawn so far."""
+
+    def __init__(self, gumbel: bool, eta: Fraction) -> None:
+        self.position, self._score, self._bits, self._n_bits = -1, 0, 0, 64
+        self._gumbel, self._eta = gumbel, eta
+
+    def challenge(self, scores: NDArray[np.int64], bits: NDArray[np.uint64], offset: int) -> None:
+        """Let candidates `offset`, `offset + 1`, … race against the leader."""
+        at, factor, known = 0, float(self._eta), self.position >= 0
+        while at < len(scores):
+            top = np.uint64(self._bits >> (self._n_bits - 64))
+            t, error = clock(top, self._gumbel) if known and top else (0.0, np.inf)
+            state = (-1 if known else -2, self._score, t, error)
+            at, winner, *_ = race(scores, bits, at, factor, self._gumbel, *state)
+            if winner >= 0:
+                self._take(offset + winner, int(scores[winner]), int(bits[winner]), 64)
+            if at < len(scores):
+                self._duel(offset + at, int(scores[at]), int(bits[at]))
+            at, known = at + 1, True
+
+    def _take(self, position: int, score: int, bits: int, n_bits: int) -> None:
+        self.position, self._score, self._bits, self._n_bits = position, score, bits, n_bits
+
+    def _duel(self, position: int, score: int, bits: int) -> None:
+        """Settle one comparison exactly: both sides get further bits until their intervals part."""
+        if self.position < 0:
+            return self._take(position, score, bits, 64)
+        n_bits, lead = 64, self._eta * (score - self._score)
+        while True:
+            low, high = _clock(bits, n_bits, self._gumbel)
+            own_low, own_high = _clock(self._bits, self._n_bits, self._gumbel)
+            if low + lead > own_high:
+                return self._take(position, score, bits, n_bits)
+            if high + lead < own_low:
+                return None
+            bits, n_bits = _more(bits), n_bits + 64
+            self._bits, self._n_bits = _more(self._bits), self._n_bits + 64
+
+
+def _more(bits: int) -> int:
+    return bits << 64 | int.from_bytes(os.urandom(8), "big")
+
+
+_INFINITE = Fraction(10**30)
+"""Beyond any T of bits that will ever be drawn (T < 10^30 needs fewer than 10^30 bits)."""
+
+
+def _clock(bits: int, n_bits: int, gumbel: bool) -> tuple[Fraction, Fraction]:
+    """Interval that holds T(V) for all V with these leading bits."""
+    if not gumbel:
+        high = -_ln(Fraction(bits, 1 << n_bits))[0] if bits else _INFINITE
+        return -_ln(Fraction(bits + 1, 1 << n_bits))[1], high
+    rest = (1 << n_bits) - bits
+    low = -_ln(-_ln(Fraction(rest - 1, 1 << n_bits))[0])[1] if rest > 1 else -_INFINITE
+    high = -_ln(-_ln(Fraction(rest, 1 << n_bits))[1])[0] if bits else _INFINITE
+    return low, high
+
+
+def _ln(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Lower and upper bound of ln x: `Decimal.ln` is correctly rounded, and its argument here exact."""
+    with localcontext() as context:
+        context.prec = 60 + x.denominator.bit_length() // 3
+        up, down = Decimal(x.numerator).ln(), Decimal(x.denominator).ln()
+        error = Fraction(max(abs(up), abs(down), Decimal(1))) / 10 ** (context.prec - 2)
+        value = Fraction(up) - Fraction(down)
+    return value - error, value + error
