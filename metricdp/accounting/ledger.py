@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from operator import attrgetter
@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, get_args
 
-from metricdp.accounting.cost import Cost, zcdp_epsilon
+from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
 from metricdp.accounting.journal import Journal
 from metricdp.errors import BudgetError, InputError
-from metricdp.releases import Neighboring
+from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
@@ -135,6 +135,10 @@ class Grant(Budget):
             self._require(piece)
             self._take(piece)
 
+    def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
+        """All mechanisms paid from this grant in one statement: their costs add up (basic composition)."""
+        return Receipt.combined(receipts)
+
 
 class Pool(Grant):
     """A grant that counts rho, not epsilon: for many selections or Gaussian counts, however chosen.
@@ -158,6 +162,11 @@ class Pool(Grant):
         lambda self: min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon) if self._spent_rho else Fraction(0),
         doc="Fraction: epsilon of what was spent, at the pool's delta.",
     )
+    spent_delta = property(lambda self: self._delta if self._spent_rho else Fraction(0), doc="Fraction: delta, once in use.")
+
+    def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
+        """All mechanisms paid from this pool under the pool's own price, which is less than the sum of theirs."""
+        return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
     def _require(self, cost: Cost) -> None:
         if cost.rho is None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, partition_release
+from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, check_noise, partition_release
 from metricdp.algorithms.result import Result, checked_candidates, checked_seed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import Grant, Ledger, PrivateDemand
+from metricdp.privacy import Budget, Ledger, PrivateDemand, exact
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.kmedian import solve
 
@@ -28,7 +28,7 @@ def k_median(
     k: int = 0,
     *,
     epsilon: Any = None,
-    ledger: Ledger | None = None,
+    ledger: Budget | None = None,
     method: str = "partition",
     weights: Any = None,
     candidates: Any = None,
@@ -48,7 +48,7 @@ def k_median(
         Number of centers, 1 to the number of points.
     epsilon : int, float, str, Decimal or Fraction
         Privacy budget of this call; needed with `demand`.
-    ledger : Ledger, optional
+    ledger : Ledger (or Grant), optional
         Where it is charged, before any data is read; a fresh one of that size by default (add-remove neighbors).
     method : {"partition", "uniform"}
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
@@ -96,7 +96,7 @@ def k_means(
     k: int = 0,
     *,
     epsilon: Any = None,
-    ledger: Ledger | None = None,
+    ledger: Budget | None = None,
     method: str = "partition",
     weights: Any = None,
     candidates: Any = None,
@@ -112,7 +112,7 @@ def release(
     demand: PrivateDemand,
     *,
     epsilon: Any,
-    ledger: Ledger | None = None,
+    ledger: Budget | None = None,
     records_hint: float | None = None,
     seed: int = 0,
 ) -> PartitionRelease:
@@ -134,7 +134,7 @@ def release(
 
 
 def _cluster(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Ledger | None, method: str,
+    universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Budget | None, method: str,
     weights: Any, candidates: Any, records_hint: float | None, seed: int,
 ) -> Result:  # fmt: skip
     if method not in METHODS:
@@ -167,7 +167,7 @@ def _cluster(
 
 
 def _check_demand(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Ledger | None, records_hint: float | None
+    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Budget | None, records_hint: float | None
 ) -> None:
     """Everything that can be refused before a charge."""
     if not isinstance(demand, PrivateDemand):
@@ -176,13 +176,17 @@ def _check_demand(
         raise InputError("the demand is of another universe: use the same metric object for both")
     if epsilon is None:
         raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
-    if ledger is not None and not isinstance(ledger, Ledger | Grant):
+    if ledger is not None and not isinstance(ledger, Budget):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes one")
     if records_hint is not None and not (isinstance(records_hint, Real) and np.isfinite(float(records_hint)) and records_hint > 0):
         raise InputError(f"records_hint must be positive and finite, got {records_hint!r}")
+    if demand.part is not (None if ledger is None else ledger.scope):
+        raise InputError("a part of a split demand is paid from the grant that split returned with it (ledger=), and nothing else is")
+    if (asked := exact(epsilon)) > 0:  # else the ledger says it better
+        check_noise(demand, asked, "add-remove" if ledger is None else ledger.neighboring)
 
 
-def _charge(ledger: Ledger | None, epsilon: Any, purpose: str) -> Any:
+def _charge(ledger: Budget | None, epsilon: Any, purpose: str) -> Any:
     return (Ledger(epsilon) if ledger is None else ledger).charge(epsilon, purpose=purpose)
 
 

@@ -25,7 +25,8 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
-from metricdp.releases import Receipt, Release
+from metricdp.privacy.noise import laplace_scale
+from metricdp.releases import Neighboring, Receipt, Release
 from metricdp.solvers.kmedian import solve
 from metricdp.trees.ward import PartitionTree, hierarchy
 
@@ -156,6 +157,17 @@ def number_of_parts(records: float, scale: float) -> int:
     Li (ICDE 2013) between noise and non-uniformity; the constants were measured (``benchmarks/partition_method.md``).
     """
     return max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
+
+
+def check_noise(demand: PrivateDemand, epsilon: Fraction, neighboring: Neighboring) -> None:
+    """Refuse what the noise of `partition_release` would refuse, before anything is charged.
+
+    Raises
+    ------
+    InputError
+        `epsilon` is too small for the contributions of a unit: noise would overflow 64-bit integers.
+    """
+    laplace_scale(HistogramQuery.sensitivity_of(neighboring, demand.max_contributions), epsilon * COUNT_SHARE)
 
 
 def _noise_scale(demand: PrivateDemand, grant: Grant) -> float:
