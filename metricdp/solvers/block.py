@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.block_swaps import block_local_search, block_seeds
+from metricdp.solvers.stopping import NEVER, Deadline
 
 TOLERANCE = 1e-9
 MAX_SWAPS = 100_000
@@ -19,8 +20,10 @@ def block_search(
     k: int,
     rng: np.random.Generator,
     *,
-    starts: int = 1,
+    starts: int | None = 1,
     first_start: NDArray[np.int64] | None = None,
+    opened: NDArray[np.int64] | None = None,
+    deadline: Deadline = NEVER,
 ) -> tuple[NDArray[np.int64], float]:
     """Best of several local searches.
 
@@ -51,7 +54,9 @@ def block_search(
     """
     demand_of = block.argmin(axis=0)
     best, best_cost = np.arange(k), np.inf
-    for start in range(starts):
+    for start in range(starts or 3):
+        if start and deadline.over:
+            break
         centers = np.empty(k, np.int64)
         if start == 0 and first_start is not None:
             centers[:] = first_start

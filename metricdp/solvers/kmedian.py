@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +14,7 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.stopping import NEVER, Deadline
 
 _WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
@@ -44,6 +45,8 @@ class _Problem:
     allowed: NDArray[np.int64]
     rng: np.random.Generator
     effort: float = 1.0
+    opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    deadline: Deadline = NEVER
 
 
 def solve(
@@ -53,8 +56,10 @@ def solve(
     *,
     power: int = 1,
     candidates: NDArray[np.int64] | None = None,
+    opened: NDArray[np.int64] | None = None,
     seed: int = 0,
-    starts: int = 3,
+    starts: int | None = 3,
+    time_limit: float | None = None,
 ) -> Solution:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v, c)**power``.
 
@@ -69,15 +74,19 @@ def solve(
         k-median or k-means cost.
     candidates : ndarray of int64, optional
         Positions where centers may stand; all by default.
+    opened : ndarray of int64, optional
+        Positions of facilities that are open already: they count towards k, stay centers, and come first among them. They need not be candidates.
     seed : int
         Public coins.
-    starts : int
-        Number of k-median++ starts of the coarse search.
+    starts : int or None
+        Number of k-median++ starts of a search on a block (of the coarse search, where there is one); None: as many as about a second pays for.
+    time_limit : float, optional
+        Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
 
     Raises
     ------
     InputError
-        k out of range.
+        k out of range, or fewer than the opened facilities.
 
     Notes
     -----
@@ -87,19 +96,27 @@ def solve(
     O(1,280) searches up to 31,000 vertices, some 100 beyond.
     """
     n = len(metric)
-    allowed = np.arange(n) if candidates is None else np.unique(candidates)
+    fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
+    allowed = np.arange(n) if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
+    if len(fixed) > k:
+        raise InputError(f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}")
     if not 1 <= k <= len(allowed):
         raise InputError(f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}")
     rng = np.random.default_rng(seed)
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
         demand, weights = np.arange(n), np.ones(n)
-    if k == len(allowed):
-        return Solution(allowed, _cost(metric, weights, allowed, power))
+    if k in (len(allowed), len(fixed)):
+        everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
+        return Solution(everything, _cost(metric, weights, everything, power))
+    deadline = Deadline(time_limit)
     if len(allowed) * len(demand) <= _WHOLE_BLOCK:
-        rows, cost = block_search(_block(metric, allowed, demand, power), weights[demand], k, rng, starts=starts)
+        with deadline:
+            block = _block(metric, allowed, demand, power)
+            options = {"opened": np.searchsorted(allowed, fixed), "starts": starts, "deadline": deadline}
+            rows, cost = block_search(block, weights[demand], k, rng, **options)
         return Solution(allowed[rows], cost)
-    problem = _Problem(metric, weights, k, power, allowed, rng)
+    problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
     centers = _coarse(problem, starts)
     return _on_graph(problem, metric, centers) if isinstance(metric, GraphMetric) else _by_rows(problem, centers)
 
