@@ -21,7 +21,7 @@ from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
 from metricdp.errors import MetricDPError
 
-COMMANDS = ("metricdp.cli.cluster", "metricdp.cli.evaluate", "metricdp.cli.demo")
+COMMANDS = ("metricdp.cli.cluster", "metricdp.cli.evaluate", "metricdp.cli.datasets", "metricdp.cli.bench", "metricdp.cli.demo")
 """Modules of the commands, in the order in which ``--help`` lists them."""
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141

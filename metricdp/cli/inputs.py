@@ -15,23 +15,21 @@ if TYPE_CHECKING:
     from metricdp.privacy import PrivateDemand
 
 
+DATASET = "dataset:"
+"""Prefix of a graph that is a data set's name."""
+_READ = ("format", "weight", "nodes", "source", "target", "symmetrize", "largest_component")
 _USER = ("user", "max_contributions")
 
 
 def read_metric(args: Namespace) -> GraphMetric:
-    """Read the graph, and say on stderr what it is."""
+    """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
     import metricdp as mdp
 
-    metric = mdp.read_graph(
-        args.graph,
-        format=args.format,
-        weight=args.weight,
-        nodes=args.nodes,
-        source=args.source,
-        target=args.target,
-        symmetrize=args.symmetrize,
-        largest_component=args.largest_component,
-    )
+    path, options = args.graph, {name: getattr(args, name) for name in _READ}
+    if path.startswith(DATASET):
+        known = mdp.datasets.describe(path.removeprefix(DATASET))
+        path, options = mdp.datasets.fetch(known.name), options | known.read
+    metric = mdp.read_graph(path, **options)
     if not args.quiet:
         places = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
         n_edges = len(metric.graph.indices) // 2

@@ -107,7 +107,7 @@ def column(text: str) -> str:
     return text
 
 
-_GRAPH = "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as CSV/TSV/Parquet; also .gz"
+_GRAPH = "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as CSV/TSV/Parquet; also .gz; or dataset:NAME"
 _GRAPH_OPTIONS = (
     ("--nodes", "FILE", "vertex ids with lon and lat, or x and y (default: a .co or _node.tntp file beside GRAPH)"),
     ("--weight", "COLUMN", "column with edge lengths; 'unit' counts hops (default: length, weight, distance, cost, …)"),

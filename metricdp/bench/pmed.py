@@ -1,0 +1,368 @@
+"""OR-Library's 40 uncapacitated p-median instances, against their proven optima.
+
+References
+----------
+J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research 21 (1985) 270-273.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metricdp.bench.report import Column, Report
+from metricdp.errors import GraphFileError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from metricdp.metrics import GraphMetric
+
+OPTIMA, LAST = "pmedopt.txt", 40
+NEAR = 0.1
+"""Percent of the optimum that the summary counts as near."""
+
+_INSTANCE = [Column("instance", "instance"), Column("n", "n", "d"), Column("k", "k", "d")]
+_PUBLIC = [
+    *_INSTANCE,
+    Column("optimum", "optimum", "d"),
+    Column("cost", "cost", ".10g"),
+    Column("gap_percent", "gap %", ".3f"),
+    Column("seconds", "seconds", ".2f"),
+]
+_PRIVATE = [
+    *_INSTANCE,
+    Column("method", "method"),
+    Column("records", "records", "d"),
+    Column("reference", "reference", ".10g"),
+    Column("mean_ratio", "mean ratio", ".3f"),
+    Column("worst_ratio", "worst ratio", ".3f"),
+    Column("seconds", "seconds", ".2f"),
+]
+_EPILOG = """\
+examples:
+  metricdp bench pmed                                       all 40, fetched by metricdp.datasets
+  metricdp bench pmed orlib --instances 1-5,40 --json       files pmed1.txt … and pmedopt.txt in the folder orlib
+  metricdp bench pmed orlib --epsilon 1 --records 10000     what privacy costs
+
+Without --epsilon: gap to the proven optimum, and the solver's time. With --epsilon: cost of private centers over the cost
+of non-private ones, mean and worst of the repeats, and the time of one release. The demand is then made up: a record at
+every vertex, where the non-private cost is the proven optimum, or --records N drawn at random, where it is the solver's."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance: its name, its graph file and its proven optimum, if it is known."""
+
+    name: str
+    path: Path
+    optimum: int | None
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """How private methods are measured; see `run` for the fields."""
+
+    epsilon: str
+    methods: tuple[str, ...]
+    repeats: int
+    records: int | None
+    hot_spots: bool
+
+
+def register(suites: Any) -> ArgumentParser:
+    """Add the suite to ``metricdp bench``."""
+    parser: ArgumentParser = suites.add_parser(
+        "pmed",
+        usage="metricdp bench pmed [DIR] [--instances LIST] [--epsilon E] [option ...]",
+        help="OR-Library p-median: gap to proven optima",
+        description="Solve OR-Library's 40 p-median instances and compare with their proven optima.",
+        epilog=_EPILOG,
+    )
+    where = "folder with pmed1.txt … and pmedopt.txt (default: METRICDP_DATA, or fetched and kept in a cache)"
+    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
+    parser.add_argument("--instances", metavar="LIST", help="numbers and ranges, such as 1-5,40 (default: all there are)")
+    group = parser.add_argument_group("private methods, on made-up demand")
+    group.add_argument("-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3")
+    group.add_argument("--method", metavar="LIST", help="names with commas between (default: partition)")
+    group.add_argument("--repeats", metavar="R", type=int, help="releases a method and instance (default: 10)")
+    group.add_argument("--records", metavar="N", type=int, help="records at random vertices (default: one at every vertex)")
+    group.add_argument("--hot-spots", action="store_true", default=None, help="--records near eight random vertices, not uniformly")
+    parser.set_defaults(measure=measure)
+    return parser
+
+
+def measure(args: Namespace) -> Report:
+    """Run the suite as the command line asks."""
+    given = [name for name in ("method", "repeats", "records", "hot_spots") if getattr(args, name) is not None]
+    if args.epsilon is None and given:
+        raise InputError(f"--{given[0].replace('_', '-')} is about private methods: give --epsilon E too")
+    options = {name: getattr(args, name) for name in given if name != "method"}
+    if args.method is not None:
+        options["methods"] = [name.strip() for name in args.method.split(",")]
+    return run(args.folder, instances=args.instances, seed=args.seed, epsilon=args.epsilon, **options)
+
+
+def run(
+    folder: str | Path | None = None,
+    *,
+    instances: str | None = None,
+    seed: int = 0,
+    epsilon: Any = None,
+    methods: Sequence[str] = ("partition",),
+    repeats: int = 10,
+    records: int | None = None,
+    hot_spots: bool = False,
+) -> Report:
+    """Solve the instances and compare.
+
+    Parameters
+    ----------
+    folder : path-like, optional
+        Where ``pmed1.txt``, … (perhaps gzipped) and ``pmedopt.txt`` are; without it `metricdp.datasets` finds them. Without ``pmedopt.txt``
+        the optima are known of files that are the library's own.
+    instances : str, optional
+        Numbers and ranges such as ``"1-5,40"``; all by default.
+    seed : int
+        Public coins of solvers, partitions and made-up demand.
+    epsilon : int, float, str, Decimal or Fraction, optional
+        Measure private methods with this budget a release; without it the non-private solver.
+    methods : sequence of str
+        Private methods, of `metricdp.METHODS`.
+    repeats : int
+        Releases a method and instance, with fresh noise and other public coins each.
+    records : int, optional
+        Size of a made-up demand at random vertices; by default one record at every vertex.
+    hot_spots : bool
+        `records` near eight random vertices instead of anywhere.
+
+    Returns
+    -------
+    Report
+        A row an instance (and method): cost, gap or ratio, seconds.
+
+    Raises
+    ------
+    InputError, GraphFileError, DownloadError, MissingExtraError
+        A bad argument; no such instance; a file that cannot be read.
+
+    Notes
+    -----
+    **Privacy.** Made-up demand is public, so exact costs are told.
+    """
+    start = time.perf_counter()
+    private = None if epsilon is None else _checked(epsilon, methods, repeats, records, hot_spots)
+    chosen = list(_found(folder, instances))
+    settings: dict[str, Any] = {"instances": [i.name for i in chosen], "seed": seed}
+    if private is None:
+        rows = _rows(chosen, partial(_solved, seed=seed))
+        return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start))
+    settings |= {"epsilon": private.epsilon, "methods": list(private.methods), "repeats": private.repeats}
+    settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
+    rows = _rows(chosen, partial(_released, private=private, seed=seed))
+    return Report("pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start))
+
+
+def _checked(epsilon: Any, methods: Sequence[str], repeats: int, records: int | None, hot_spots: bool) -> Privacy:
+    """Refuse bad arguments before anything is read."""
+    import metricdp as mdp
+
+    mdp.Ledger(epsilon)  # its rules
+    for method in methods:
+        if method not in mdp.METHODS:
+            raise InputError(f"method must be one of {', '.join(mdp.METHODS)}; got {method!r}")
+    if not methods or repeats < 1:
+        raise InputError(f"repeats must be at least 1, and one method at least; got {repeats} and {len(methods)}")
+    if records is not None and records < 1:
+        raise InputError(f"records must be at least 1, got {records}")
+    if hot_spots and records is None:
+        raise InputError("hot spots need a number of records (--records N)")
+    return Privacy(str(epsilon), tuple(dict.fromkeys(methods)), repeats, records, hot_spots)
+
+
+def _found(folder: str | Path | None, instances: str | None) -> Iterator[Instance]:
+    """The instances asked for, in order."""
+    from metricdp import datasets
+    from metricdp.progress import progress
+
+    wanted = None if instances is None else _numbers(instances)
+    if folder is None:
+        for number in progress(wanted or range(1, LAST + 1), label="fetching", unit="file"):
+            name = f"pmed{number}"
+            yield Instance(name, datasets.fetch(name), datasets.describe(name).optimum)
+        return
+    there = _files(Path(folder))
+    missing = [n for n in wanted or () if n not in there]
+    if missing:
+        raise InputError(f"{folder} has no pmed{missing[0]}.txt")
+    stated = _stated(Path(folder) / OPTIMA)
+    for number in wanted or sorted(there):
+        name = f"pmed{number}"
+        yield Instance(name, there[number], stated[name] if name in stated else _known(name, there[number]))
+
+
+def _numbers(text: str) -> list[int]:
+    """Numbers of a list such as ``1-5,40``, each once, in order.
+
+    Examples
+    --------
+    >>> _numbers("40, 1-3,2")
+    [1, 2, 3, 40]
+    """
+    numbers: set[int] = set()
+    for part in text.split(","):
+        ends = re.fullmatch(r"\s*([0-9]{1,3})\s*(?:-\s*([0-9]{1,3})\s*)?", part)
+        first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (0, 0)
+        if not 1 <= first <= last <= LAST:
+            raise InputError(f"instances must be numbers and ranges from 1 to {LAST}, such as 1-5,40; got {text[:40]!r}")
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
+
+
+def _files(folder: Path) -> dict[int, Path]:
+    """Instance files of a folder by number."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder with OR-Library's pmed files")
+    names = ((re.fullmatch(r"pmed([1-9][0-9]?)\.txt(\.gz)?", path.name), path) for path in sorted(folder.iterdir(), reverse=True))
+    there = {int(name[1]): path for name, path in names if name and int(name[1]) <= LAST}  # pmed1.txt before pmed1.txt.gz
+    if not there:
+        raise InputError(f"{folder} has no file pmed1.txt … pmed{LAST}.txt")
+    return there
+
+
+def _stated(path: Path) -> dict[str, int]:
+    """Optima of a file like the library's ``pmedopt.txt``; none if there is no such file."""
+    if not path.is_file():
+        return {}
+    from metricdp.universe.text import read_text
+
+    pairs = re.findall(r"^\s*(pmed[0-9]+)\s+([0-9]{1,15})\s*$", read_text(path), re.MULTILINE)
+    if not pairs:
+        raise GraphFileError(path, "expected lines such as 'pmed1 5819'")
+    return {name: int(value) for name, value in pairs}
+
+
+def _known(name: str, path: Path) -> int | None:
+    """The optimum of a file that is the library's own."""
+    from metricdp import datasets
+    from metricdp.universe.text import read_bytes
+
+    info = datasets.describe(name)
+    return info.optimum if hashlib.sha256(read_bytes(path)).hexdigest() in info.sha256 else None
+
+
+def _rows(instances: list[Instance], measured: Any) -> list[dict[str, Any]]:
+    """Read and measure each instance."""
+    import metricdp as mdp
+    from metricdp.progress import progress
+    from metricdp.universe import read_pmed_p
+
+    rows: list[dict[str, Any]] = []
+    for instance in progress(instances, label="pmed", unit="instance"):
+        metric, k = mdp.read_graph(instance.path, format="pmed"), read_pmed_p(instance.path)
+        rows += ({"instance": instance.name, "n": len(metric), "k": k, **row} for row in measured(metric, k, instance.optimum))
+    return rows
+
+
+def _solved(metric: GraphMetric, k: int, optimum: int | None, *, seed: int) -> Iterator[dict[str, Any]]:
+    """The non-private solver on one instance."""
+    import metricdp as mdp
+
+    start = time.perf_counter()
+    centers = mdp.k_median(metric, k=k, seed=seed).centers
+    seconds = time.perf_counter() - start
+    cost = float(metric.nearest(centers)[1].sum())
+    ratio = None if optimum is None else _ratio(cost, optimum)
+    gap = None if ratio is None else 100 * (ratio - 1)
+    yield {"optimum": optimum, "cost": cost, "gap_percent": gap, "seconds": seconds}
+
+
+def _released(metric: GraphMetric, k: int, optimum: int | None, *, private: Privacy, seed: int) -> Iterator[dict[str, Any]]:
+    """Each private method on one instance, repeated, against a non-private solution."""
+    import metricdp as mdp
+
+    counts = _demand(metric, private, seed)
+    if private.records is None and optimum is not None:
+        reference, kind = float(optimum), "optimum"
+    else:
+        reference, kind = _cost(metric, mdp.k_median(metric, k=k, weights=counts, seed=seed).centers, counts), "solver"
+    demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in counts.nonzero()[0] for _ in range(counts[i])])
+    for method in private.methods:
+        costs, start = [], time.perf_counter()
+        for repeat in range(private.repeats):
+            result = mdp.k_median(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
+            costs.append(result.centers)
+        seconds = (time.perf_counter() - start) / private.repeats
+        ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in costs]
+        known = [r for r in ratios if r is not None]
+        mean, worst = (sum(known) / len(known), max(known)) if len(known) == len(ratios) else (None, None)
+        row = {"method": method, "records": int(counts.sum()), "reference": reference, "reference_is": kind}
+        yield {**row, "mean_ratio": mean, "worst_ratio": worst, "ratios": ratios, "seconds": seconds}
+
+
+def _demand(metric: GraphMetric, private: Privacy, seed: int) -> NDArray[np.int64]:
+    from metricdp.bench import demands
+
+    if private.records is None:
+        return demands.one_each(metric)
+    return (demands.hot_spots if private.hot_spots else demands.uniform)(metric, private.records, seed)
+
+
+def _cost(metric: GraphMetric, centers: Any, counts: NDArray[np.int64]) -> float:
+    """Cost of centers for a public demand."""
+    return float(metric.nearest(centers)[1] @ counts)
+
+
+def _ratio(cost: float, reference: float) -> float | None:
+    """Cost over reference; 1 if both are 0, None if only the reference is."""
+    if reference > 0:
+        return cost / reference
+    return 1.0 if cost == 0 else None
+
+
+def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
+    known = [row for row in rows if row["gap_percent"] is not None]
+    gaps = [row["gap_percent"] for row in known]
+    summary: dict[str, Any] = {
+        "instances": len(rows),
+        "with_known_optimum": len(known),
+        "optimal": sum(gap <= 1e-7 for gap in gaps),
+        "within_0.1_percent": sum(gap <= NEAR for gap in gaps),
+        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
+        "worst_gap_percent": max(gaps, default=None),
+        "solver_seconds": sum(row["seconds"] for row in rows),
+        "total_seconds": time.perf_counter() - start,
+    }
+    lines = [f"{len(rows)} instances, the optimum is known of {len(known)}"]
+    if known:
+        worst = max(known, key=lambda row: row["gap_percent"])
+        lines += [
+            f"exactly optimal: {summary['optimal']}; within {NEAR} %: {summary['within_0.1_percent']}",
+            f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} % ({worst['instance']})",
+        ]
+    lines.append(f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s in all")
+    below = [row["instance"] for row in known if row["gap_percent"] < -1e-7]
+    return summary, lines + [f"{name}: the cost is below the stated optimum, which is of another graph" for name in below]
+
+
+def _private_summary(rows: list[dict[str, Any]], private: Privacy, start: float) -> tuple[dict[str, Any], list[str]]:
+    by_method, lines = {}, []
+    for method in private.methods:
+        own = [row for row in rows if row["method"] == method and row["mean_ratio"] is not None]
+        mean = sum(row["mean_ratio"] for row in own) / len(own) if own else None
+        worst = max((row["worst_ratio"] for row in own), default=None)
+        seconds = sum(row["seconds"] for row in rows if row["method"] == method) * private.repeats
+        by_method[method] = {"instances": len(own), "mean_ratio": mean, "worst_ratio": worst, "seconds": seconds}
+        told = f"mean ratio {mean:.3f}, worst {worst:.3f}" if own else "no ratio"
+        lines.append(f"{method}: {told}, {len(own)} instances × {private.repeats} releases of epsilon {private.epsilon}, {seconds:.1f} s")
+    total = time.perf_counter() - start
+    lines.append(f"time: {total:.1f} s in all; the demand is made up, so exact costs may be told")
+    return {"methods": by_method, "total_seconds": total}, lines

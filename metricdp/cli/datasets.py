@@ -1,0 +1,94 @@
+"""``metricdp datasets``: public graphs by name, where they are and under what terms."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from metricdp.cli import parsing, streams
+
+if TYPE_CHECKING:
+    from metricdp.datasets import DatasetInfo
+
+_EPILOG = """\
+examples:
+  metricdp datasets                                 all names
+  metricdp datasets facebook_combined --fetch       download it, verify its checksum, print where it is
+  metricdp cluster dataset:facebook_combined -k 10  use it"""
+
+
+def register(subparsers: parsing.Subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "datasets",
+        help="public graphs by name: OR-Library, DIMACS, SNAP",
+        description="List public graphs that metricdp fetches by name: size, license, and where they are on this machine.\n"
+        "They are looked for in the folder METRICDP_DATA, then in a cache, then at their publisher's.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="tell all about these (default: a line on each data set)")
+    parser.add_argument("--fetch", action="store_true", help="download what is not on this machine, and verify what is")
+    parser.add_argument("--json", action="store_true", help="JSON on stdout instead of text")
+    parser.set_defaults(run=run)
+
+
+def run(args: Namespace) -> int:
+    """Print what is known, after fetching if asked."""
+    from metricdp import datasets
+
+    infos = [datasets.describe(name) for name in args.names or datasets.names()]
+    paths = [str((datasets.fetch if args.fetch else datasets.locate)(info.name) or "") or None for info in infos]
+    found = list(zip(infos, paths))
+    if args.json:
+        text = streams.to_json({"datasets": [_facts(info, path) for info, path in found]})
+    elif args.names:
+        text = "\n".join(_told(info, path) for info, path in found)
+    else:
+        text = _listed(found)
+    problem = streams.show_result(text)
+    if problem is not None:
+        raise problem
+    return 0
+
+
+def _facts(info: DatasetInfo, path: str | None) -> dict[str, Any]:
+    """All that is known, JSON-ready."""
+    facts = {name: getattr(info, name) for name in info.__dataclass_fields__}
+    return facts | {"sha256": list(info.sha256), "read": dict(info.read), "path": path}
+
+
+def _told(info: DatasetInfo, path: str | None) -> str:
+    """All about one set, a line a fact."""
+    facts = {
+        "title": info.title,
+        "size": f"{info.vertices:,} vertices, {info.edges:,} edges; lengths: {info.lengths}; {_size(info)} unpacked",
+        "problem": None if info.k is None else f"k = {info.k}, proven optimum {info.optimum}",
+        "read with": ", ".join(info.read),
+        "license": info.license,
+        "citation": info.citation,
+        "page": info.page,
+        "file": info.url,
+        "here": path or "no (--fetch downloads it)",
+    }
+    return f"{info.name}\n" + "".join(f"  {key:<10} {value}\n" for key, value in facts.items() if value)
+
+
+def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
+    """One line a set, under its collection."""
+    width = max(len(info.name) for info, _ in found)
+    lines, collection = [], ""
+    for info, path in found:
+        if info.collection != collection:
+            collection = info.collection
+            lines += [*[""] * bool(lines), f"{collection}. License: {info.license}"]
+            lines.append(_LINE.format("name", width, "vertices", "edges", "size", "k", "here"))
+        k = "" if info.k is None else str(info.k)
+        lines.append(_LINE.format(info.name, width, f"{info.vertices:,}", f"{info.edges:,}", _size(info), k, "yes" if path else "no"))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+_LINE = "  {:<{}}  {:>8}  {:>8}  {:>8}  {:>4}  {:>4}"
+
+
+def _size(info: DatasetInfo) -> str:
+    return f"{info.bytes / 1e6:.1f} MB" if info.bytes >= 1e6 else f"{info.bytes / 1e3:.0f} kB"
