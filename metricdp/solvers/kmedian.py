@@ -75,11 +75,11 @@ def solve(
     candidates : ndarray of int64, optional
         Positions where centers may stand; all by default.
     opened : ndarray of int64, optional
-        Positions of facilities that are open already: they count towards k, stay centers, and come first among them. They need not be candidates.
+        Positions of facilities open already: they count towards k, stay centers and come first among them. They need not be candidates.
     seed : int
         Public coins.
     starts : int or None
-        Number of k-median++ starts of a search on a block (of the coarse search, where there is one); None: as many as about a second pays for.
+        Number of k-median++ starts of a search on a block (the coarse one, if there is one); None: as many as a second pays for.
     time_limit : float, optional
         Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
 
