@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import socket
@@ -23,6 +24,7 @@ import pytest
 import metricdp as mdp
 from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
+from tests.cli_world import run
 
 DATA = Path(os.environ.get("METRICDP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder")
@@ -240,6 +242,45 @@ def test_importing_metricdp_loads_neither_datasets_nor_pooch():
     code = "import sys, metricdp as m; early = set(sys.modules); print({'metricdp.datasets', 'pooch'} & early, m.datasets)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("set() <module 'metricdp.datasets'")
+
+
+def test_the_command_lists_all_sets(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    ran = run(capsys, "datasets")
+    shown = {line.split()[0]: line.split() for line in ran.out.splitlines() if line.startswith("  ")}
+    assert (ran.status, ran.err, set(shown) - {"name"}) == (0, "", set(datasets.names()))
+    assert shown["pmed40"] == ["pmed40", "900", "15,879", "206", "kB", "90", "no"]
+    assert ran.out.startswith("OR-Library, uncapacitated p-median. License: MIT License, J. E. Beasley\n")
+
+
+def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    assert "here       no (--fetch downloads it)" in run(capsys, "datasets", "small").out
+    (tmp_path / "small.txt").write_bytes(CONTENT)
+    ran = run(capsys, "datasets", "small", "--fetch")
+    assert ran.out.splitlines()[0] == "small" and f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
+    facts = json.loads(run(capsys, "datasets", "SMALL", "--json").out)["datasets"]
+    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == [("small", 1, 9, str(tmp_path / "small.txt"))]
+
+
+def test_the_command_refuses(small, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    (tmp_path / "small.txt").write_bytes(CONTENT + b"\n")
+    for options, message in ((["smal"], "did you mean small?"), (["small", "--fetch"], "is not the data set small")):
+        ran = run(capsys, "datasets", *options)
+        assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
+
+
+def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
+    """With the options it must be read with: here the largest component of two."""
+    content = b"from,to,length\na,b,1\nb,c,1\nx,y,1\n"
+    read = {"largest_component": True}
+    register(monkeypatch, replace(small, file="small.csv", sha256=(hashlib.sha256(content).hexdigest(),), read=read))
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    (tmp_path / "small.csv").write_bytes(content)
+    ran = run(capsys, "cluster", "dataset:small", "-k", "1")
+    assert json.loads(ran.out)["centers"] == ["b"] and ran.lines[0] == "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
+    assert run(capsys, "cluster", "dataset:nothing", "-k", "1").status == 2
 
 
 @needs_data

@@ -294,7 +294,7 @@ def _released(metric: GraphMetric, k: int, optimum: int | None, *, private: Priv
         reference, kind = float(optimum), "optimum"
     else:
         reference, kind = _cost(metric, mdp.k_median(metric, k=k, weights=counts, seed=seed).centers, counts), "solver"
-    demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in counts.nonzero()[0] for _ in range(counts[i])])
+    demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])])
     for method in private.methods:
         costs, start = [], time.perf_counter()
         for repeat in range(private.repeats):

@@ -76,7 +76,8 @@ def _told(info: DatasetInfo, path: str | None) -> str:
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
     """One line a set, under its collection."""
     width = max(len(info.name) for info, _ in found)
-    lines, collection = [], ""
+    collection = ""
+    lines: list[str] = []
     for info, path in found:
         if info.collection != collection:
             collection = info.collection
