@@ -204,3 +204,19 @@ def enumerate_counts(children, fractions, chances, likelihoods, prior) -> tuple[
             mean += p * np.array([value[j] for j in range(m)])
             posterior[range(m - 1), choice] += p
     return evidence, posterior / evidence, mean / evidence
+
+
+# Selections
+
+
+def permute_and_flip_law(scores, eta: float) -> np.ndarray:
+    """Exact law of permute-and-flip: over all orders, heads with probability exp(eta·(s - max)), the first head wins."""
+    heads = [float(np.exp(eta * (s - max(scores)))) for s in scores]
+    law = np.zeros(len(scores))
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        tails = 1.0
+        for i in order:
+            law[i] += tails * heads[i] / len(orders)
+            tails *= 1 - heads[i]
+    return law

@@ -10,8 +10,8 @@ CAP = 2**62
 
 
 @njit(cache=True, nogil=True)
-def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, squared: bool, total: NDArray) -> None:
-    """Add ``counts[i] * min(rows[i, c], reach[i])**(1 or 2)`` to ``total[c]``, saturating at CAP.
+def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, shift: int, squared: bool, total: NDArray) -> None:
+    """Add ``counts[i] * min(ceil(rows[i, c] / 2**shift), reach[i])**(1 or 2)`` to ``total[c]``, saturating at CAP.
 
     Parameters
     ----------
@@ -20,7 +20,9 @@ def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, squared: bool, tot
     counts : ndarray of int64, shape (n_rows,)
         Positive.
     reach : ndarray of int64, shape (n_rows,)
-        0 to 2**40 (2**20 if `squared`, else squares saturate).
+        0 to 2**62, below 2**31 if `squared`.
+    shift : int
+        Bits by which distances are made coarser.
     squared : bool
     total : ndarray of int64, shape (n_candidates,)
         0 to CAP; updated in place.
@@ -31,9 +33,9 @@ def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, squared: bool, tot
     """
     for i in range(len(rows)):
         for c in range(rows.shape[1]):
-            d = min(rows[i, c], reach[i])
+            d = min(-(-rows[i, c] >> shift), reach[i])
             if squared:
-                d = d * d if d < 2**31 else CAP
+                d = d * d
             if d > 0:
                 total[c] = CAP if counts[i] > (CAP - total[c]) // d else total[c] + counts[i] * d
 

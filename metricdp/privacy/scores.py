@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP, add_costs, add_covered
+from metricdp.kernels.scores import add_costs, add_covered
 from metricdp.metrics.base import Metric
 from metricdp.releases import Neighboring
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
+_BITS = 32
+"""Of the largest term of a sum of costs."""
 
 
 class SelectionQuery(ABC):
@@ -64,7 +66,8 @@ class SelectionQuery(ABC):
 class CostQuery(SelectionQuery):
     """The point that lowers the cost most when it joins `centers`: with none, the 1-median (or 1-mean) of the demand.
 
-    The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers), cap)**power`` in grid units.
+    The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers), cap)**power``, distances rounded up to
+    the universe's grid, or to a power of two of its steps so large that cap**power has 32 bits: room for 2^30 records.
 
     **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are monotone, and a unit of up to m
     records moves each by at most m·cap**power (*add-remove*: all down; *replace-one*: by the difference of two such). The cap is
@@ -95,12 +98,12 @@ class CostQuery(SelectionQuery):
             raise InputError(f"cap must be positive and finite, got {cap!r}")
         self.universe, self._power = universe, power
         self._centers = np.unique(universe.positions(centers))
-        self._cap = max(1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit))
-        if self._cap**power > CAP // 2**20:
-            raise InputError("distances to this power leave too few bits for a sum over records: give a smaller cap, or a coarser grid")
+        steps = max(1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit))
+        self._shift = max(0, steps.bit_length() - _BITS // power)
+        self._cap = -(-steps >> self._shift)
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·cap**power, in grid units, under both relations."""
+        """Return m·cap**power, in steps, under both relations."""
         return max_contributions * self._cap**self._power
 
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -109,8 +112,8 @@ class CostQuery(SelectionQuery):
         for points, counts, rows in _rows(self.universe, records):
             reach = np.full(len(points), self._cap, np.int64)
             if len(self._centers):
-                np.minimum(reach, rows[:, self._centers].min(axis=1), out=reach)
-            add_costs(rows, counts, reach, self._power == 2, total)
+                np.minimum(reach, -(-rows[:, self._centers].min(axis=1) >> self._shift), out=reach)
+            add_costs(rows, counts, reach, self._shift, self._power == 2, total)
         yield -total
 
     def __str__(self) -> str:
