@@ -8,14 +8,19 @@ import warnings
 from fractions import Fraction
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
+from tqdm import tqdm
 
+import metricdp as mdp
 import metricdp.privacy
+from metricdp import progress as progress_module
 from metricdp.accounting import journal
 from metricdp.errors import BudgetError, InputError, JournalError
-from metricdp.metrics import EuclideanSpace, PrecomputedMetric
+from metricdp.metrics import EuclideanSpace, GraphMetric, PrecomputedMetric
 from metricdp.privacy import (
+    CostQuery,
     CountQuery,
     Grant,
     HistogramQuery,
@@ -26,6 +31,7 @@ from metricdp.privacy import (
     _vault,
     exact_cost,
     measure,
+    select,
 )
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
 
@@ -295,3 +301,27 @@ def test_every_test_that_threats_names_exists():
     named = re.findall(r"`(test_\w+)`", (root / "THREATS.md").read_text(encoding="utf-8"))
     assert len(named) > 15
     assert [name for name in named if f"def {name}(" not in code] == []
+
+
+def test_no_bar_tells_how_much_is_private(monkeypatch):
+    """Searches from private demand show no bar: its total would be their number."""
+    bars = []
+    monkeypatch.setattr(progress_module, "tqdm", lambda *a, **o: bars.append(o) or tqdm(*a, **o))
+    universe = GraphMetric(nx.path_graph(6), weight=None)
+    universe.distance_rows(np.array([0]))
+    assert [bar["disable"] for bar in bars] == [None]
+    bars.clear()
+    select(PrivateDemand(universe, [0, 0, 3]), CostQuery(universe), 1, Ledger(1).charge(1))
+    assert {bar["total"]: bar["disable"] for bar in bars if bar["unit"] == "source"} == {2: True}
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_what_the_noise_would_refuse_is_not_charged(neighboring):
+    demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=10**7)
+    ledger = Ledger(1, neighboring=neighboring)
+    for call in (mdp.k_median, mdp.k_means):
+        with pytest.raises(InputError, match="large enough for noise of 64 bits"):
+            call(TWO, demand, k=1, epsilon=1e-9, ledger=ledger)
+    with pytest.raises(InputError, match="large enough for noise of 64 bits"):
+        mdp.release(TWO, demand, epsilon=1e-9, ledger=ledger)
+    assert ledger.spent == 0

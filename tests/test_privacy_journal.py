@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -235,6 +236,83 @@ def test_kill_9_while_writing(tmp_path):
         ledger = Ledger(1000, journal=path)
         assert granted <= len(ledger.entries) <= granted + 1
         ledger.charge("1/1000")
+
+
+def test_kill_9_during_private_calls(tmp_path):
+    """Whatever a killed call had released, or read, stands in the journal."""
+    code = """
+        import os, sys
+        import numpy as np
+        import metricdp as mdp
+        metric = mdp.PrecomputedMetric(np.ones((40, 40)) - np.eye(40))
+        demand = mdp.PrivateDemand(metric, list(range(40)) * 100)
+        ledger = mdp.Ledger(100, journal=sys.argv[1])
+        os.write(1, b"!")
+        while True:
+            mdp.k_median(metric, demand, k=3, epsilon="1/100", ledger=ledger)
+            os.write(1, b".")
+    """
+    path = tmp_path / "ledger.jsonl"
+    child = python(code, path)
+    done = len(child.stdout.read(6))
+    child.send_signal(signal.SIGKILL)
+    done += len(child.stdout.read()) - 1
+    child.wait()
+    ledger = Ledger(100, journal=path)
+    assert done >= 5
+    assert done <= len(ledger.entries) <= done + 1
+    assert ledger.spent == len(ledger.entries) * Fraction(1, 100)
+
+
+def test_eight_threads_of_fifty_charges(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledgers = [Ledger(1, journal=path) for _ in range(2)]  # two openings of one file, shared by four threads each
+
+    def work(number):
+        granted = 0
+        for i in range(50):
+            try:
+                ledgers[number % 2].charge("1/390", purpose=f"thread {number}, charge {i}")
+                granted += 1
+            except BudgetError:
+                pass
+        return granted
+
+    with ThreadPoolExecutor(8) as threads:
+        granted = sum(threads.map(work, range(8)))
+    ledger = Ledger(1, journal=path)
+    assert granted == len(ledger.entries) == 390
+    assert ledger.left == 0
+    assert len({e.purpose for e in ledger.entries}) == 390
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """On a file system of 64 kB, made in a mount namespace of its own."""
+    code = """
+        import pathlib, sys
+        from metricdp.errors import JournalError
+        from metricdp.privacy import Ledger
+        path = pathlib.Path(sys.argv[1]) / "ledger.jsonl"
+        ledger, granted = Ledger(1000, journal=path), 0
+        try:
+            while True:
+                ledger.charge("1/1000", purpose="p" * 900)
+                granted += 1
+        except JournalError as error:
+            assert "nothing charged" in str(error), error
+        again = Ledger(1000, journal=path)
+        assert again.spent == ledger.spent and len(again.entries) == granted > 20, (granted, len(again.entries))
+        print("never under-counted")
+    """
+    script = 'mount -t tmpfs -o size=64k none "$0" || exit 77; exec "$1" -c "$2" "$0"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, tmp_path, sys.executable, textwrap.dedent(code)]
+    try:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("no unshare command")
+    if done.returncode and ("unshare" in done.stderr or done.returncode == 77):
+        pytest.skip("no right to mount a small file system")
+    assert done.stdout == "never under-counted\n", done.stderr
 
 
 def test_two_processes_of_four_threads(tmp_path):
