@@ -158,12 +158,17 @@ def test_much_budget_and_data_cost_little_and_ignoring_the_data_costs_more(libra
 
 
 def test_the_private_table(library, capsys):
-    ran = run(capsys, "bench", "pmed", "orlib", "-e", "1", "--repeats", "2", "--instances", "1")
+    ran = run(capsys, "bench", "pmed", "orlib", "-e", "1", "--repeats", "2", "--instances", "1", "--method", "partition")
     lines = ran.out.splitlines()
     assert re.split("  +", lines[0]) == ["instance", "n", "k", "method", "records", "reference", "mean ratio", "worst ratio", "seconds"]
     assert lines[1].split()[:5] == ["pmed1", "12", "2", "partition", "12"]
     assert re.fullmatch(r"partition: mean ratio [0-9.]+, worst [0-9.]+, 1 instances × 2 releases of epsilon 1, [0-9.]+ s", lines[3])
-    assert "made up" in lines[4]
+    assert "made up" in lines[4] and "flatters every method" in lines[5]
+
+
+def test_by_default_the_default_method_is_shown_with_what_it_must_beat(library, capsys):
+    rows = rows_of(capsys, "--instances", "1", "-e", "1", "--repeats", "1")
+    assert [row["method"] for row in rows] == ["partition", "uniform"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from metricdp.metrics import GraphMetric
 
-OPTIMA, LAST = "pmedopt.txt", 40
+OPTIMA, LAST, METHODS = "pmedopt.txt", 40, ("partition", "uniform")
 NEAR = 0.1
 """Percent of the optimum that the summary counts as near."""
 
@@ -49,13 +49,14 @@ _PRIVATE = [
 ]
 _EPILOG = """\
 examples:
-  metricdp bench pmed                                       all 40, fetched by metricdp.datasets
-  metricdp bench pmed orlib --instances 1-5,40 --json       files pmed1.txt … and pmedopt.txt in the folder orlib
-  metricdp bench pmed orlib --epsilon 1 --records 10000     what privacy costs
+  metricdp bench pmed                                          all 40, fetched by metricdp.datasets
+  metricdp bench pmed orlib --instances 1-5,40 --json          files pmed1.txt … and pmedopt.txt in the folder orlib
+  metricdp bench pmed orlib -e 1 --records 10000 --hot-spots   what privacy costs
 
 Without --epsilon: gap to the proven optimum, and the solver's time. With --epsilon: cost of private centers over the cost
 of non-private ones, mean and worst of the repeats, and the time of one release. The demand is then made up: a record at
-every vertex, where the non-private cost is the proven optimum, or --records N drawn at random, where it is the solver's."""
+every vertex, where the non-private cost is the proven optimum, or --records N drawn at random, where it is the solver's.
+Even demand flatters every method, also one that ignores it (uniform); --hot-spots does not."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def register(suites: Any) -> ArgumentParser:
     parser.add_argument("--instances", metavar="LIST", help="numbers and ranges, such as 1-5,40 (default: all there are)")
     group = parser.add_argument_group("private methods, on made-up demand")
     group.add_argument("-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3")
-    group.add_argument("--method", metavar="LIST", help="names with commas between (default: partition)")
+    group.add_argument("--method", metavar="LIST", help=f"names with commas between (default: {','.join(METHODS)})")
     group.add_argument("--repeats", metavar="R", type=int, help="releases a method and instance (default: 10)")
     group.add_argument("--records", metavar="N", type=int, help="records at random vertices (default: one at every vertex)")
     group.add_argument("--hot-spots", action="store_true", default=None, help="--records near eight random vertices, not uniformly")
@@ -117,7 +118,7 @@ def run(
     instances: str | None = None,
     seed: int = 0,
     epsilon: Any = None,
-    methods: Sequence[str] = ("partition",),
+    methods: Sequence[str] = METHODS,
     repeats: int = 10,
     records: int | None = None,
     hot_spots: bool = False,
@@ -136,7 +137,7 @@ def run(
     epsilon : int, float, str, Decimal or Fraction, optional
         Measure private methods with this budget a release; without it the non-private solver.
     methods : sequence of str
-        Private methods, of `metricdp.METHODS`.
+        Private methods, of `metricdp.METHODS`; by default the default one, and "uniform" as what it must beat.
     repeats : int
         Releases a method and instance, with fresh noise and other public coins each.
     records : int, optional
@@ -365,4 +366,6 @@ def _private_summary(rows: list[dict[str, Any]], private: Privacy, start: float)
         lines.append(f"{method}: {told}, {len(own)} instances × {private.repeats} releases of epsilon {private.epsilon}, {seconds:.1f} s")
     total = time.perf_counter() - start
     lines.append(f"time: {total:.1f} s in all; the demand is made up, so exact costs may be told")
+    if not private.hot_spots:
+        lines.append("the demand is even, which flatters every method: try --records 10000 --hot-spots")
     return {"methods": by_method, "total_seconds": total}, lines
