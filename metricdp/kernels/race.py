@@ -45,7 +45,7 @@ def race(scores: NDArray, bits: NDArray, start: int, eta: float, gumbel: bool, l
     Parameters
     ----------
     scores : ndarray of int64, shape (n,)
-        ``abs(scores) <= 2**62``.
+        ``abs(scores) <= 2**61``.
     bits : ndarray of uint64, shape (n,)
     start : int
     eta : float

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba import njit
 from numpy.typing import NDArray
 
-CAP = 2**62
-"""Sums saturate here, so that differences of two stay in int64."""
+CAP = 2**61
+"""Sums saturate here, so that differences of two stay far inside int64."""
 
 
 @njit(cache=True, nogil=True)

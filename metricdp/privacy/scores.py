@@ -45,7 +45,7 @@ class SelectionQuery(ABC):
 
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The exact scores in order of position, larger is better, -2^62 to 2^62: private, for the gate."""
+        """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the gate."""
 
     def range(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Largest spread of the scores' changes between neighbors.
@@ -71,7 +71,7 @@ class CostQuery(SelectionQuery):
 
     **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are monotone, and a unit of up to m
     records moves each by at most m·cap**power (*add-remove*: all down; *replace-one*: by the difference of two such). The cap is
-    applied, not assumed: no distance of the data can exceed it. Sums saturate at 2^62, which shrinks changes and keeps their
+    applied, not assumed: no distance of the data can exceed it. Sums saturate at 2^61, which shrinks changes and keeps their
     direction. *Composition*: one charge a selection.
 
     Parameters

@@ -19,7 +19,7 @@ the two exponents in the literature. *Composition*: one charge for each selectio
 
 **Exactness.** V_i is an infinite uniform bit string of which 64 bits are drawn at first. Floating point decides only
 comparisons that its proven error cannot turn; the others are settled by intervals of 50 and more digits, with as many
-further bits as it takes. The result is that of infinite precision, for scores from -2^62 to 2^62 and any rational eta.
+further bits as it takes. The result is that of infinite precision, for scores from -2^61 to 2^61 and any rational eta.
 
 References
 ----------
@@ -53,7 +53,7 @@ def choose(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: Law) -> int:
     Parameters
     ----------
     blocks : iterable of ndarray of int64
-        Scores from -2^62 to 2^62, larger is better; at least one in all.
+        Scores from -2^61 to 2^61, larger is better; at least one in all.
     eta : Fraction
         Positive: epsilon divided by the range.
     law : {"exponential mechanism", "permute-and-flip"}
