@@ -8,9 +8,27 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+_HEAD, _TAIL = 600, 200
+"""Longest message: so many characters from its start and from its end."""
+
+
+def one_line(text: str) -> str:
+    """Text with line breaks, control characters and undecodable bytes written as escapes.
+
+    Examples
+    --------
+    >>> one_line("roads\\n.csv")
+    'roads\\\\n.csv'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
 
 class MetricDPError(Exception):
-    """Base of everything metricdp raises on purpose."""
+    """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable line of readable length."""
+
+    def __init__(self, message: str = "") -> None:
+        line = one_line(message)
+        super().__init__(line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}")
 
 
 class InputError(MetricDPError, ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, check_noise, partition_release
 from metricdp.algorithms.result import Result, checked_candidates, checked_seed
+from metricdp.arguments import chosen, floats, positive
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -137,8 +137,7 @@ def _cluster(
     universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Budget | None, method: str,
     weights: Any, candidates: Any, records_hint: float | None, seed: int,
 ) -> Result:  # fmt: skip
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    chosen(method, METHODS, "method")
     if not isinstance(universe, Metric | EuclideanSpace):
         kind = type(universe).__name__
         raise InputError(f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) makes one of a graph")
@@ -146,7 +145,7 @@ def _cluster(
     if in_space and candidates is not None:
         raise InputError("candidates need a finite universe; centers in a box are free points")
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    allowed = checked_candidates(finite, k, candidates)
+    allowed, k = checked_candidates(finite, k, candidates), int(k)
     name = ("k_median", "k_means")[power - 1]
     if demand is not None:
         if weights is not None:
@@ -178,8 +177,8 @@ def _check_demand(
         raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
     if ledger is not None and not isinstance(ledger, Budget):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes one")
-    if records_hint is not None and not (isinstance(records_hint, Real) and np.isfinite(float(records_hint)) and records_hint > 0):
-        raise InputError(f"records_hint must be positive and finite, got {records_hint!r}")
+    if records_hint is not None:
+        positive(records_hint, "records_hint")
     if demand.part is not (None if ledger is None else ledger.scope):
         raise InputError("a part of a split demand is paid from the grant that split returned with it (ledger=), and nothing else is")
     if (asked := exact(epsilon)) > 0:  # else the ledger says it better
@@ -195,11 +194,7 @@ def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:
         return np.ones(len(metric))
     rule = f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, or a mapping from id to weight"
     at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
-    try:
-        given = np.asarray(weights if at is None else list(weights.values()), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(rule) from None
-    array = given
+    array = given = floats(weights if at is None else list(weights.values()), rule)
     if at is not None:
         array = np.zeros(len(metric))
         array[at] = given

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.result import Result, checked_candidates
+from metricdp.algorithms.result import Result, checked_candidates, checked_seed
 from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -104,7 +104,7 @@ class PartitionRelease:
         return Coreset(self._names(at), self.weights[at])
 
     def _solve(self, k: int, power: int, candidates: Any, seed: int) -> Result:
-        allowed = checked_candidates(self.universe, k, candidates)
+        allowed, k, seed = checked_candidates(self.universe, k, candidates), int(k), checked_seed(seed)
         found = solve(self.universe, self.weights, k, power=power, candidates=allowed, seed=seed)
         return Result(self._names(found.centers), k, "partition", self.receipt, self)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.releases import Receipt
@@ -56,9 +57,9 @@ def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.
     """
     allowed = None if candidates is None else np.unique(universe.positions(candidates))
     most = len(universe) if allowed is None else len(allowed)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
+    if not 1 <= (integer(k) or 0) <= most:
         what = "points" if allowed is None else "candidates"
-        raise InputError(f"k must be an integer from 1 to {most:,}, the number of {what}; got {k!r}")
+        raise InputError(f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}")
     return allowed
 
 
@@ -70,6 +71,7 @@ def checked_seed(seed: Any) -> int:
     InputError
         It is no integer, or negative: found out before anything is charged.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be an integer of at least 0, got {seed!r}")
-    return int(seed)
+    number = integer(seed)
+    if number is None or number < 0:
+        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
+    return number

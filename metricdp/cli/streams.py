@@ -13,21 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.atomic import write_whole
-from metricdp.errors import InputError
+from metricdp.errors import InputError, one_line
 
 STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
-
-
-def one_line(text: str) -> str:
-    """Text with line breaks, control characters and undecodable bytes written as escapes.
-
-    Examples
-    --------
-    >>> one_line("roads\\n.csv")
-    'roads\\\\n.csv'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def say(text: str, *, raw: bool = False) -> None:

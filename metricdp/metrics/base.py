@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.arguments import floats, hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.universe.graph import CoordinateSystem
 
@@ -69,7 +70,7 @@ class Metric(ABC):
         try:
             return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
         except KeyError as error:
-            raise UnknownIdError(f"no point of {self.name} has the id {error.args[0]!r}") from None
+            raise UnknownIdError(f"no point of {self.name} has the id {shown(error.args[0])}") from None
         except TypeError:
             raise UnknownIdError(f"the ids of {self.name} are hashable; at least one of those given is not") from None
 
@@ -77,7 +78,7 @@ class Metric(ABC):
         """Ids 0..n-1 are their own positions."""
         try:
             array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
-        except ValueError:  # ids of several lengths
+        except (ValueError, OverflowError):  # ids of several lengths, endless ranges
             array = np.empty((1, 1))
         if array.size == 0:
             return np.empty(0, np.int64)
@@ -161,10 +162,7 @@ class Metric(ABC):
 
 def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
     """Check and return points as float64 of shape (n, dimension). Messages never quote a value: points may be private."""
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("points must be numbers in an array of shape (n, d)") from None
+    array = floats(points, "points must be numbers in an array of shape (n, d)")
     if array.ndim != 2 or array.shape[1] == 0 or (dimension is not None and array.shape[1] != dimension):
         raise InputError(f"points must have shape (n, {dimension or 'd'})")
     if not np.isfinite(array).all():
@@ -176,9 +174,11 @@ def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
     """The ids given, or range(n), after checking number and distinctness."""
     if ids is None:
         return range(n)
-    ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    ids = listed(ids, "ids")
     if len(ids) != n:
         raise InputError(f"ids must name each of the {n} points once, got {len(ids)}")
+    if not all(map(hashable, ids)):
+        raise InputError("ids must be hashable (numbers, text, tuples of these); at least one is not")
     if len(set(ids)) != n:
         raise InputError("ids must be distinct; at least one is repeated")
     return ids

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
+from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
@@ -252,8 +253,7 @@ def in_threads(work: Any, items: Any) -> None:
 def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:
     """(unit, lengths rounded up to multiples of it)."""
     n, lengths = len(graph), graph.lengths
-    if resolution is not None and not (np.isfinite(resolution) and resolution > 0):
-        raise InputError(f"resolution must be positive and finite, got {resolution}")
+    resolution = None if resolution is None else positive(resolution, "resolution")
     bound = 0.0
     if not _all_at_one_place(graph):
         matrix = csr_array((np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, finite_points
 from metricdp.metrics.vectors import EuclideanMetric
@@ -28,10 +29,7 @@ class EuclideanSpace:
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        try:
-            self.lower, self.upper = np.atleast_1d(np.array(lower, float)), np.atleast_1d(np.array(upper, float))
-        except (TypeError, ValueError):
-            raise InputError("lower and upper must be numbers") from None
+        self.lower, self.upper = (np.atleast_1d(floats(corner, "lower and upper must be numbers")).copy() for corner in (lower, upper))
         if self.lower.ndim != 1 or self.lower.shape != self.upper.shape or len(self.lower) == 0:
             raise InputError(f"lower and upper must have the same shape (d,), got {self.lower.shape} and {self.upper.shape}")
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all() and (self.lower < self.upper).all()):

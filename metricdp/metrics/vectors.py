@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, checked_ids, finite_points, public_grid
 
@@ -158,11 +159,7 @@ class PrecomputedMetric(_RowMetric):
     """
 
     def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
-        try:
-            self.matrix = np.asarray(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("a distance matrix must hold numbers") from None
-        m = self.matrix
+        self.matrix = m = floats(matrix, "a distance matrix must hold numbers")
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:
             raise InputError(f"a distance matrix must be square and not empty, got shape {m.shape}")
         if not np.isfinite(m).all() or (m < 0).any():

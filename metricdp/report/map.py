@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.arguments import file_path, floats, hashable, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
@@ -81,6 +82,8 @@ def map_page(
     drawing, and 51 rows of the metric more where a layout has to be computed.
     """
     library = _plotly_js()
+    if not all(text is None or isinstance(text, str) for text in (title, method)) or (k is not None and integer(k) is None):
+        raise InputError("title and method must be text, and k an integer")
     chosen, noisy = _checked(metric, centers, weights, receipt, basis)
     position = np.asarray(metric.positions(chosen), dtype=np.int64)
     scene, notes = _scene(metric, chosen, position, noisy, "weight" if receipt is None else "noisy demand")
@@ -115,7 +118,7 @@ def write_map(path: str | os.PathLike[str], metric: Metric, centers: Sequence[Ha
     Path
         The file written.
     """
-    target = Path(path)
+    target = file_path(path, "path")
     text = map_page(metric, centers, **options)
     write_whole(target, text)
     return target
@@ -132,18 +135,20 @@ def _plotly_js() -> str:
 def _checked(
     metric: Metric, centers: Sequence[Hashable], weights: ArrayLike | None, receipt: Any, basis: Basis | None
 ) -> tuple[list[Hashable], NDArray[np.float64] | None]:
-    chosen = list(centers)
+    chosen = listed(centers, "centers")
     if not chosen:
         raise InputError("a map needs at least one center")
-    if len(set(chosen)) != len(chosen):
+    if not all(map(hashable, chosen)) or len(set(chosen)) != len(chosen):
         raise InputError("centers must be distinct")
-    if basis not in (None, "public", "non-private"):
-        raise InputError(f'basis must be "public", "non-private" or None, got {basis!r}')
+    if basis is not None and not (isinstance(basis, str) and basis in ("public", "non-private")):
+        raise InputError(f'basis must be "public", "non-private" or None, got {shown(basis)}')
+    if receipt is not None and not callable(getattr(receipt, "to_dict", None)):
+        raise InputError(f"receipt must be a Receipt, got {type(receipt).__name__}")
     if receipt is not None and basis is not None:
         raise InputError("give a receipt or a basis, not both: a receipt says what the clustering was computed from")
     if weights is None:
         return chosen, None
-    noisy = np.asarray(weights, dtype=np.float64)
+    noisy = floats(weights, "weights must be numbers")
     if noisy.shape != (len(metric),):
         raise InputError(f"weights must have shape ({len(metric)},), got {noisy.shape}")
     if not np.isfinite(noisy).all():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import floats, hashable, shown
 from metricdp.errors import InputError
 from metricdp.universe.edges import EdgeData, float_lengths, node_points
 from metricdp.universe.graph import CoordinateSystem, Graph
@@ -86,6 +87,8 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
     InputError
         As `graph_from`.
     """
+    if isinstance(weight, bool) or not hashable(weight):
+        raise InputError(f"weight must be the name of an edge attribute, or None for edges of length 1; got {shown(weight)}")
     roots = {c.__module__.partition(".")[0] for c in type(obj).__mro__}
     if "networkx" in roots and hasattr(obj, "adj"):
         return _from_networkx(obj, weight)
@@ -104,7 +107,7 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
 def _missing(weight: object, lacking: int, total: int, known: Sequence[object]) -> InputError:
     names = ", ".join(sorted(map(repr, known))) or "none"
     return InputError(
-        f"edge attribute {weight!r} is missing on {lacking:,} of {total:,} edges; attributes that exist: {names}; "
+        f"edge attribute {shown(weight)} is missing on {lacking:,} of {total:,} edges; attributes that exist: {names}; "
         "pass weight= one of them, or weight=None for edges of length 1"
     )
 
@@ -158,13 +161,13 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
     ids: list[Any] = list(range(n))
     if "name" in attributes:
         names = graph.vs["name"]
-        if all(isinstance(v, Hashable) and v is not None for v in names) and len(set(names)) == n:
+        if all(v is not None and hashable(v) for v in names) and len(set(names)) == n:
             ids = names
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     lengths = None
     if weight is not None:
         known = graph.edge_attributes()
-        values = graph.es[weight] if weight in known else [None] * len(pairs)
+        values = graph.es[weight] if isinstance(weight, str) and weight in known else [None] * len(pairs)
         lacking = sum(v is None for v in values)
         if lacking:
             raise _missing(weight, lacking, len(pairs), known)
@@ -196,5 +199,5 @@ def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
             "weight=None makes every stored entry an edge of length 1"
         )
     row, col = np.asarray(coo.row, dtype=np.int64), np.asarray(coo.col, dtype=np.int64)
-    lengths = None if weight is None else np.asarray(coo.data, dtype=np.float64)
+    lengths = None if weight is None else floats(coo.data, "edge lengths must be real numbers")
     return EdgeData(row, col, lengths, range(matrix.shape[0]), True)

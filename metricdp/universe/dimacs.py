@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
 from metricdp.universe.graph import CoordinateSystem
-from metricdp.universe.text import is_number
+from metricdp.universe.text import check_promise, is_number, whole_numbers
 
 
 def read_dimacs(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
@@ -42,12 +42,14 @@ def read_dimacs(path: str | Path, text: str, weight: str | None = None) -> EdgeD
     lines = text.split("\n")
     problem = next((i for i, line in enumerate(lines) if line.startswith("p")), None)
     words = lines[problem].split() if problem is not None else []
-    if len(words) != 4 or words[1] != "sp" or not (words[2].isdecimal() and words[3].isdecimal()):
+    promised = whole_numbers(words[2:]) if len(words) == 4 and words[1] == "sp" else []
+    if not promised:
         raise GraphFileError(path, "expected a line 'p sp n m'", None if problem is None else problem + 1)
-    n, m = int(words[2]), int(words[3])
+    n, m = promised
     table = _tagged(path, lines, "a", 3, "'a tail head length'")
     if len(table) != m:
         raise GraphFileError(path, f"the 'p' line promises {m:,} arcs, the file has {len(table):,}")
+    check_promise(path, n, m)
     ends = table[:, :2]
     if m and not (ends.min() >= 1 and ends.max() <= n and (ends == np.floor(ends)).all()):
         raise GraphFileError(path, f"tails and heads must be whole numbers in 1..{n}")
@@ -77,6 +79,8 @@ def read_dimacs_coordinates(path: str | Path, text: str) -> tuple[list[int], NDA
     table = _tagged(path, text.split("\n"), "v", 3, "'v id x y'")
     if not len(table):
         raise GraphFileError(path, "has no line 'v id x y'")
+    if not ((table[:, 0] == np.floor(table[:, 0])) & (np.abs(table[:, 0]) < 2**53)).all():
+        raise GraphFileError(path, "ids must be whole numbers below 2^53")
     ids, points = table[:, 0].astype(np.int64).tolist(), table[:, 1:]
     x, y = points.T
     fits = (np.abs(x) <= 180e6).all() and (np.abs(y) <= 90e6).all() and (points == np.floor(points)).all()
@@ -92,14 +96,14 @@ def _tagged(path: str | Path, lines: list[str], tag: str, width: int, shape: str
     rows = [line[2:] for line in lines if line[:2] == mark]
     others = [line for line in lines if line[:2] != mark and line.strip() and line[0] not in "cp"]
     table: NDArray[np.float64] | None = None
-    if not others and rows:
+    if not others and any(map(str.strip, rows)):
         try:
             table = np.loadtxt(rows, dtype=np.float64, comments=None, ndmin=2)
         except ValueError:
             table = None
     if not others and not rows:
         return np.zeros((0, width))
-    if table is not None and table.shape[1] == width:
+    if table is not None and table.shape == (len(rows), width):
         return table
     for at, line in enumerate(lines, 1):
         words = line.split()

@@ -14,7 +14,7 @@ from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints
 from metricdp.universe.tables import Table, read_table
-from metricdp.universe.text import is_number
+from metricdp.universe.text import check_promise, is_number, whole_numbers
 
 ENDPOINT_NAMES = (
     ("source", "target"),
@@ -177,6 +177,11 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
     head = data.split(b"\n", 1)[0].decode("ascii", "replace").lower()
     if "coordinate" not in head:
         raise GraphFileError(path, "only Matrix Market files in coordinate format are graphs", 1)
+    size = next((line for line in BytesIO(data) if line.strip() and not line.startswith(b"%")), b"")
+    promised = whole_numbers(size.decode("ascii", "replace").split())
+    if len(promised) != 3 or promised[2] > data.count(b"\n"):
+        raise GraphFileError(path, "expected a line 'rows columns entries', then one line for each entry")
+    check_promise(path, max(promised[:2]), promised[2])
     problem, matrix = "", None
     try:
         matrix = mmread(BytesIO(data), spmatrix=False)

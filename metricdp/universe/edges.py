@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 
@@ -162,10 +165,10 @@ def number(value: object) -> float | None:
     >>> number("12.5"), number(3), number(True), number("1_0"), number([2])
     (12.5, 3.0, None, None, None)
     """
-    if isinstance(value, bool | np.bool_ | complex | np.complexfloating) or (isinstance(value, str) and "_" in value):
+    if not isinstance(value, str | Real | Decimal | np.number) or isinstance(value, bool | np.complexfloating | np.timedelta64):
         return None
     try:
-        return float(value)  # type: ignore[arg-type]
+        return None if isinstance(value, str) and "_" in value else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -186,8 +189,7 @@ def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
     lengths = list(map(number, values))
     if None in lengths:
         bad = values[lengths.index(None)]
-        shown = repr(bad)[:40]
-        raise InputError(f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} {shown}")
+        raise InputError(f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} {shown(bad)[:40]}")
     return np.array(lengths, dtype=np.float64)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from metricdp.arguments import file_path, shown
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe.dimacs import read_dimacs
 from metricdp.universe.edgelist import read_edgelist
@@ -90,9 +91,12 @@ def read_graph_file(
     >>> read_graph_file(file)
     Graph('roads.csv', 3 vertices, 2 edges)
     """
-    path = Path(path)
-    if format is not None and format not in FORMATS:
-        raise InputError(f"unknown graph format {format!r}; formats: {', '.join(FORMATS)}")
+    path = file_path(path, "path")
+    if format is not None and (not isinstance(format, str) or format not in FORMATS):
+        raise InputError(f"unknown graph format {shown(format)}; formats: {', '.join(FORMATS)}")
+    for option, column in (("weight", weight), ("source", source), ("target", target)):
+        if column is not None and not isinstance(column, str):
+            raise InputError(f"{option} must be the name of a column, got {shown(column)}")
     data = read_bytes(path)
     kind = format or _detect(path, data)
     if kind in _NAMELESS and weight not in (None, UNIT):
@@ -102,7 +106,7 @@ def read_graph_file(
         raise InputError(f"{path}: source and target name columns of an edge list; the format here is {kind}")
     with naming(path):
         edges = _parse(kind, path, data, weight, source, target)
-    beside = Path(nodes) if nodes is not None else _beside(kind, path)
+    beside = file_path(nodes, "nodes") if nodes is not None else _beside(kind, path)
     if beside is not None:
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
     with naming(path):

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from metricdp.arguments import flag, floats
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
 
 CoordinateSystem = Literal["lonlat", "xy"]
@@ -108,6 +109,7 @@ def build_graph(
     >>> build_graph([0, 1], [1, 2], [1.0, 2.5], ids=["a", "b", "c"], directed=False)
     Graph('graph', 3 vertices, 2 edges)
     """
+    symmetrize, largest_component = flag(symmetrize, "symmetrize"), flag(largest_component, "largest_component")
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
@@ -143,10 +145,7 @@ def build_graph(
 
 
 def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
-    try:
-        w = np.asarray(lengths, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("edge lengths must be numbers") from None
+    w = floats(lengths, "edge lengths must be numbers")
     bad = ~np.isfinite(w) | (w < 0)
     if bad.any():
         first = int(np.flatnonzero(bad)[0])

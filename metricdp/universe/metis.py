@@ -13,7 +13,7 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
-from metricdp.universe.text import is_number
+from metricdp.universe.text import check_promise, is_number, whole_numbers
 
 
 def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
@@ -45,7 +45,7 @@ def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeDa
         raise GraphFileError(path, f"the header promises {n:,} vertices, the file has {len(lines):,} lines for them")
     width = 2 if weighted else 1
     flat: list[str] = []
-    degrees = np.zeros(n, np.int64)
+    degrees = np.zeros(len(lines), np.int64)
     for vertex, (at, line) in enumerate(lines):
         cells = line.split()
         rest = cells[skip:]
@@ -58,11 +58,12 @@ def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeDa
         short = f" on {len(lines):,} of {n:,} lines" if len(lines) < n else ""
         promised = f"the header promises {m:,} edges ({2 * m:,} neighbors)"
         raise GraphFileError(path, f"{promised}, the file has {degrees.sum():,} neighbors{short}")
+    check_promise(path, n, m)
     values = _numbers(path, flat, lines, skip)
     heads = values[::width]
     if len(heads) and not (heads.min() >= 1 and heads.max() <= n and (heads == np.floor(heads)).all()):
         raise GraphFileError(path, f"neighbors must be whole numbers in 1..{n}")
-    tails = np.repeat(np.arange(n), degrees)
+    tails = np.repeat(np.arange(len(lines)), degrees)
     lengths = values[1::2].copy() if weighted and weight != UNIT else None
     return EdgeData(tails, heads.astype(np.int64) - 1, lengths, range(1, n + 1), True)
 
@@ -70,14 +71,15 @@ def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeDa
 def _header(path: str | Path, at: int, line: str) -> tuple[int, int, int, bool]:
     """n, m, how many leading numbers of each line to skip, and whether edges have weights."""
     cells = line.split()
-    if not 2 <= len(cells) <= 4 or not all(c.isdecimal() for c in cells):
+    numbers = whole_numbers(cells)
+    if not 2 <= len(numbers) <= 4:
         raise GraphFileError(path, "expected the header 'n m [fmt [ncon]]' of whole numbers", at)
     fmt = (cells[2] if len(cells) > 2 else "0").zfill(3)
     if len(fmt) != 3 or set(fmt) - {"0", "1"}:
         raise GraphFileError(path, f"fmt must be three digits 0 or 1, got {cells[2]!r}", at)
     sizes, weights, edge_weights = (d == "1" for d in fmt)
-    constraints = int(cells[3]) if len(cells) > 3 else 1
-    return int(cells[0]), int(cells[1]), sizes + weights * constraints, edge_weights
+    constraints = numbers[3] if len(numbers) > 3 else 1
+    return numbers[0], numbers[1], sizes + weights * constraints, edge_weights
 
 
 def _numbers(path: str | Path, flat: list[str], lines: list[tuple[int, str]], skip: int) -> np.ndarray:

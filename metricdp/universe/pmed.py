@@ -15,7 +15,7 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
-from metricdp.universe.text import read_text
+from metricdp.universe.text import check_promise, read_text, whole_numbers
 
 
 def looks_like_pmed(text: str) -> bool:
@@ -27,10 +27,10 @@ def looks_like_pmed(text: str) -> bool:
     (True, False)
     """
     lines = [line for line in text.split("\n") if line.strip()]
-    header = lines[0].split() if lines else []
-    if len(header) != 3 or not all(h.isdecimal() for h in header):
+    header = whole_numbers(lines[0].split()) if lines else []
+    if len(header) != 3:
         return False
-    n, m, p = map(int, header)
+    n, m, p = header
     return m == len(lines) - 1 and 1 <= p <= n and (m == 0 or len(lines[1].split()) == 3)
 
 
@@ -55,6 +55,7 @@ def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeDat
     rows = [(at, line.split()) for at, line in enumerate(text.split("\n"), 1) if line.strip()][1:]
     if len(rows) != m:
         raise GraphFileError(path, f"the header promises {m:,} edges, the file has {len(rows):,}")
+    check_promise(path, n, m)
     tails, heads, costs = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m)
     for e, (at, cells) in enumerate(rows):
         try:
@@ -69,9 +70,10 @@ def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeDat
 
 def _header(path: str | Path, text: str) -> tuple[int, int, int]:
     cells = text.split("\n", 1)[0].split() or text.split()[:3]
-    if len(cells) != 3 or not all(c.isdecimal() for c in cells):
+    numbers = whole_numbers(cells)
+    if len(numbers) != 3:
         raise GraphFileError(path, "expected the header 'n m p' of three whole numbers", 1)
-    n, m, p = map(int, cells)
+    n, m, p = numbers
     if not 1 <= p <= n:
         raise GraphFileError(path, f"p must lie in 1..n, got n={n} and p={p}", 1)
     return n, m, p

@@ -391,7 +391,9 @@ def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
         raise MissingExtraError("reading Parquet files", "parquet") from None
     table = None
     with suppress(pa.ArrowException, OSError, ValueError):
-        table = pq.read_table(pa.BufferReader(data))
+        read = pq.read_table(pa.BufferReader(data))
+        read.validate(full=True)  # text that is not UTF-8 would fail later, in words that quote it
+        table = read
     if table is None:
         raise GraphFileError(path, "is not a readable Parquet file")
     names = _column_names(list(table.column_names), table.num_columns, path, private)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from metricdp.arguments import file_path
 from metricdp.errors import GraphFileError, InputError
+
+SPARE_VERTICES = 1_000_000
+"""Vertices without any edge that the header of a file may promise."""
 
 
 def failure(path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = "") -> InputError:
@@ -48,8 +52,9 @@ def read_bytes(path: str | Path) -> bytes:
         The file is missing, a directory, unreadable, empty, or a damaged or truncated gzip file.
     """
     problem, data = "", b""
+    path = file_path(path, "path")
     try:
-        data = Path(path).read_bytes()
+        data = path.read_bytes()
     except FileNotFoundError:
         problem = "no such file"
     except IsADirectoryError:
@@ -61,7 +66,7 @@ def read_bytes(path: str | Path) -> bytes:
             data = gzip.decompress(data)
         except (EOFError, gzip.BadGzipFile, zlib.error):
             problem = "is a damaged or truncated gzip file"
-    elif not problem and data and Path(path).name.lower().endswith(".gz"):
+    elif not problem and data and path.name.lower().endswith(".gz"):
         problem = "is not a gzip file although its name ends in .gz"
     if not problem and not data.strip(b"\r\n\t \xef\xbb\xbf"):
         problem = "the file is empty"
@@ -116,6 +121,32 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
+
+
+def whole_numbers(cells: Sequence[str]) -> list[int]:
+    """The numbers of a header line, empty if a cell is no whole number; what has 19 digits or more counts as 10^18.
+
+    Examples
+    --------
+    >>> whole_numbers(["12", "9" * 5000]), whole_numbers(["12", "-3"])
+    ([12, 1000000000000000000], [])
+    """
+    if not all(cell.isdecimal() for cell in cells):
+        return []
+    return [int(cell) if len(cell) < 19 else 10**18 for cell in cells]
+
+
+def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
+    """Refuse a header that promises far more vertices than its edges can join: memory grows with the file, not with a number in it.
+
+    Raises
+    ------
+    GraphFileError
+        More than two for each edge and `SPARE_VERTICES` without any.
+    """
+    if n_vertices > 2 * n_edges + SPARE_VERTICES:
+        reason = f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join at most {2 * n_edges:,} of them"
+        raise GraphFileError(path, reason)
 
 
 _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")

@@ -1,0 +1,156 @@
+"""Public arguments at the door: what a caller may pass by mistake is refused by a rule, before anything is read or charged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+
+
+def shown(value: object) -> str:
+    """A public value as messages quote it: its repr, or its type where that fails (integers of 5,000 digits).
+
+    Examples
+    --------
+    >>> shown("x"), shown(10**5000)
+    ("'x'", 'int')
+    """
+    try:
+        return repr(value)
+    except Exception:  # a message must never fail
+        return type(value).__name__
+
+
+def chosen(value: Any, options: Collection[str], name: str) -> str:
+    """Return `value` if it is one of `options`.
+
+    Raises
+    ------
+    InputError
+        Naming the options.
+    """
+    if not isinstance(value, str) or value not in options:
+        raise InputError(f"{name} must be one of {', '.join(options)}; got {shown(value)}")
+    return value
+
+
+def integer(value: Any) -> int | None:
+    """The integer that `value` is, of Python or NumPy; None for anything else, truth values and time spans included.
+
+    Examples
+    --------
+    >>> integer(3), integer(np.int8(3)), integer(True), integer(3.0), integer(np.timedelta64(3, "s"))
+    (3, 3, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or isinstance(value, np.timedelta64):
+        return None
+    return int(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return a truth value, or 0 or 1, as a bool.
+
+    Raises
+    ------
+    InputError
+        Anything else: text such as "no" would count as true.
+    """
+    if not isinstance(value, bool | np.bool_) and integer(value) not in (0, 1):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def hashable(value: Any) -> bool:
+    """Whether a value can be an id or the name of an attribute.
+
+    Examples
+    --------
+    >>> hashable((1, "a")), hashable((1, []))
+    (True, False)
+    """
+    try:
+        hash(value)
+    except Exception:
+        return False
+    return True
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a positive finite number as a float.
+
+    Raises
+    ------
+    InputError
+        It is none, or a truth value.
+    """
+    number = 0.0
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (OverflowError, ValueError, TypeError):
+            number = 0.0
+    if not (isfinite(number) and number > 0):
+        raise InputError(f"{name} must be positive and finite, got {shown(value)}")
+    return number
+
+
+def floats(values: Any, rule: str) -> NDArray[np.float64]:
+    """Return real numbers as an array of float64. Nothing of them is quoted: they may be private.
+
+    Raises
+    ------
+    InputError(rule)
+        Complex numbers, dates, objects, nested sequences of differing lengths, integers too large, masked entries.
+    """
+    array = None
+    try:
+        given = np.ma.asanyarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        if given.dtype.kind in "biufOUS" and not np.ma.is_masked(given):
+            with np.errstate(over="ignore"):
+                array = np.asarray(given, dtype=np.float64)
+    except Exception:  # sequences of other libraries raise their own; whatever it is, it may quote a value
+        array = None
+    if array is None:
+        raise InputError(rule)
+    return array
+
+
+def listed(values: Any, name: str) -> list[Any]:
+    """The items of an iterable, of arrays as Python's own numbers.
+
+    Raises
+    ------
+    InputError
+        It cannot be iterated over, or never ends.
+    """
+    try:
+        return list(values.tolist() if isinstance(values, np.ndarray) else values)
+    except Exception:  # no iterable, or an endless one
+        pass
+    raise InputError(f"{name} must be a sequence, got {type(values).__name__}")
+
+
+def file_path(value: Any, name: str) -> Path:
+    """Return a path.
+
+    Raises
+    ------
+    InputError
+        Neither text nor path-like, or text that no file name can hold.
+    """
+    try:
+        path = Path(value)
+        os.fsencode(path)
+    except (TypeError, ValueError):
+        path = None
+    if path is None or "\0" in str(path):
+        raise InputError(f"{name} must be the path of a file, got {shown(value)}")
+    return path
