@@ -1,0 +1,262 @@
+"""Fuzzing: valid files made invalid, absurd values, and what must hold whatever comes in."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import re
+import resource
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from metricdp.errors import MetricDPError
+
+ROOM, SECONDS, LONGEST_MESSAGE = 2 << 30, 20, 1000
+LONG_FORM = 40
+"""How many times more examples the long form draws."""
+
+
+def fuzz(examples: int, known: Sequence[dict[str, Any]] = (), **strategies: Any) -> Callable[[Callable[..., None]], Any]:
+    """Decorate a check: a short form that draws the same examples in every run, and one marked slow that draws many fresh ones.
+
+    `known` are examples that failed once; both forms run them first.
+    """
+
+    def decorate(check: Callable[..., None]) -> Any:
+        def form(number: int, **options: Any) -> Any:
+            settled = settings(
+                max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck), **options
+            )
+            run = settled(given(**strategies)(check))
+            for arguments in known:
+                run = example(**arguments)(run)
+            return pytest.param(run, id="short" if options else "long", marks=[] if options else [pytest.mark.slow])
+
+        forms = [form(examples, derandomize=True), form(LONG_FORM * examples)]
+
+        @pytest.mark.parametrize("run", forms)
+        def test(run: Callable[[], None]) -> None:
+            run()
+
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return decorate
+
+
+# What must hold
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """2 GB of address space more than now, 20 seconds, and no warning of any library: beyond these, an exception."""
+
+    def too_long(*_: Any) -> None:
+        raise AssertionError(f"no answer within {SECONDS} s")
+
+    limit, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123
+        now = int(statm.read().split()[0]) * resource.getpagesize()
+    former = signal.signal(signal.SIGALRM, too_long)
+    resource.setrlimit(resource.RLIMIT_AS, (now + ROOM, hard))
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+        signal.signal(signal.SIGALRM, former)
+
+
+def tried(call: Callable[[], Any], expected: type[Exception] = MetricDPError) -> tuple[Any, Exception | None]:
+    """(answer, None), or (None, error) for an error of the package with a clear message. Any other exception passes through."""
+    error = None
+    with bounded():
+        try:
+            answer = call()
+        except expected as refused:
+            answer, error = None, refused
+    if error is not None:
+        assert_clear(str(error))
+    return answer, error
+
+
+def assert_clear(message: str) -> None:
+    """One printable line of a length that a person reads."""
+    assert message.strip()
+    assert message.isprintable(), message
+    assert len(message) <= LONGEST_MESSAGE, len(message)
+
+
+def assert_graph(graph: Any) -> None:
+    """What `Graph` promises: symmetric CSR, sorted, without loops or duplicates; finite lengths; connected; distinct ids."""
+    n, (indptr, indices, lengths) = len(graph), (graph.indptr, graph.indices, graph.lengths)
+    assert n == len(graph.ids) == len(set(graph.ids)) == len(indptr) - 1 >= 1
+    assert (indptr.dtype, indices.dtype, lengths.dtype) == (np.int64, np.int32, np.float64)
+    assert indptr[0] == 0 and indptr[-1] == len(indices) == len(lengths) and (np.diff(indptr) >= 0).all()
+    rows = np.repeat(np.arange(n), np.diff(indptr))
+    assert (np.diff(rows * n + indices) > 0).all(), "unsorted or repeated"
+    assert ((indices >= 0) & (indices < n) & (indices != rows)).all()
+    assert (np.isfinite(lengths) & (lengths >= 0)).all()
+    back = np.lexsort((rows, indices))
+    assert np.array_equal(rows[back], indices) and np.array_equal(indices[back], rows)
+    assert np.array_equal(lengths[back], lengths), "asymmetric"
+    ones = csr_array((np.ones(len(rows), np.int8), (rows, indices)), shape=(n, n))
+    assert connected_components(ones, directed=False)[0] == 1
+    xy, system = graph.coordinates, graph.coordinate_system
+    assert (xy is None) == (system is None)
+    if xy is not None:
+        assert xy.shape == (n, 2) and not np.isinf(xy).any()
+        assert system == "xy" or not (np.abs(xy) > (180, 90)).any()
+
+
+def everything_said(error: BaseException) -> str:
+    """The text of an exception and of all that hang on it."""
+    text, queue, seen = [], [error], set[int]()
+    while queue:
+        one = queue.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            text += [repr(one), str(one), *map(repr, vars(one).values()), *getattr(one, "__notes__", [])]
+            queue += [e for e in (one.__cause__, one.__context__) if e is not None]
+    return "\n".join(text)
+
+
+# Files
+
+TOKENS = [
+    *(b"", b"0", b"-1", b"1.5", b"+3", b"-0.0", b"007", b"1_0", b"0x10", b"1/2", b"1e3", b"1e16", b"1e18", b"1e19"),
+    *(b"nan", b"-nan", b"inf", b"-inf", b"Infinity", b"1e308", b"1e400", b"5e-324", b"1e-30", b"None", b"True", b"a"),
+    *(b"2147483647", b"2147483648", b"4294967297", b"1000000000000", b"9007199254740993", b"9223372036854775807"),
+    *(b"9223372036854775808", b"-9223372036854775809", b"18446744073709551616", b"9" * 30, b"9" * 5000, b"1" + b"0" * 400),
+    *("١٢".encode(), "½".encode(), "²".encode(), "é".encode(), "\u2028".encode(), "\u202e".encode(), "\ue000".encode()),
+    *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\0", b"\r", b"\r\n", b"\n", b"\n\n", b"\x0b", b"\x0c", b"\x1c", b"\x85"),
+    *(b" ", b"\t", b",", b";", b"|", b'"', b"'", b"#", b"%", b"<", b">", b"&", b"&#0;", b"~", b"/", b"=", b"c", b"p", b"v"),
+    *(b"length", b"weight", b"source", b"unit", b"id", b"3", b"direction", b"oneway", b"a" * 70_000, b"1 " * 20_000),
+]
+_WORD, _LINE = re.compile(rb"[^\s,;|<>\"=/]+"), re.compile(rb"[^\n]*\n?")
+
+
+@st.composite
+def mutated(draw: Any, data: bytes, most: int = 3) -> bytes:
+    """Bytes after some typical damages, perhaps none."""
+    for _ in range(draw(st.integers(0, most))):
+        data = _damaged(draw, data)
+    return data
+
+
+def _damaged(draw: Any, data: bytes) -> bytes:
+    kind = draw(st.sampled_from("wwwwiibbdlLstr"))
+    token = draw(st.sampled_from(TOKENS)) if kind in "wi" else b""
+    if kind in "wlLs":  # a word or a line: replaced, deleted, doubled, moved
+        parts = [m.span() for m in (_WORD if kind == "w" else _LINE).finditer(data)] or [(0, 0)]
+        a, b = parts[draw(st.integers(0, len(parts) - 1))]
+        other = draw(st.sampled_from(parts))[0] if kind == "s" else a
+        moved = {"w": token, "l": b"", "L": data[a:b] * 2, "s": b""}[kind]
+        rest = data[:a] + moved + data[b:]
+        return rest[:other] + data[a:b] + rest[other:] if kind == "s" else rest
+    at = draw(st.integers(0, len(data)))
+    if kind == "i":
+        return data[:at] + token + data[at:]
+    if kind == "b":  # one byte
+        return data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
+    if kind == "d":
+        return data[:at] + data[at + draw(st.integers(1, 30)) :]
+    if kind == "t":
+        return data[:at]
+    return data.replace(*draw(st.sampled_from([(b"\n", b"\r\n"), (b"\n", b"\r"), (b",", b";"), (b",", b"\t"), (b" ", b"\t"), (b"1", b"")])))
+
+
+@st.composite
+def packed(draw: Any, data: bytes) -> bytes:
+    """The bytes as they are, or gzipped, mostly with damage to the stream."""
+    kind = draw(st.sampled_from(["plain"] * 6 + ["gzip", "cut", "tail", "two", "flip"]))
+    if kind == "plain":
+        return data
+    stream = gzip.compress(data, mtime=0)
+    at = draw(st.integers(0, len(stream) - 1))
+    return {
+        "gzip": stream,
+        "cut": stream[:at],
+        "tail": stream + data[:20],
+        "two": stream + gzip.compress(data[:at], mtime=0),
+        "flip": stream[:at] + bytes([stream[at] ^ 1 << at % 8]) + stream[at + 1 :],
+    }[kind]
+
+
+def damaged_files(seeds: dict[str, bytes]) -> st.SearchStrategy[tuple[str, bytes]]:
+    """(name, content): one of the seeds, damaged."""
+    return st.sampled_from(sorted(seeds)).flatmap(
+        lambda name: st.tuples(st.just(name), mutated(seeds[name]).flatmap(packed))
+    )
+
+
+def parquet(columns: dict[str, Any]) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out, compression="none")
+    return out.getvalue()
+
+
+# Values
+
+
+class Nothing:
+    """An object without any protocol."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+def absurd_values() -> list[Any]:
+    """Values that some argument somewhere was given by mistake."""
+    numbers: list[Any] = [0, -1, 1, 2, 3, 7, 2**31, 2**63, -(2**63), 2**64, 10**30, 10**400, -(10**400), True, False]
+    floats = [0.0, -0.0, 0.5, -0.5, 2.0, 1e-9, 1e-300, 5e-324, 1e16, 1e308, float("nan"), float("inf"), -float("inf")]
+    scalars = [np.float64("nan"), np.float64(0.5), np.float32(0.3), np.float16(3), np.int8(2), np.int64(-5), np.uint64(2**64 - 1)]
+    scalars += [np.True_, np.longdouble("1e4000"), np.datetime64("NaT"), np.timedelta64(3, "s"), np.str_("a"), np.complex128(1j)]
+    exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400), Fraction(0)]
+    exact += [Decimal(d) for d in ("0.5", "NaN", "sNaN", "Infinity", "1e999999", "1e-999999", "0")]
+    texts = ["", " ", "0", "0.5", "1/3", "1/0", "-1/3", "nan", "inf", "1e400", "1e999999999", "1_0", "٣", "½", "0.5\n", "\0", "\ud800"]
+    texts += ["a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000, "1/" + "0" * 5000, "partition", "length", "replace-one"]
+    arrays = [np.array(0.5), np.array([]), np.array([0, 1]), np.array([0.5, np.nan]), np.zeros((2, 2)), np.zeros((0, 2)), np.zeros((1, 2, 3))]
+    arrays += [np.array(["a", "b"]), np.array([Nothing()]), np.array([2**63], np.uint64), np.array([[1e308, -1e308], [1, 2]])]
+    arrays += [np.ma.masked_array([1.0, 2.0], [True, False]), np.array([True, False]), np.array([1j]), np.array([(1, 2.0)], "i4,f8")]
+    boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]], [2**63], [10**400], [1e308, -1e308], [True]]
+    boxes += [(), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}, {0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}], [[0]]]
+    others = [None, Ellipsis, NotImplemented, Nothing(), Nothing, print, 1j, b"", b"0.5", bytearray(b"a"), memoryview(b"a"), slice(3)]
+    others += [Path("nowhere"), Path("/"), "/", "/dev/null/x", math, date(2026, 1, 1)]
+    with suppress(ImportError):
+        import pandas as pd
+
+        others += [pd.NA, pd.NaT, pd.DataFrame({"vertex": [1, 2]}), pd.Series([0, 1]), pd.Series([0, None]), pd.Index(["a"])]
+    return [*numbers, *floats, *scalars, *exact, *texts, *arrays, *boxes, *others]
+
+
+ABSURD = absurd_values()
+
+
+@st.composite
+def spoiled(draw: Any, calls: dict[str, dict[str, Any]], most: int = 2, values: Sequence[Any] = ABSURD) -> tuple[str, dict[str, Any]]:
+    """(name of a call, the arguments to replace): at most so many of them, each by an absurd value."""
+    name = draw(st.sampled_from(sorted(calls)))
+    chosen = draw(st.lists(st.sampled_from(sorted(calls[name])), max_size=most, unique=True))
+    return name, {argument: values[draw(st.integers(0, len(values) - 1))] for argument in chosen}

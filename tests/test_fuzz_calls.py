@@ -1,0 +1,303 @@
+"""Absurd arguments to every public call: a valid answer, or one clear error of metricdp's own and nothing charged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from tests.fuzzing import ABSURD, assert_graph, fuzz, spoiled, tried
+
+CORNERS = [[0.0, 0], [0, 1], [3, 0], [3, 4], [8, 8]]
+TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
+NAMED = mdp.EuclideanMetric(CORNERS, ids=["a", "Peña", "e\u0301", "\ue000", ""])
+BLOCKS = mdp.ManhattanMetric(CORNERS)
+TABLE = mdp.PrecomputedMetric([[0, 1, 2], [1, 0, 2.5], [2, 2.5, 0]], ids=[(0, 0), 10**30, None])
+BOX = mdp.EuclideanSpace([0, 0], [9, 9])
+WORLDS: list[Any] = [TOWN, NAMED, BLOCKS, TABLE, BOX]
+
+
+def records(world: Any) -> Any:
+    return CORNERS if world is BOX else [*list(world.ids)[:3]] * 5
+
+
+DEMANDS = {id(world): [mdp.PrivateDemand(world, records(world)), mdp.PrivateDemand(world, [])] for world in WORLDS}
+RELEASES = [mdp.release(world, DEMANDS[id(world)][0], epsilon=1) for world in WORLDS]
+
+
+class Books:
+    """A ledger and what stands on it: in memory, or with its journal."""
+
+    def __init__(self, folder: str, kept: bool) -> None:
+        self.path = Path(folder) / "study.ledger" if kept else None
+        self.ledger = mdp.Ledger(2, Fraction(1, 10**5), journal=self.path)
+        self.ledger.charge("1/7", purpose="before")
+        self.before = self.state()
+
+    def state(self) -> tuple[Any, ...]:
+        ledger = self.ledger
+        spent = (ledger.spent, ledger.spent_delta, ledger.left, ledger.left_delta, ledger.entries)
+        return *spent, None if self.path is None else self.path.read_bytes()
+
+
+ASKED = {"k": 2, "epsilon": "1/3", "method": "partition", "weights": None, "candidates": None, "records_hint": None, "seed": 0}
+CLUSTERINGS = {
+    "k_median": {"universe": None, "demand": None, "ledger": None, **ASKED},
+    "k_means": {"universe": None, "demand": None, "ledger": None, **ASKED},
+    "release": {"universe": None, "demand": None, "ledger": None, "epsilon": 0.25, "records_hint": None, "seed": 0},
+}
+
+
+@fuzz(700, case=spoiled(CLUSTERINGS), world=st.sampled_from(WORLDS), empty=st.booleans(), kept=st.integers(0, 3))
+def test_private_calls(case: tuple[str, dict[str, Any]], world: Any, empty: bool, kept: int) -> None:
+    name, spoils = case
+    with tempfile.TemporaryDirectory() as folder:
+        books = Books(folder, kept == 0)
+        arguments = {**CLUSTERINGS[name], "universe": world, "demand": DEMANDS[id(world)][empty], "ledger": books.ledger, **spoils}
+        answer, error = tried(lambda: getattr(mdp, name)(**arguments))
+        if error is not None:
+            assert books.state() == books.before
+            return
+        if arguments["ledger"] is books.ledger and arguments["demand"] is not None:
+            paid = answer.receipt.epsilon
+            assert books.ledger.spent == Fraction(1, 7) + paid
+    if name == "release":
+        assert np.isfinite(answer.weights).all() and (answer.weights >= 0).all()
+    else:
+        assert_result(answer, arguments["universe"], arguments["k"])
+
+
+def assert_result(result: mdp.Result, world: Any, k: Any) -> None:
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    assert json.loads(text)["k"] == k == len(result.centers)
+    if world is BOX:
+        assert result.centers.shape == (k, 2) and np.isfinite(result.centers).all()
+    else:
+        assert len(set(result.centers)) == k and set(result.centers) <= set(world.ids)
+
+
+@fuzz(
+    250,
+    case=spoiled({"k_median": {"k": 0, "candidates": 0, "seed": 0}, "k_means": {"k": 0, "candidates": 0, "seed": 0}}, 3),
+    release=st.sampled_from(RELEASES),
+)
+def test_questions_to_a_release(case: tuple[str, dict[str, Any]], release: Any) -> None:
+    name, spoils = case
+    arguments = {"k": 1, **spoils}
+    answer, error = tried(lambda: getattr(release, name)(**arguments))
+    if error is None:
+        world = BOX if release.universe not in WORLDS else release.universe
+        assert_result(answer, world, arguments["k"])
+
+
+BUDGETS = {
+    "Ledger": {"epsilon": 1, "delta": 0, "neighboring": "add-remove", "journal": None},
+    "charge": {"epsilon": 1, "delta": 0, "purpose": ""},
+    "quote": {"epsilon": 1, "delta": 0},
+}
+
+
+@fuzz(700, case=spoiled(BUDGETS, 3), kept=st.integers(0, 3))
+def test_budgets(case: tuple[str, dict[str, Any]], kept: int) -> None:
+    name, spoils = case
+    arguments = {**BUDGETS[name], **spoils}
+    with tempfile.TemporaryDirectory() as folder:
+        books = Books(folder, kept == 0)
+        call = mdp.Ledger if name == "Ledger" else getattr(books.ledger, name)
+        answer, error = tried(lambda: call(**arguments))
+        if error is not None or name == "quote":
+            assert books.state() == books.before
+        elif name == "charge":
+            assert books.ledger.spent == Fraction(1, 7) + answer.epsilon
+            if books.path is not None:
+                assert mdp.Ledger(2, Fraction(1, 10**5), journal=books.path).entries == books.ledger.entries
+
+
+UNIVERSES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "EuclideanMetric": (mdp.EuclideanMetric, {"points": CORNERS, "ids": None}),
+    "ManhattanMetric": (mdp.ManhattanMetric, {"points": CORNERS, "ids": list("abcde")}),
+    "PrecomputedMetric": (mdp.PrecomputedMetric, {"matrix": TABLE.matrix, "ids": None}),
+    "EuclideanSpace": (mdp.EuclideanSpace, {"lower": [0, 0], "upper": [1, 1]}),
+    "GraphMetric": (
+        mdp.GraphMetric,
+        {"graph": nx.path_graph(4), "weight": None, "symmetrize": False, "largest_component": False, "resolution": None},
+    ),
+    "read_graph": (
+        mdp.read_graph,
+        {"path": "nowhere", "format": None, "weight": None, "nodes": None, "source": None, "target": None, "resolution": None},
+    ),
+}
+
+
+@fuzz(900, case=spoiled({name: arguments for name, (_, arguments) in UNIVERSES.items()}))
+def test_universes(case: tuple[str, dict[str, Any]]) -> None:
+    name, spoils = case
+    call, arguments = UNIVERSES[name]
+    universe, error = tried(lambda: call(**{**arguments, **spoils}))
+    if error is None:
+        assert_universe(universe)
+
+
+def assert_universe(universe: Any) -> None:
+    bound = universe.diameter_bound()
+    assert 0 <= bound < np.inf
+    if isinstance(universe, mdp.EuclideanSpace):
+        assert len(universe.clip(np.zeros((1, universe.dimension)))) == 1
+        return
+    ids = list(universe.ids)
+    rows, grid = universe.distances(ids), universe.grid_rows(np.arange(len(ids)))
+    assert np.isfinite(rows).all() and (rows >= 0).all() and rows.max() <= bound * (1 + 1e-9)
+    assert grid.dtype == np.int64 and (grid >= 0).all() and int(grid.max()) * len(ids) < 2**63
+    assert (np.diagonal(grid) == 0).all() and np.array_equal(grid, grid.T)
+    if isinstance(universe, mdp.GraphMetric):
+        assert_graph(universe.graph)
+    answer, error = tried(lambda: mdp.k_median(universe, k=1))
+    assert error is None and answer.centers[0] in ids
+
+
+values = st.sampled_from(ABSURD)
+
+
+@fuzz(700, lengths=st.lists(values, min_size=3, max_size=3), ids=st.lists(values, min_size=2, max_size=2), places=st.lists(values, min_size=2, max_size=2), kind=st.sampled_from(["nx", "digraph", "igraph", "sparse"]))
+def test_graphs_in_memory(lengths: list[Any], ids: list[Any], places: list[Any], kind: str) -> None:
+    """Absurd lengths, ids and coordinates of the graphs of other libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            graph = made(kind, lengths, ids, places)
+        except Exception:  # the other library refuses it
+            return
+    metric, error = tried(lambda: mdp.GraphMetric(graph, symmetrize=kind == "digraph", largest_component=True))
+    if error is None:
+        assert_universe(metric)
+
+
+def made(kind: str, lengths: list[Any], ids: list[Any], places: list[Any]) -> Any:
+    if kind == "sparse":
+        a, b, c = lengths
+        return sp.coo_array(np.array([[0, a, c], [a, 0, b], [c, b, 0]]))
+    if kind == "igraph":
+        igraph = pytest.importorskip("igraph")
+        graph = igraph.Graph(edges=[(0, 1), (1, 2), (2, 0)])
+        graph.es["length"], graph.vs["name"], graph.vs["x"], graph.vs["y"] = lengths, [*ids, "c"], [*places, 1.0], [0.0, 0.0, 1.0]
+        return graph
+    graph = (nx.Graph if kind == "nx" else nx.MultiDiGraph)()
+    graph.add_weighted_edges_from([(ids[0], ids[1], lengths[0]), (ids[1], "c", lengths[1]), ("c", ids[0], lengths[2])], weight="length")
+    graph.add_node("c", x=places[0], y=places[1])
+    return graph
+
+
+LOOKUPS = {
+    "distances": {"sources": [0], "targets": [0]},
+    "nearest": {"centers": [0]},
+    "positions": {"ids": [0]},
+    "snap": {"points": [[0.5, 0.5]]},
+}
+
+
+@fuzz(500, case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
+def test_lookups(case: tuple[str, dict[str, Any]], world: Any) -> None:
+    name, spoils = case
+    some = list(world.ids)[:1]
+    valid = {argument: value if argument == "points" else some for argument, value in LOOKUPS[name].items()}
+    answer, error = tried(lambda: getattr(world, name)(**{**valid, **spoils}))
+    if error is None:
+        for array in answer if isinstance(answer, tuple) else [answer]:
+            assert np.isfinite(array).all()
+
+
+DEMAND = {"records": None, "user": None, "max_contributions": None}
+FRAMES = {"frame_or_path": None, "node": "vertex", "x": None, "y": None, "user": "who", "max_contributions": 2}
+MAKERS = {"PrivateDemand": DEMAND, "from_coordinates": {"points": None, **DEMAND}, "from_frame": FRAMES}
+del MAKERS["from_coordinates"]["records"]
+
+
+@fuzz(900, case=spoiled(MAKERS), world=st.sampled_from(WORLDS), users=st.booleans())
+def test_demands(case: tuple[str, dict[str, Any]], world: Any, users: bool) -> None:
+    name, spoils = case
+    rows = records(world)
+    places = [[1.0, 2.0]] * len(rows)
+    frame = {"vertex": list(range(len(rows))) if world is BOX else rows, "px": [1.0] * len(rows), "who": [i // 2 for i in range(len(rows))]}
+    valid = {
+        "PrivateDemand": {"records": rows, "user": frame["who"] if users else None},
+        "from_coordinates": {"points": places, "user": frame["who"] if users else None},
+        "from_frame": {"frame_or_path": framed(frame), "x": "px" if world is BOX else None, "y": "px" if world is BOX else None},
+    }[name]
+    arguments = {**MAKERS[name], **valid, **spoils}
+    make = mdp.PrivateDemand if name == "PrivateDemand" else getattr(mdp.PrivateDemand, name)
+    demand, error = tried(lambda: make(world, **arguments))
+    if error is None:
+        assert demand.universe is world
+        with pytest.warns(mdp.PrivateDataWarning):
+            assert 0 <= mdp.exact_cost(demand, [CORNERS[0]] if world is BOX else list(world.ids)[:1]) < 1e9
+
+
+def framed(columns: dict[str, list[Any]]) -> Any:
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
+
+
+@fuzz(300, cells=st.lists(values, max_size=3), world=st.sampled_from(WORLDS), library=st.sampled_from(["pandas", "polars", "pyarrow"]))
+def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> None:
+    module = pytest.importorskip(library)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            columns = {"vertex": cells, "px": cells, "py": cells[::-1], "who": cells}
+            frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+        except Exception:  # no column holds these
+            return
+    for options in ({"x": "px", "y": "py"}, {"user": "who"}):
+        tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
+
+
+@fuzz(300, spoils=spoiled({"exact_cost": {"demand": 0, "centers": 0, "power": 0}}, 3), world=st.sampled_from(WORLDS), empty=st.booleans())
+def test_exact_cost(spoils: tuple[str, dict[str, Any]], world: Any, empty: bool) -> None:
+    centers = CORNERS[:1] if world is BOX else list(world.ids)[:1]
+    arguments = {"demand": DEMANDS[id(world)][empty], "centers": centers, **spoils[1]}
+
+    def call() -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mdp.PrivateDataWarning)
+            return mdp.exact_cost(**arguments)
+
+    cost, error = tried(call)
+    assert error is not None or 0 <= cost < np.inf
+
+
+PAGES = {"path": None, "centers": None, "weights": None, "title": None, "receipt": None, "method": None, "k": None, "basis": None}
+
+
+@fuzz(150, spoils=spoiled({"write_map": PAGES}, 3), world=st.sampled_from(WORLDS[:-1]))
+def test_map_pages(spoils: tuple[str, dict[str, Any]], world: Any) -> None:
+    pytest.importorskip("plotly")
+    from metricdp.report import write_map
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = {"path": Path(folder) / "page.html", "centers": list(world.ids)[:1], **spoils[1]}
+        if arguments["path"] is not None and not isinstance(arguments["path"], Path):
+            pass
+        path, error = tried(lambda: write_map(metric=world, **arguments))
+        assert sorted(os.listdir(folder)) == ([] if error is not None or path.parent != Path(folder) else ["page.html"])
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
+@pytest.mark.parametrize("method", mdp.METHODS)
+def test_an_empty_demand_is_a_demand(world: Any, method: str) -> None:
+    ledger = mdp.Ledger(1)
+    for call, hint in itertools.product((mdp.k_median, mdp.k_means), (None, 100)):
+        result = call(world, mdp.PrivateDemand(world, []), 2, epsilon="1/4", ledger=ledger, method=method, records_hint=hint)
+        assert_result(result, world, 2)
