@@ -15,7 +15,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from metricdp.arguments import shown
 from metricdp.errors import MetricDPError
 
 ROOM, SECONDS, LONGEST_MESSAGE = 2 << 30, 20, 1000
@@ -85,8 +86,8 @@ def bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, former)
 
 
-def tried(call: Callable[[], Any], expected: type[Exception] = MetricDPError) -> tuple[Any, Exception | None]:
-    """(answer, None), or (None, error) for an error of the package with a clear message. Any other exception passes through."""
+def tried(call: Callable[[], Any], expected: Any = MetricDPError) -> tuple[Any, Exception | None]:
+    """(answer, None), or (None, error) for an expected error, of the package, with a clear message. Any other passes through."""
     error = None
     with bounded():
         try:
@@ -229,19 +230,21 @@ class Nothing:
 
 def absurd_values() -> list[Any]:
     """Values that some argument somewhere was given by mistake."""
-    numbers: list[Any] = [0, -1, 1, 2, 3, 7, 2**31, 2**63, -(2**63), 2**64, 10**30, 10**400, -(10**400), True, False]
+    numbers: list[Any] = [0, -1, 1, 2, 3, 7, 2**31, 2**63, -(2**63), 2**64, 10**30, 10**400, -(10**400), 10**5000, True, False]
     floats = [0.0, -0.0, 0.5, -0.5, 2.0, 1e-9, 1e-300, 5e-324, 1e16, 1e308, float("nan"), float("inf"), -float("inf")]
     scalars = [np.float64("nan"), np.float64(0.5), np.float32(0.3), np.float16(3), np.int8(2), np.int64(-5), np.uint64(2**64 - 1)]
     scalars += [np.True_, np.longdouble("1e4000"), np.datetime64("NaT"), np.timedelta64(3, "s"), np.str_("a"), np.complex128(1j)]
-    exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400), Fraction(0)]
+    exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400), Fraction(1, 10**5000), Fraction(0)]
     exact += [Decimal(d) for d in ("0.5", "NaN", "sNaN", "Infinity", "1e999999", "1e-999999", "0")]
-    texts = ["", " ", "0", "0.5", "1/3", "1/0", "-1/3", "nan", "inf", "1e400", "1e999999999", "1_0", "٣", "½", "0.5\n", "\0", "\ud800"]
-    texts += ["a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000, "1/" + "0" * 5000, "partition", "length", "replace-one"]
-    arrays = [np.array(0.5), np.array([]), np.array([0, 1]), np.array([0.5, np.nan]), np.zeros((2, 2)), np.zeros((0, 2)), np.zeros((1, 2, 3))]
-    arrays += [np.array(["a", "b"]), np.array([Nothing()]), np.array([2**63], np.uint64), np.array([[1e308, -1e308], [1, 2]])]
-    arrays += [np.ma.masked_array([1.0, 2.0], [True, False]), np.array([True, False]), np.array([1j]), np.array([(1, 2.0)], "i4,f8")]
-    boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]], [2**63], [10**400], [1e308, -1e308], [True]]
-    boxes += [(), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}, {0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}], [[0]]]
+    texts = ["", " ", "0", "0.5", "1/3", "1/0", "-1/3", "nan", "inf", "1e400", "1e999999999", "1_0", "٣", "½", "0.5\n", "\0"]
+    texts += ["\ud800", "a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000, "1/1" + "0" * 5000, "partition", "length"]
+    arrays = [np.array(0.5), np.array([]), np.array([0, 1]), np.array([0.5, np.nan]), np.zeros((2, 2)), np.zeros((0, 2))]
+    arrays += [np.zeros((1, 2, 3)), np.array(["a", "b"]), np.array([Nothing()]), np.array([2**63], np.uint64), np.array([True, False])]
+    arrays += [np.array([[1e308, -1e308], [1, 2]]), np.ma.masked_array([1.0, 2.0], [True, False]), np.array([1j])]
+    arrays += [np.array([(1, 2.0)], "i4,f8")]
+    boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]], [[0]], [2**63], [10**400], [True]]
+    boxes += [(), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}, {0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}]]
+    boxes += [[1e308, -1e308], [5e-324, 0.0], [1e-200, 1e200]]
     others = [None, Ellipsis, NotImplemented, Nothing(), Nothing, print, 1j, b"", b"0.5", bytearray(b"a"), memoryview(b"a"), slice(3)]
     others += [Path("nowhere"), Path("/"), "/", "/dev/null/x", math, date(2026, 1, 1)]
     with suppress(ImportError):
@@ -252,11 +255,23 @@ def absurd_values() -> list[Any]:
 
 
 ABSURD = absurd_values()
+PRINTABLE = [value for value in ABSURD if shown(value) != "int"]
+"""Those whose repr exists, for strategies whose examples Hypothesis prints itself."""
+
+
+class Case(NamedTuple):
+    """A call by its name, and the arguments that are replaced."""
+
+    name: str
+    spoils: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Case({self.name!r}, {{{', '.join(f'{argument!r}: {shown(value)}' for argument, value in self.spoils.items())}}})"
 
 
 @st.composite
-def spoiled(draw: Any, calls: dict[str, dict[str, Any]], most: int = 2, values: Sequence[Any] = ABSURD) -> tuple[str, dict[str, Any]]:
-    """(name of a call, the arguments to replace): at most so many of them, each by an absurd value."""
+def spoiled(draw: Any, calls: dict[str, Sequence[str]], most: int = 2) -> Case:
+    """At most so many arguments of one of the calls, each replaced by an absurd value."""
     name = draw(st.sampled_from(sorted(calls)))
     chosen = draw(st.lists(st.sampled_from(sorted(calls[name])), max_size=most, unique=True))
-    return name, {argument: values[draw(st.integers(0, len(values) - 1))] for argument in chosen}
+    return Case(name, {argument: ABSURD[draw(st.integers(0, len(ABSURD) - 1))] for argument in chosen})
