@@ -1,0 +1,37 @@
+"""``python -m metricdp.audit``: one table of what was claimed and what was found; exit status 0 if all is well, 1 if not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from metricdp.audit import report
+from metricdp.audit.runner import audit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the audit as the command line asks, and print its table.
+
+    Returns
+    -------
+    int
+        0 if every check passed and every planted bug was caught, 1 if not, 2 if nothing has such a name.
+    """
+    parser = argparse.ArgumentParser(prog="python -m metricdp.audit", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the short form, for every change: half a minute")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--only", metavar="TEXT", default="", help="run only what has TEXT in its name")
+    options = parser.parse_args(arguments)
+    start = time.perf_counter()
+    findings, catches = audit(options.quick, options.only)
+    if not findings and not catches:
+        parser.error(f"no check and no planted bug has {options.only!r} in its name")
+    form = report.as_json if options.json else report.as_text
+    sys.stdout.write(form(findings, catches, time.perf_counter() - start) + "\n")
+    return 0 if report.clean(findings, catches) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,225 @@
+"""What is held to its exact law: every query of the gate, alone and composed, and every method on every kind of universe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.exact import Case
+from metricdp.audit.worlds import RELATIONS, Demand, Labels, UnitCells, World, demands, finest, worlds
+
+EPSILON, SELECT, LARGE = Fraction(7, 10), Fraction(2), Fraction(5)
+"""Of counts; of selections; and, for selections, so large that few records come close to the worst demand of all."""
+GAUSS = (Fraction(4), Fraction(1, 1000))
+POOL = (Fraction(6), Fraction(1, 100))
+
+UNITS: tuple[int | None, ...] = (None, 1, 3)
+
+
+def cases() -> Iterator[tuple[Case, bool]]:
+    """All cases, and whether each is in the short form too, where those are left out whose mechanism another case shows."""
+    for make in (_counts, _gaussians, _selections, _pools, _composed, _methods):
+        yield from make()
+
+
+def small_demands(world: World, m: int | None) -> list[Demand]:
+    """Demands that tell the sensitivities apart: three records, or two users of whom one has more records than are kept."""
+    if m is None:
+        return demands(len(world.places), 3)
+    if len(world.places) == 2:
+        return [d for d in demands(2, 2, m + 1) if sum(map(len, d)) <= m + 3]
+    return [d for d in demands(len(world.places), 2, 2) if sum(map(len, d)) <= 3]
+
+
+def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> Any:
+    from metricdp.privacy import measure
+
+    return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
+
+
+def _counts() -> Iterator[tuple[Case, bool]]:
+    from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
+
+    every = worlds()
+    for name in ("two points", "three points", "a zero-distance pair", "a box"):
+        world = every[name]
+        box = name == "a box"
+        fine = HistogramQuery(UnitCells(world.universe) if box else finest(world.universe))
+        queries: dict[str, Any] = {"HistogramQuery": fine, "CountQuery": CountQuery()}
+        if name == "two points":
+            queries["HistogramQuery with an empty part"] = HistogramQuery(Labels(world.universe, (0, 2), 3))
+            queries["LevelsQuery"] = LevelsQuery((HistogramQuery(Labels(world.universe, (0, 0), 1)), fine))
+        for kind, query in queries.items():
+            for relation in RELATIONS:
+                for m in UNITS:
+                    essential = name == "two points" and m != 1 and kind != "HistogramQuery with an empty part"
+                    reach = 0.999
+                    if kind == "LevelsQuery" and relation == "replace-one":
+                        reach = 0.5  # the top level does not move: its share of the bound is not reached
+                    if kind == "CountQuery" and relation == "replace-one" and m != 3:
+                        reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
+                    if m == 3 and name != "two points":
+                        reach = 0.3  # users of two records
+                    yield Case(kind, world, partial(_measure, query, EPSILON, 0), small_demands(world, m), relation, m, reach=reach), essential
+
+
+def _gaussians() -> Iterator[tuple[Case, bool]]:
+    from metricdp.accounting import Cost
+    from metricdp.privacy import HistogramQuery, LevelsQuery
+
+    world = worlds()["two points"]
+    fine = HistogramQuery(finest(world.universe))
+    rho = Cost.zcdp(*GAUSS).rho
+
+    def pooled(query: Any, demand: Any, ledger: Any) -> Any:
+        from metricdp.privacy import measure
+
+        cost = Cost.zcdp(*GAUSS)
+        return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
+
+    for relation in RELATIONS:
+        for m in (None, 2):
+            some = demands(2, 3) if m is None else demands(2, 2, 2)
+            yield Case("HistogramQuery, Gaussian", world, partial(pooled, fine), some, relation, m, GAUSS, 0.9, rho=rho), True
+    levels = LevelsQuery((fine,) * 1)
+    yield Case("LevelsQuery, Gaussian", world, partial(pooled, levels), demands(2, 3), "replace-one", None, GAUSS, 0.9, rho=rho), False
+
+
+def _selections() -> Iterator[tuple[Case, bool]]:
+    from metricdp.privacy import CostQuery, CoverageQuery
+
+    def one(query: Any, demand: Any, ledger: Any) -> Any:
+        from metricdp.privacy import select
+
+        return select(demand, query, LARGE, ledger.charge(LARGE))
+
+    every = worlds()
+    for name in ("two points", "three points", "a path"):
+        world = every[name]
+        universe = world.universe
+        some = demands(len(world.places), 5 if len(world.places) == 2 else 3)
+        queries = {
+            "CostQuery": CostQuery(universe),
+            "CostQuery, squared": CostQuery(universe, power=2),
+            "CostQuery, one center": CostQuery(universe, [universe.ids[0]], cap=1.0),
+            "CoverageQuery": CoverageQuery(universe, 0),
+        }
+        for kind, query in queries.items():
+            for relation in RELATIONS:
+                for m in (None, 2):
+                    if m is not None:
+                        some_users = [d for d in demands(len(world.places), 2, 3) if sum(map(len, d)) <= 4]
+                    chosen = some if m is None else some_users
+                    reach = 0.85 if name == "two points" and m is None and kind != "CostQuery, one center" else 0.2
+                    essential = name == "two points" and kind in ("CostQuery", "CoverageQuery")
+                    yield Case(kind, world, partial(one, query), chosen, relation, m, (LARGE, 0), reach), essential
+
+
+def _pools() -> Iterator[tuple[Case, bool]]:
+    """Selections from a pool: the exact law of all answers together, each chosen in view of those before."""
+    from metricdp.accounting import Cost, selection_epsilon
+    from metricdp.privacy import CostQuery, CoverageQuery, select
+
+    cost = Cost.zcdp(*POOL)
+
+    def covering(times: int, demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, times)
+        return [select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)]
+
+    def greedy(times: int, demand: Any, ledger: Any) -> Any:
+        grant, each, centers = ledger.charge(cost), selection_epsilon(cost, times), []
+        for _ in range(times):
+            position, receipt = select(demand, CostQuery(demand.universe, centers), each, grant)
+            centers.append(demand.universe.ids[position])
+        return centers, receipt
+
+    every = worlds()
+    for relation in RELATIONS:
+        for times in (1, 4):
+            yield (
+                Case(f"{times} selections from a pool", every["two points"], partial(covering, times), demands(2, 6), relation, None, POOL,
+                     0.5, rho=cost.rho),
+                times == 4,
+            )  # fmt: skip
+        yield (
+            Case("3 greedy centers from a pool", every["three points"], partial(greedy, 3), demands(3, 3), relation, None, POOL, 0.01,
+                 rho=cost.rho),
+            False,
+        )  # fmt: skip
+
+
+def _composed() -> Iterator[tuple[Case, bool]]:
+    from metricdp.errors import BudgetError
+    from metricdp.privacy import HistogramQuery, measure, split
+
+    world = worlds()["two points"]
+    query = HistogramQuery(finest(world.universe))
+    one_part = HistogramQuery(Labels(world.universe, (0, 0), 1))
+
+    def parts(demand: Any, ledger: Any) -> Any:
+        halves = split(demand, finest(world.universe), EPSILON, ledger)
+        return [measure(part, one_part, EPSILON, grant) for part, grant in halves]
+
+    def worst(demand: Any, ledger: Any) -> Any:
+        return [_emptiness(part, EPSILON, grant) for part, grant in split(demand, finest(world.universe), EPSILON, ledger)]
+
+    def twice(demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(EPSILON)
+        answers = [measure(demand, one_part, EPSILON / 2, grant), measure(demand, one_part, EPSILON / 2, grant)]
+        try:
+            answers.append(measure(demand, one_part, EPSILON / 2, grant))
+        except BudgetError as refused:
+            return [*answers, str(refused)]
+        return answers
+
+    def refused(demand: Any, ledger: Any) -> Any:
+        return measure(demand, query, EPSILON, ledger.charge(EPSILON / 2))
+
+    for relation in RELATIONS:
+        for m in (None, 1, 2):
+            some = small_demands(world, None) if m is None else demands(2, 2, 2)
+            yield Case("split in two parts, counts", world, parts, some, relation, m, (4, 0), 0.999 if m is None else 0.4), m is None
+            yield Case("split in two parts, the worst that grants allow", world, worst, some, relation, m, (4, 0)), m != 1
+        yield Case("a grant spent in pieces", world, twice, small_demands(world, 3), relation, 3, (4, 0), 0.1), relation == "add-remove"
+    yield Case("a call beyond its grant", world, refused, small_demands(world, None), "add-remove", None, (1, 0), 0.0), True
+
+
+def _emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
+    """Randomized response to "is anyone here?": epsilon-DP, and one record more turns its whole epsilon, however many a user may have."""
+    from metricdp.privacy import _vault, gate
+
+    grant.draw(epsilon)
+    empty = len(_vault._open(demand)) == 0
+    return gate.choose([np.array([empty, not empty], dtype=np.int64)], epsilon, "exponential mechanism")
+
+
+def _methods() -> Iterator[tuple[Case, bool]]:
+    import metricdp as mdp
+
+    def answers(ask: Callable[..., Any], method: str, demand: Any, ledger: Any) -> Any:
+        return ask(demand.universe, demand, 2, epsilon=EPSILON, ledger=ledger, method=method)
+
+    def release(hint: float | None, demand: Any, ledger: Any) -> Any:
+        noisy = mdp.release(demand.universe, demand, epsilon=EPSILON, ledger=ledger, records_hint=hint)
+        return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]
+
+    every = worlds()
+    for name, world in every.items():
+        box = name == "a box"
+        for method in mdp.METHODS:
+            for relation in RELATIONS:
+                units: tuple[int | None, ...] = (None, 2) if name == "two points" else (None,)
+                for m in units:
+                    some = demands(len(world.places), 1 if box else 2, 1 if m is None else 3)
+                    if m is not None:
+                        some = [d for d in some if sum(map(len, d)) <= 4]
+                    for ask in (mdp.k_median, mdp.k_means):
+                        case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), 0.9, m is None)
+                        yield case, ask is mdp.k_median and name in ("two points", "a path") and m is None
+        yield Case("release", world, partial(release, None), demands(len(world.places), 1 if box else 2), "add-remove", None, (1, 0), 0.9), False
+        yield Case("release, hint", world, partial(release, 50.0), demands(len(world.places), 1 if box else 2), "replace-one", None, (1, 0), 0.9), name == "two points"

@@ -1,0 +1,234 @@
+"""Exact laws of the real code on all neighbors of a tiny universe, and noninterference: the same tape shows the same, whoever is there.
+
+Every neighbor is run on every script of the tape. Then (1) the largest log ratio of the probabilities must not exceed the epsilon that
+the ledger was charged; with delta, the exact hockey-stick divergence at that epsilon must not exceed that delta, and the Rényi
+divergences must keep to the rho of a pool. (2) Whatever is seen must agree to the byte. Together that is the definition of privacy,
+for everything that is seen: what is seen is a function of the tape, and the tape's law is private.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.audit import laws
+from metricdp.audit.observe import Seen, forms, told, watched
+from metricdp.audit.patch import patched
+from metricdp.audit.report import Finding
+from metricdp.audit.tape import Tape, recorded, scripts
+from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs
+
+CHECK, SLACK, MARGIN = "exact law", 1e-9, 8
+"""Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers on tiny worlds are at most 8."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One call, on one tiny world, under one relation.
+
+    Attributes
+    ----------
+    name : str
+    world : World
+    call : function of (demand, ledger)
+        Makes its charges to the ledger, and returns what is published.
+    demands : sequence of Demand
+    relation : str
+    m : int or None
+        Records of a user that are kept; None if records are protected.
+    budget : tuple of (epsilon, delta)
+        Of the ledger.
+    reach : float
+        Least share of the claim that the worst neighbors must reach: below, the check would be too blind to trust.
+    journal : bool
+        Whether the ledger writes one, and what is in it is looked at.
+    rho : Fraction or None
+        What a pool claims, for the Rényi divergences.
+    """
+
+    name: str
+    world: World
+    call: Callable[[Any, Any], Any]
+    demands: Sequence[Demand]
+    relation: str
+    m: int | None = None
+    budget: tuple[Any, Any] = (1, 0)
+    reach: float = 0.999
+    journal: bool = False
+    rho: Fraction | None = None
+
+    def __str__(self) -> str:
+        unit = "" if self.m is None else f", users of {self.m}"
+        return f"{self.name}, {self.world.name}, {self.relation}{unit}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run on one script: the tape, what was seen, what the ledger had to pay."""
+
+    tape: Tape
+    seen: Seen
+    epsilon: Fraction
+    delta: Fraction
+
+
+def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int]) -> Run:
+    """Run a case's call on one demand, with the coins of contribution bounding in `order` and noise by `script`."""
+    from metricdp.accounting import Ledger
+
+    with ExitStack() as stack:
+        tape = Tape(script)
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal" if case.journal else None
+        epsilon, delta = case.budget
+        ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
+        private = _demand(case, demand, order)
+        shown: Seen = {}
+        with watched() as seen, recorded(tape):
+            try:
+                shown = forms(case.call(private, ledger))
+            except Exception as error:
+                shown = {"exception": told(error)}
+        seen.update(shown, ledger=f"{ledger!r} {ledger.entries}")
+        if path is not None:
+            seen["journal"] = path.read_bytes()
+        return Run(tape, seen, ledger.spent, ledger.spent_delta)
+
+
+def _demand(case: Case, demand: Demand, order: Sequence[int]) -> Any:
+    from metricdp.privacy import PrivateDemand
+    from metricdp.privacy import demand as module
+
+    users = [i for i, user in enumerate(demand) for _ in user]
+    records = [case.world.places[place] for user in demand for place in user]
+    if case.m is None:
+        return PrivateDemand(case.world.universe, records)
+    keys = np.asarray(order, dtype=np.uint64) + np.uint64(1)
+    chance = SimpleNamespace(urandom=lambda n_bytes: keys.tobytes(), PathLike=module.os.PathLike)
+    with patched(module, "os", chance):
+        return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
+
+
+@dataclass
+class Evidence:
+    """What the runs of one case show."""
+
+    epsilon: float
+    delta: float
+    worst: float = 0.0
+    delta_needed: float = 0.0
+    rho_needed: float = 0.0
+    leak: str = ""
+
+
+def examine(case: Case) -> Finding:
+    """Hold one case to its claim."""
+    evidence = _evidence(case)
+    claim, found, excess, blind = _judged(case, evidence)
+    if evidence.leak:
+        found, excess = evidence.leak, math.inf
+    elif blind:
+        found += ", too blind"
+    return Finding(str(case), claim, found, CHECK, not (evidence.leak or blind) and excess <= 1 + SLACK, excess=excess)
+
+
+def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
+    """Claim and finding in words, the finding as a multiple of the claim, and whether neighbors come too close for the check to be trusted."""
+    if not e.delta:
+        excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > 0 else 0.0)
+        return f"ε ≤ {e.epsilon:.6g}", f"ε ≥ {e.worst:.6g}", excess, bool(e.epsilon) and e.worst < case.reach * e.epsilon
+    claim, found = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}", f"δ ≥ {e.delta_needed:.3g}"
+    excess, blind = e.delta_needed / e.delta, False
+    if case.rho is not None:
+        claim, found = f"{claim}; ρ ≤ {float(case.rho):.4g}", f"{found}; ρ ≥ {e.rho_needed:.4g}"
+        excess = max(excess, e.rho_needed / float(case.rho))
+        blind = e.rho_needed < case.reach * float(case.rho)
+    return claim, found, excess, blind
+
+
+def _evidence(case: Case) -> Evidence:
+    orders = [coins(demand, case.m or 1) for demand in case.demands]
+    pairs = neighboring_pairs(case.demands, case.relation)
+    largest = max(range(len(case.demands)), key=lambda i: len(case.demands[i]))
+
+    def probe(script: Sequence[int]) -> Tape:
+        return run(case, case.demands[largest], orders[largest][0], script).tape
+
+    probe(())  # fills caches of public things: later runs find them all alike
+    evidence, columns = None, []
+    for script in scripts(probe):
+        runs = [[run(case, demand, order, script) for order in some] for demand, some in zip(case.demands, orders)]
+        first = runs[0][0]
+        if evidence is None:
+            evidence = Evidence(float(first.epsilon), float(first.delta))
+        evidence.leak = evidence.leak or _difference(runs, pairs)
+        if evidence.leak:
+            return evidence
+        columns.append([_mean([r.tape.log_p for r in some]) for some in runs])
+        if evidence.delta and any(d.kind == "gaussian" for d in first.tape.draws):
+            columns = _on_grid([[r.tape for r in some] for some in runs])
+            break
+    assert evidence is not None
+    log_p = np.array(columns).T
+    if all(d.kind in laws.LAWS for d in first.tape.draws) and abs(float(np.exp(log_p[0]).sum()) - 1) > SLACK:
+        evidence.leak = f"probabilities add up to {np.exp(log_p[0]).sum():.6g}"
+    _compare(case, evidence, log_p, pairs)
+    return evidence
+
+
+def _mean(logs: Sequence[float]) -> float:
+    return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+
+
+def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]]) -> str:
+    """In which channel two neighbors differ under the same tape; empty if in none."""
+    for i, j in pairs:
+        one = runs[i][0]
+        for other in runs[j]:
+            if one.tape.shape != other.tape.shape:
+                return "probability 0: other draws"
+            if (one.epsilon, one.delta) != (other.epsilon, other.delta):
+                return "another price"
+            if one.seen != other.seen:
+                keys = [key for key in {**one.seen, **other.seen} if one.seen.get(key) != other.seen.get(key)]
+                return f"shows in {', '.join(keys[:3])}"
+            if (one.tape.log_p == -math.inf) != (other.tape.log_p == -math.inf):
+                return "probability 0"
+    return ""
+
+
+def _compare(case: Case, evidence: Evidence, log_p: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> None:
+    """Fill in the worst divergences over all ordered pairs of neighbors."""
+    for i, j in pairs:
+        evidence.worst = max(evidence.worst, laws.log_ratio(log_p[i], log_p[j]))
+        if evidence.delta:
+            evidence.delta_needed = max(evidence.delta_needed, laws.hockey_stick(log_p[i], log_p[j], evidence.epsilon))
+            evidence.rho_needed = max(evidence.rho_needed, laws.needed_rho(log_p[i], log_p[j]))
+
+
+def _on_grid(tapes: Sequence[Sequence[Tape]]) -> list[list[float]]:
+    """Log probabilities of all outputs of one non-adaptive draw of noise near its answers: one column an output, one entry a demand."""
+    draws = [[tape.draws[0] for tape in some] for some in tapes]
+    kind = draws[0][0].kind
+    reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN
+    axis = np.arange(-reach, reach + 1)
+    log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
+    rows = []
+    for some in draws:
+        each = []
+        for draw in some:
+            total: NDArray[np.float64] = np.zeros(1)
+            for answer in draw.exact:
+                total = (total[:, None] + log_pmf(axis - answer, draw.scale)[None, :]).ravel()
+            each.append(total)
+        rows.append(np.logaddexp.reduce(each, axis=0) - math.log(len(each)))
+    return [list(column) for column in np.array(rows).T]

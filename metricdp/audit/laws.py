@@ -1,0 +1,90 @@
+"""Exact laws of the package's randomness, written from their definitions, and how far apart two laws are.
+
+Nothing here is shared with what is audited: no sampler, no sensitivity, no price.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Logs = NDArray[np.float64]
+
+
+def log_laplace(z: ArrayLike, scale: float) -> Logs:
+    """Log of ``P(Z = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale)``, the discrete Laplace law."""
+    q = math.exp(-1 / scale)
+    return math.log1p(-q) - math.log1p(q) - np.abs(np.asarray(z, dtype=np.float64)) / scale
+
+
+@lru_cache(maxsize=64)
+def _gaussian_total(scale: float) -> float:
+    z = np.arange(-math.ceil(40 * scale) - 10, math.ceil(40 * scale) + 11, dtype=np.float64)
+    return math.log(np.exp(-(z**2) / (2 * scale**2)).sum())
+
+
+def log_gaussian(z: ArrayLike, scale: float) -> Logs:
+    """Log of ``P(Z = z) ∝ exp(-z² / (2 scale²))``, z integer: the discrete Gaussian law."""
+    return -(np.asarray(z, dtype=np.float64) ** 2) / (2 * scale**2) - _gaussian_total(scale)
+
+
+def _exponents(scores: ArrayLike, eta: Fraction) -> Logs:
+    integers = [int(s) for s in np.asarray(scores)]
+    return np.array([float(eta * (s - max(integers))) for s in integers])
+
+
+def log_exponential_mechanism(scores: ArrayLike, eta: Fraction) -> Logs:
+    """Log of ``P(i) ∝ exp(eta · score_i)``."""
+    x = _exponents(scores, eta)
+    return x - np.logaddexp.reduce(x)
+
+
+def log_permute_and_flip(scores: ArrayLike, eta: Fraction) -> Logs:
+    """Log of the law of permute-and-flip: candidates in random order, i is taken with chance ``p_i = exp(eta · (score_i - max))``.
+
+    With independent uniform times of arrival, i is taken if all that came before it failed:
+    ``P(i) = p_i · integral over t in [0, 1] of prod_(j != i) (1 - t p_j)``, a polynomial that Gauss–Legendre integrates exactly.
+    """
+    x = _exponents(scores, eta)
+    nodes, weights = np.polynomial.legendre.leggauss(len(x) // 2 + 1)
+    factors = 1 - (nodes[:, None] + 1) / 2 * np.exp(x)
+    others = np.array([np.delete(factors, i, axis=1).prod(axis=1) @ weights / 2 for i in range(len(x))])
+    return x + np.log(others)
+
+
+LAWS = {"exponential mechanism": log_exponential_mechanism, "permute-and-flip": log_permute_and_flip}
+
+
+def log_ratio(p: Logs, q: Logs) -> float:
+    """Largest ``log(P / Q)`` over the outcomes that P can have: infinite where Q cannot have one of them."""
+    possible = p > -np.inf
+    if not possible.any():
+        return -math.inf
+    with np.errstate(invalid="ignore"):
+        return float(np.max(p[possible] - q[possible]))
+
+
+def hockey_stick(p: Logs, q: Logs, epsilon: float) -> float:
+    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S: the sum of ``max(0, P - exp(epsilon) Q)``."""
+    return float(np.maximum(0.0, np.exp(p) - np.exp(q + epsilon)).sum())
+
+
+def renyi(p: Logs, q: Logs, order: float) -> float:
+    """Rényi divergence of P from Q of an order above 1."""
+    possible = p > -np.inf
+    if (q[possible] == -np.inf).any():
+        return math.inf
+    return float(np.logaddexp.reduce(order * p[possible] + (1 - order) * q[possible])) / (order - 1)
+
+
+ORDERS = (1.01, 1.5, 2.0, 3.0, 6.0, 12.0)
+"""Orders at which a claim of rho is held to ``renyi <= order · rho``."""
+
+
+def needed_rho(p: Logs, q: Logs) -> float:
+    """Largest ``renyi / order`` over `ORDERS`: any honest claim of zCDP is at least that."""
+    return max(renyi(p, q, order) / order for order in ORDERS)

@@ -1,0 +1,93 @@
+"""Everything that someone outside can see of a call: what it returns in all its forms, and whatever it says on the way."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import pickle
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from metricdp import progress
+from metricdp.audit.patch import patched
+
+Seen = dict[str, str | bytes]
+"""By channel: "pickle", "stderr", "log", …"""
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class _EagerBar(tqdm):
+    """A progress bar that shows every step at once, and no times."""
+
+    monitor_interval = 0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        shown = "{desc} {n_fmt}/{total_fmt}\n"
+        super().__init__(*args, **{**options, "delay": 0, "mininterval": 0, "miniters": 1, "bar_format": shown, "ncols": 200})
+
+
+@contextmanager
+def watched() -> Iterator[Seen]:
+    """Collect stdout, stderr (a terminal, so that progress bars show), log records and warnings of this block."""
+    seen: Seen = {}
+    out, err, log = io.StringIO(), _Terminal(), io.StringIO()
+    handler, root = logging.StreamHandler(log), logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with (
+            redirect_stdout(out), redirect_stderr(err), patched(progress, "tqdm", _EagerBar), warnings.catch_warnings(record=True) as warned
+        ):  # fmt: skip
+            warnings.simplefilter("always")
+            yield seen
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before)
+        told = "\n".join(f"{w.category.__name__}: {w.message}" for w in warned)
+        seen.update(stdout=out.getvalue(), stderr=err.getvalue(), log=log.getvalue(), warnings=told)
+
+
+def forms(value: Any) -> Seen:
+    """A returned object in every form in which it may be passed on: text, pickle, JSON, its own arrays."""
+    seen: Seen = {"repr": repr(value), "str": str(value)}
+    try:
+        seen["pickle"] = pickle.dumps(value)
+    except Exception as error:
+        seen["pickle"] = f"refused: {type(error).__name__}: {error}"
+    if hasattr(value, "to_dict"):
+        seen["JSON"] = json.dumps(value.to_dict(), sort_keys=True)
+    for name in ("values", "weights", "centers"):
+        if hasattr(value, name) and not callable(getattr(value, name)):
+            array = np.asarray(getattr(value, name))
+            seen[name] = f"{array.dtype} {array.shape} {array.tolist()}"
+    if hasattr(value, "coreset"):
+        seen["coreset"] = str([np.asarray(part).tolist() for part in value.coreset()])
+    if isinstance(value, list | tuple):
+        for i, part in enumerate(value):
+            seen.update({f"{name} of item {i}": form for name, form in forms(part).items()})
+    return seen
+
+
+def told(error: BaseException) -> str:
+    """Everything an exception shows: its own text and that of all exceptions it leads to, hidden or not."""
+    parts, seen, todo = [], set(), [error]
+    while todo:
+        e = todo.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        parts += [repr(e), str(e), repr(e.args), repr(vars(e)), *traceback.format_exception(e)]
+        todo += [x for x in (e.__cause__, e.__context__) if x is not None]
+    return "\n".join(parts)

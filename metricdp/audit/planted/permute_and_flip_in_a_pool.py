@@ -1,0 +1,14 @@
+"""A pool charges every selection epsilon²/8 of rho, the price of a mechanism of bounded range, but draws it by permute-and-flip, which costs epsilon²/2."""
+
+from contextlib import AbstractContextManager
+
+from metricdp.audit.patch import rewritten
+
+CAUGHT_BY = ("1 selections from a pool, two points, add-remove", "4 selections from a pool, two points, add-remove")
+
+
+def plant() -> AbstractContextManager[None]:
+    """Select by permute-and-flip whatever pays for it."""
+    from metricdp.privacy import gate
+
+    return rewritten(gate, "select", '"exponential mechanism" if pooled else "permute-and-flip"', '"permute-and-flip"')

@@ -1,0 +1,117 @@
+"""What an audit found: rows of one table, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mechanism under one check.
+
+    Attributes
+    ----------
+    mechanism : str
+    claim : str
+        What the ledger was charged, or what the law should be.
+    found : str
+        The lower bound or the worst exact ratio that was found.
+    check : str
+        How it was found.
+    passed : bool
+    seconds : float
+    excess : float
+        How far beyond the claim, as a multiple of it; infinite for what no claim allows. For choosing the strongest evidence.
+    """
+
+    mechanism: str
+    claim: str
+    found: str
+    check: str
+    passed: bool
+    seconds: float = 0.0
+    excess: float = 0.0
+
+
+@dataclass(frozen=True)
+class Catch:
+    """One planted bug, and the strongest finding against it (None: it was not caught)."""
+
+    bug: str
+    by: tuple[str, ...]
+    evidence: Finding | None
+    seconds: float
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Text columns, aligned.
+
+    Examples
+    --------
+    >>> print(table(["name", "n"], [["noise", "1"], ["ε", "20"]]))
+    name   n
+    -----  --
+    noise  1
+    ε      20
+    """
+    lines = [list(head), *map(list, rows)]
+    widths = [max(map(_width, column)) for column in zip(*lines)]
+    lines.insert(1, ["-" * w for w in widths])
+    padded = ("  ".join(cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)).rstrip() for line in lines)
+    return "\n".join(padded)
+
+
+def _width(text: str) -> int:
+    return sum(not unicodedata.combining(c) for c in text)
+
+
+def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
+    """The whole report for people: mechanisms, planted bugs, totals."""
+    parts = []
+    if findings:
+        rows = [[f.mechanism, f.claim, f.found, f.check, "pass" if f.passed else "FAIL", f"{f.seconds:.1f} s"] for f in findings]
+        parts.append(table(["mechanism", "claim", "found", "check", "verdict", "time"], rows))
+    if catches:
+        parts.append(table(["planted bug", "caught by", "strongest evidence", "time"], [_catch_row(c) for c in catches]))
+    return "\n\n".join([*parts, summary(findings, catches, seconds)])
+
+
+def _catch_row(catch: Catch) -> list[str]:
+    if catch.evidence is None:
+        return [catch.bug, "NOT CAUGHT", "", f"{catch.seconds:.1f} s"]
+    evidence = f"{catch.evidence.mechanism}: {catch.evidence.found} (claim {catch.evidence.claim})"
+    return [catch.bug, ", ".join(catch.by), evidence, f"{catch.seconds:.1f} s"]
+
+
+def summary(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
+    """The last line: how many passed and how many planted bugs were caught."""
+    passed, caught = sum(f.passed for f in findings), sum(c.evidence is not None for c in catches)
+    return f"{passed} of {len(findings)} checks passed, {caught} of {len(catches)} planted bugs caught, {seconds:.0f} s"
+
+
+def clean(findings: Sequence[Finding], catches: Sequence[Catch]) -> bool:
+    """Whether every check passed and every planted bug was caught."""
+    return all(f.passed for f in findings) and all(c.evidence is not None for c in catches)
+
+
+def as_json(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
+    """The same for programs."""
+    report = {
+        "passed": clean(findings, catches),
+        "checks": [_row(f) for f in findings],
+        "planted": [
+            {"bug": c.bug, "caught": c.evidence is not None, "by": list(c.by), "evidence": c.evidence and _row(c.evidence), "seconds": c.seconds}
+            for c in catches
+        ],
+        "seconds": seconds,
+    }
+    return json.dumps(report, indent=2, ensure_ascii=False)
+
+
+def _row(finding: Finding) -> dict[str, object]:
+    row = asdict(finding)
+    row["excess"] = None if row["excess"] == float("inf") else row["excess"]
+    return row

@@ -1,0 +1,96 @@
+"""Running checks, on the package as it is and with each bug planted."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from metricdp.audit import planted
+from metricdp.audit.report import Catch, Finding
+from metricdp.progress import progress
+
+REFUTED = 1 + 1e-9
+"""Multiple of a claim from which on a finding refutes it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of the table to be: its name, whether it is in the short form too, and how to run it (True: the short way)."""
+
+    name: str
+    essential: bool
+    run: Callable[[bool], Finding]
+
+
+def checks() -> Iterator[Check]:
+    """All checks there are, in the table's order."""
+    from metricdp.audit.cases import cases
+    from metricdp.audit.exact import examine
+
+    for case, essential in cases():
+        yield Check(str(case), essential, lambda quick, case=case: examine(case))  # type: ignore[misc]
+
+
+def perform(check: Check, quick: bool) -> Finding:
+    """Run one check; one that breaks down has failed."""
+    start = time.perf_counter()
+    try:
+        finding = check.run(quick)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        broken = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+        finding = Finding(check.name, "", broken, "broken", passed=False)
+    return replace(finding, seconds=time.perf_counter() - start)
+
+
+def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
+    """Plant one bug and run the checks that should catch it: in the short form until one does.
+
+    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing.
+    """
+    start, found = time.perf_counter(), []
+    by_name = {check.name: check for check in known}
+    for name in bug.caught_by:
+        with bug.plant():
+            finding = perform(by_name[name], quick)
+        if not finding.passed and finding.excess > REFUTED:
+            found.append(finding)
+            if quick:
+                break
+    kinds = tuple(dict.fromkeys(f.check for f in found))
+    return Catch(bug.name, kinds, max(found, key=lambda f: f.excess, default=None), time.perf_counter() - start)
+
+
+def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catch]]:
+    """Run the audit.
+
+    Parameters
+    ----------
+    quick : bool
+        The short form: the checks that matter most, with fewer samples.
+    only : str
+        Run only what has this in its name, in either part.
+
+    Returns
+    -------
+    findings : list of Finding
+    catches : list of Catch
+
+    Examples
+    --------
+    >>> findings, catches = audit(quick=True, only="CountQuery, two points, add-remove")
+    >>> [f.passed for f in findings][:1], catches
+    ([True], [])
+    """
+    known = list(checks())
+    chosen = [c for c in known if only.lower() in c.name.lower() and (c.essential or not quick)]
+    bugs = [b for b in planted.bugs() if only.lower() in b.name.lower()]
+    work: Iterable[Callable[[], Finding | Catch]] = [
+        *(partial(perform, c, quick) for c in chosen),
+        *(partial(catch, b, known, quick) for b in bugs),
+    ]
+    results = [step() for step in progress(list(work), label="audit", unit="check")]
+    return [r for r in results if isinstance(r, Finding)], [r for r in results if isinstance(r, Catch)]

@@ -1,0 +1,149 @@
+"""A tape in place of chance: every draw of the real code gives what a script says, and its exact probability is added up.
+
+The tape sits where randomness enters, as low as possible: OpenDP's measurements, and the selection that the gate calls. All that is
+ours above them (scales, sensitivities, blocks, receipts, post-processing) runs as it is. What a draw may give is chosen from its
+length alone, so a script says the same on all demands. A script is a sequence of choices; `scripts` walks through all of them,
+also where later draws depend on earlier ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.audit import laws
+from metricdp.audit.patch import patched
+
+FAR = 60
+"""Answers on tiny worlds are smaller than this: a value beyond it on one side gives the worst ratio exactly."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: its law (kind, scale), the exact answer that it hides, how many scripts there were, which was taken, its probability."""
+
+    kind: str
+    scale: float
+    exact: NDArray[Any]
+    radix: int
+    choice: int
+    log_p: float
+
+
+@dataclass
+class Tape:
+    """A script (choices beyond its end are 0) and, after the run, the draws that it answered."""
+
+    script: Sequence[int] = ()
+    draws: list[Draw] = field(default_factory=list)
+
+    @property
+    def log_p(self) -> float:
+        """Log probability of all answers together."""
+        return math.fsum(d.log_p for d in self.draws) if all(d.log_p > -math.inf for d in self.draws) else -math.inf
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What was asked: kinds and lengths, the same on all demands or the length itself tells."""
+        return tuple((d.kind, len(d.exact)) for d in self.draws)
+
+    def choose(self) -> int:
+        """The next choice of the script."""
+        return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
+
+    def noise(self, kind: str, scale: float, exact: Sequence[int]) -> list[int]:
+        """Answer a draw of noise: one of the `patterns` of this length."""
+        possible = patterns(len(exact))
+        choice = min(self.choose(), len(possible) - 1)
+        log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
+        log_p = float(log_pmf(possible[choice] - np.asarray(exact), scale).sum())
+        self.draws.append(Draw(kind, scale, np.asarray(exact), len(possible), choice, log_p))
+        return [int(v) for v in possible[choice]]
+
+    def selection(self, blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
+        """Answer a selection: the candidate of that number, or, if there are fewer, the last with probability 0."""
+        scores = np.concatenate([np.asarray(block) for block in blocks])
+        choice = self.choose()
+        log_p = float(laws.LAWS[law](scores, eta)[choice]) if choice < len(scores) else -math.inf
+        self.draws.append(Draw(law, float(1 / eta), scores, len(scores), choice, log_p))
+        return min(choice, len(scores) - 1)
+
+
+@lru_cache(maxsize=64)
+def patterns(n: int) -> NDArray[np.int64]:
+    """Outputs for n coordinates, shape (n_patterns, n): every mix of far low and far high (n <= 3), and one of ordinary size.
+
+    For more coordinates: all low, all high, and, for each binary digit, high where the coordinate's number has it, and low there. So
+    any two coordinates get all four combinations of low and high.
+    """
+    at = np.arange(n)
+    if n <= 3:
+        high = [(number >> at & 1).astype(bool) for number in range(2**n)]
+    else:
+        digits = [(at >> d & 1).astype(bool) for d in range(int(n - 1).bit_length())]
+        high = [np.zeros(n, bool), np.ones(n, bool), *digits, *(~d for d in digits)]
+    rows = [np.where(h, FAR, -FAR) for h in high]
+    return np.array([*rows, at % 3], dtype=np.int64).reshape(-1, n)
+
+
+class _Scripted:
+    """An OpenDP measurement whose draws come from the tape; what it says of its own privacy stays OpenDP's."""
+
+    def __init__(self, tape: Tape, kind: str, scale: float, real: Any) -> None:
+        self._tape, self._kind, self._scale, self.map = tape, kind, scale, real.map
+
+    def __call__(self, values: list[int]) -> list[int]:
+        return self._tape.noise(self._kind, self._scale, values)
+
+
+@contextmanager
+def recorded(tape: Tape) -> Iterator[Tape]:
+    """Let all noise and all selections in this block come from the tape."""
+    from opendp import measurements
+
+    from metricdp.privacy import gate
+
+    with (
+        patched(measurements, "make_laplace", _maker(tape, "laplace", measurements)),
+        patched(measurements, "make_gaussian", _maker(tape, "gaussian", measurements)),
+        patched(gate, "choose", tape.selection),
+    ):
+        yield tape
+
+
+_REAL: dict[tuple[str, float], Any] = {}
+
+
+def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Scripted]:
+    make = getattr(measurements, f"make_{kind}")
+
+    def scripted(*args: Any, scale: float, **options: Any) -> _Scripted:
+        if (kind, scale) not in _REAL:
+            _REAL[kind, scale] = make(*args, scale=scale, **options)
+        return _Scripted(tape, kind, scale, _REAL[kind, scale])
+
+    return scripted
+
+
+def scripts(run: Callable[[Sequence[int]], Tape]) -> Iterator[tuple[int, ...]]:
+    """All scripts, in order: each run tells how many choices every draw had, and the last that has another one is moved on."""
+    script: list[int] = []
+    while True:
+        draws = run(script).draws
+        taken = [d.choice for d in draws]
+        yield tuple(taken)
+        at = len(draws) - 1
+        while at >= 0 and taken[at] + 1 >= draws[at].radix:
+            at -= 1
+        if at < 0:
+            return
+        script = [*taken[:at], taken[at] + 1]

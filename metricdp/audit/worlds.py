@@ -1,0 +1,126 @@
+"""Tiny universes, all their small demands, and which of them are neighbors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Demand = tuple[tuple[int, ...], ...]
+"""Users in order, each with the numbers of the points where their records are; users of one record stand for records."""
+RELATIONS = ("add-remove", "replace-one")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A public universe and the few places where demand may be.
+
+    Attributes
+    ----------
+    name : str
+    universe : Metric or EuclideanSpace
+    places : sequence of ids or points
+    """
+
+    name: str
+    universe: Any
+    places: Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A partition by a list of labels, one a point of a finite universe."""
+
+    universe: Any
+    labels: tuple[int, ...]
+    n_parts: int
+
+    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Label of each position."""
+        return np.asarray(self.labels, dtype=np.int64)[records]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCells:
+    """The box [0, 3] cut at 1 and 2."""
+
+    universe: Any
+    n_parts: int = 3
+
+    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each point."""
+        return np.minimum(records[:, 0].astype(np.int64), 2)
+
+
+def finest(universe: Any) -> Labels:
+    """Every point a part of its own."""
+    return Labels(universe, tuple(range(len(universe))), len(universe))
+
+
+@cache
+def worlds() -> dict[str, World]:
+    """Two points, three, two of them at distance 0, a path graph, a line of vectors, a box."""
+    import networkx as nx
+
+    from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
+
+    two = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
+    three = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
+    pair = PrecomputedMetric([[0.0, 0, 3], [0, 0.0, 3], [3, 3, 0.0]], ids=["a", "a'", "b"])
+    path = GraphMetric(nx.path_graph(4), weight=None)
+    line = EuclideanMetric([[0.0], [1.0], [2.5]], ids=["x", "y", "z"])
+    box = EuclideanSpace([0.0], [3.0])
+    places = {
+        "two points": (two, two.ids), "three points": (three, three.ids), "a zero-distance pair": (pair, pair.ids),
+        "a path": (path, path.ids), "a line": (line, line.ids), "a box": (box, [[0.5], [1.5], [99.0]]),
+    }  # fmt: skip
+    return {name: World(name, universe, list(where)) for name, (universe, where) in places.items()}
+
+
+def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
+    """Every demand of up to `n_users` users with 1 to `most_records` records each."""
+    sizes = range(1, most_records + 1)
+    kinds = [kind for size in sizes for kind in itertools.combinations_with_replacement(range(n_places), size)]
+    return [d for size in range(n_users + 1) for d in itertools.combinations_with_replacement(kinds, size)]
+
+
+def neighbors(one: Demand, other: Demand, relation: str) -> bool:
+    """Whether two demands differ by one user more, or by one exchanged."""
+    small, large = sorted((one, other), key=len)
+    rest, missing = list(large), 0
+    for user in small:
+        if user in rest:
+            rest.remove(user)
+        else:
+            missing += 1
+    if relation == "add-remove":
+        return missing == 0 and len(rest) == 1
+    return len(one) == len(other) and missing == 1
+
+
+def neighboring_pairs(all_demands: Sequence[Demand], relation: str) -> list[tuple[int, int]]:
+    """Ordered pairs of indices of neighbors."""
+    pairs = itertools.permutations(range(len(all_demands)), 2)
+    return [(i, j) for i, j in pairs if neighbors(all_demands[i], all_demands[j], relation)]
+
+
+def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
+    """Equally likely coins of contribution bounding: for every choice of m records a user, ranks of the records by which just these are kept.
+
+    All orders of a user's records are equally likely, and users are ranked apart, so each choice stands for equally many orders.
+    """
+    first = itertools.accumulate([0, *map(len, demand)])
+    users = [range(start, start + len(user)) for start, user in zip(first, demand)]
+    choices = itertools.product(*(itertools.combinations(user, min(m, len(user))) for user in users))
+    n_records = sum(map(len, demand))
+    found = []
+    for choice in choices:
+        kept = {record for some in choice for record in some}
+        order = sorted(range(n_records), key=lambda record, kept=kept: record not in kept)
+        found.append(tuple(order.index(record) for record in range(n_records)))
+    return found
