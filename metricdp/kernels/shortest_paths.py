@@ -195,3 +195,45 @@ def boundary_arcs(
                 through[count] = distance[u] + lengths[a] + distance[v]
                 count += 1
     return tails, heads, through
+
+
+@njit(cache=True, nogil=True)
+def balls(indptr: NDArray, indices: NDArray, centers: NDArray, most: int, uniforms: NDArray, stamp: NDArray, drawn: NDArray) -> int:
+    """From around every center some of the `most` vertices nearest to it in hops, the center itself not among them.
+
+    Parameters
+    ----------
+    centers : ndarray of int64, shape (k,)
+    most : int
+        Size of the balls; ties at the rim are cut in the order of arcs.
+    uniforms : ndarray of float64, shape (k, sample)
+        In [0, 1): up to this many vertices are drawn from each ball, without repeats.
+    stamp : ndarray of int32, shape (n_points,)
+        Work space, overwritten.
+    drawn : ndarray of int64, shape (k · sample,)
+        Filled from the left.
+
+    Returns
+    -------
+    int
+        Number of vertices drawn.
+    """
+    stamp[:] = -1
+    ball = np.empty(most + 1, np.int64)
+    count = 0
+    for i in range(len(centers)):
+        ball[0], size, at = centers[i], 1, 0
+        stamp[centers[i]] = i
+        while at < size and size <= most:
+            for a in range(indptr[ball[at]], indptr[ball[at] + 1]):
+                u = indices[a]
+                if stamp[u] != i and size <= most:
+                    stamp[u], ball[size] = i, u
+                    size += 1
+            at += 1
+        for j in range(min(uniforms.shape[1], size - 1)):
+            pick = j + 1 + int(uniforms[i, j] * (size - 1 - j))
+            ball[j + 1], ball[pick] = ball[pick], ball[j + 1]
+            drawn[count] = ball[j + 1]
+            count += 1
+    return count

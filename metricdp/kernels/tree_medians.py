@@ -12,7 +12,7 @@ from metricdp.kernels.shortest_paths import FAR
 
 @njit(cache=True, nogil=True)
 def tree_medians(
-    indptr: NDArray, indices: NDArray, lengths: NDArray, weights: NDArray, centers: NDArray, medians: NDArray, distance: NDArray
+    indptr: NDArray, indices: NDArray, lengths: NDArray, weights: NDArray, power: int, centers: NDArray, medians: NDArray, distance: NDArray
 ) -> None:
     """Medians of the shortest-path trees that the centers' Voronoi cells hang on.
 
@@ -20,16 +20,20 @@ def tree_medians(
     ----------
     weights : ndarray of float64, shape (n_points,)
         Non-negative.
+    power : {1, 2}
+        Least sums of distances or of their squares.
     centers : ndarray of int64, shape (k,)
     medians : ndarray of int64, shape (k,)
-        Filled: the vertex of center i's tree below which more than half of the tree's weight lies, farthest from the root.
+        Filled: the vertex of center i's tree with the least cost along the tree; of equal ones the first, from the root outward.
     distance : ndarray of int64, shape (n_points,)
         Filled: distance to the nearest center.
 
     Notes
     -----
     Path lengths in the tree are those of the graph from its root and no shorter elsewhere, so serving a cell from its tree's median costs
-    at most what serving it from the center did: the k-median cost never rises. One multi-source Dijkstra search and O(n).
+    at most what serving it from the center did: the cost never rises. One multi-source Dijkstra search and two passes over the vertices:
+    with W and S the weight and the weighted path lengths below a vertex, as seen from it, a step from parent p to child c over length l
+    changes the cost by ``l · (W_tree - 2 W_c)``, that of squares by ``l² W_tree + 2 l (S_tree(p) - 2 (S_c + l W_c))``.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + len(centers) + 1, np.int64)
@@ -60,12 +64,22 @@ def tree_medians(
             if t < distance[v]:
                 distance[v], label[v], parent[v] = t, label[u], u
                 size = heap_push(keys, payload, size, t, v)
-    below = weights.copy()
+    below, spread = weights.copy(), np.zeros(n)
     for j in range(n_settled - 1, -1, -1):
-        if parent[order[j]] >= 0:
-            below[parent[order[j]]] += below[order[j]]
+        v, p = order[j], parent[order[j]]
+        if p >= 0:
+            below[p] += below[v]
+            spread[p] += spread[v] + (distance[v] - distance[p]) * below[v]
+    least, change, seen_from = np.zeros(len(centers)), np.zeros(n), spread.copy()  # costs count from the root's
     medians[:] = centers
-    for j in range(n_settled):  # parents come first, so heavy vertices follow the heavy path outward
-        v = order[j]
-        if parent[v] >= 0 and parent[v] == medians[label[v]] and 2.0 * below[v] > below[centers[label[v]]]:
-            medians[label[v]] = v
+    for j in range(n_settled):
+        v, p = order[j], parent[order[j]]
+        if p < 0:
+            continue
+        tree, step = below[centers[label[v]]], np.float64(distance[v] - distance[p])
+        linear = step * (tree - 2.0 * below[v])
+        seen_from[v] = seen_from[p] + linear
+        beyond = spread[v] + step * below[v]
+        change[v] = change[p] + (linear if power == 1 else step * step * tree + 2.0 * step * (seen_from[p] - 2.0 * beyond))
+        if change[v] < least[label[v]]:
+            least[label[v]], medians[label[v]] = change[v], v

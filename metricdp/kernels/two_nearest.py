@@ -1,6 +1,12 @@
-"""Nearest and second-nearest centers of every vertex of a graph, built and repaired by one kernel; exact swap gains by pruned searches.
+"""Nearest and second-nearest centers of every vertex of a graph, built once and repaired locally; exact swap gains by pruned searches.
 
-Slots number the centers 0..k-1: a swap gives one slot another vertex.
+Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays travel in groups:
+
+- ``graph``: ``(indptr, indices, lengths)``, CSR with int64 lengths;
+- ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances, NOBODY and FAR where there is none;
+- ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or second (row 1) label a slot is;
+- ``demand``: ``(weights, unit, power)``;
+- ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries.
 """
 
 from __future__ import annotations
@@ -16,62 +22,27 @@ NOBODY = np.int32(-1)
 
 
 @njit(cache=True, nogil=True)
-def repair_two_nearest(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-    moved: NDArray,
-    centers: NDArray,
-    first: NDArray,
-    second: NDArray,
-    d_first: NDArray,
-    d_second: NDArray,
-    keys: NDArray,
-    payload: NDArray,
-) -> None:
-    """Bring (first, second) nearest slots and distances up to date after the centers of some slots moved.
+def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> None:
+    """Fill the labels with the two nearest centers of every vertex.
 
     Parameters
     ----------
-    moved : ndarray of bool, shape (k,)
-        The slots whose center is new; what `first` and `second` say of them is forgotten. To build from nothing, mark all slots and fill
-        the labels with NOBODY and the distances with FAR.
     centers : ndarray of int64, shape (k,)
         The vertex of each slot.
-    first, second : ndarray of int32, shape (n_points,)
-    d_first, d_second : ndarray of int64, shape (n_points,)
-        ``d_first <= d_second``, labels differ; NOBODY and FAR where there is none (k = 1).
-    keys, payload : work space, at least ``4·n_arcs + k`` entries each.
 
     Notes
     -----
     A label among the two nearest of v is among the two nearest of every vertex on its shortest path to v, so a Dijkstra search in which a
-    vertex accepts at most two different labels finds both. After a swap only vertices that lost a label, or that the new center reaches
-    within their second distance, are entered: about 4·n/k of them.
+    vertex accepts at most two different labels finds both: about three single searches.
     """
-    n = len(indptr) - 1
-    size = 0
-    lost = 0
-    for v in range(n):
-        if first[v] != NOBODY and moved[first[v]]:
-            first[v], d_first[v] = second[v], d_second[v]
-            second[v], d_second[v] = NOBODY, FAR
-        if first[v] != NOBODY and moved[first[v]]:
-            first[v], d_first[v] = NOBODY, FAR
-        if second[v] != NOBODY and moved[second[v]]:
-            second[v], d_second[v] = NOBODY, FAR
-        lost += second[v] == NOBODY
-    if lost < n or not moved.all():
-        for v in range(n):
-            if second[v] != NOBODY:
-                continue
-            for a in range(indptr[v], indptr[v + 1]):
-                u = indices[a]
-                if first[u] != NOBODY and first[u] != first[v]:
-                    size = heap_push(keys, payload, size, d_first[u] + lengths[a], np.int64(first[u]) * n + v)
-                if second[u] != NOBODY and second[u] != first[v]:
-                    size = heap_push(keys, payload, size, d_second[u] + lengths[a], np.int64(second[u]) * n + v)
-    for i in range(len(centers)):  # also those that stay: where two others lie at distance 0, a center's own vertex had no room for it
+    first, second, d_first, d_second = labels
+    keys, payload = heap
+    first[:] = NOBODY
+    second[:] = NOBODY
+    d_first[:] = FAR
+    d_second[:] = FAR
+    n, size = len(first), 0
+    for i in range(len(centers)):
         size = heap_push(keys, payload, size, 0, i * n + centers[i])
     while size > 0:
         d = keys[0]
@@ -80,15 +51,159 @@ def repair_two_nearest(
         size = heap_drop(keys, payload, size)
         if first[v] == slot or d >= d_second[v]:
             continue
-        if d < d_first[v]:
-            second[v], d_second[v] = first[v], d_first[v]
+        if first[v] == NOBODY:
             first[v], d_first[v] = slot, d
         else:
             second[v], d_second[v] = slot, d
-        for a in range(indptr[v], indptr[v + 1]):
-            u = indices[a]
-            if d + lengths[a] < d_second[u] and first[u] != slot:
-                size = heap_push(keys, payload, size, d + lengths[a], np.int64(slot) * n + u)
+        size = _spread(graph, labels, heap, size, v, slot, d)
+
+
+@njit(cache=True, nogil=True)
+def _spread(graph: tuple, labels: tuple, heap: tuple, size: int, v: int, slot: int, d: int) -> int:
+    """Offer a label that v has accepted to its neighbors."""
+    indptr, indices, lengths = graph
+    first, _, _, d_second = labels
+    for a in range(indptr[v], indptr[v + 1]):
+        u = indices[a]
+        if d + lengths[a] < d_second[u] and first[u] != slot:
+            size = heap_push(heap[0], heap[1], size, d + lengths[a], np.int64(slot) * len(first) + u)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def link_members(labels: tuple, members: tuple) -> None:
+    """Fill the lists of every slot's vertices. O(n)."""
+    members[0][:] = NOBODY
+    first, second, _, _ = labels
+    for v in range(len(first)):
+        if first[v] != NOBODY:
+            _attach(members, 0, first[v], v)
+        if second[v] != NOBODY:
+            _attach(members, 1, second[v], v)
+
+
+@njit(cache=True, nogil=True)
+def _attach(members: tuple, which: int, slot: int, v: int) -> None:
+    heads, after, before = members
+    head = heads[which, slot]
+    after[which, v], before[which, v] = head, NOBODY
+    if head != NOBODY:
+        before[which, head] = v
+    heads[which, slot] = v
+
+
+@njit(cache=True, nogil=True)
+def _detach(members: tuple, which: int, slot: int, v: int) -> None:
+    heads, after, before = members
+    if before[which, v] == NOBODY:
+        heads[which, slot] = after[which, v]
+    else:
+        after[which, before[which, v]] = after[which, v]
+    if after[which, v] != NOBODY:
+        before[which, after[which, v]] = before[which, v]
+
+
+@njit(cache=True, nogil=True)
+def move_center(
+    graph: tuple, labels: tuple, members: tuple, demand: tuple, heap: tuple,
+    centers: NDArray, slot_at: NDArray, losses: NDArray, dirty: NDArray, changed: NDArray, marked: NDArray, slot: int, vertex: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Give a slot another vertex, and bring labels, lists and removal losses up to date.
+
+    Parameters
+    ----------
+    centers : ndarray of int64, shape (k,)
+        Distinct vertices; updated.
+    slot_at : ndarray of int32, shape (n_points,)
+        The slot whose center a vertex is, or NOBODY; updated.
+    losses : ndarray of float64, shape (k,)
+        See `removal_losses`; updated.
+    dirty : ndarray of bool, shape (k,)
+        Set for every slot that won or lost demand as nearest or second-nearest center.
+    changed : ndarray of int64, shape (n_points,)
+        Work space.
+    marked : ndarray of bool, shape (n_points,)
+        Work space, all False; left so.
+    slot, vertex : int
+        `vertex` is no center.
+
+    Returns
+    -------
+    change : float
+        What the cost has risen by.
+    entered : int
+        Number of vertices whose labels have changed.
+
+    Notes
+    -----
+    Only vertices that lose a label, or that the new center reaches within their second distance, are entered: about 4·n/k of them.
+    """
+    first, second, d_first, d_second = labels
+    n, size, count, change = len(first), 0, 0, 0.0
+    slot_at[centers[slot]], slot_at[vertex], centers[slot] = NOBODY, slot, vertex
+    for which in range(2):
+        v = members[0][which, slot]
+        while v != NOBODY:
+            follow = members[1][which, v]
+            change -= _account(v, -1.0, labels, demand, losses, dirty)
+            marked[v], changed[count] = True, v
+            count += 1
+            _detach(members, which, slot, v)
+            if which == 0:
+                if second[v] != NOBODY:
+                    _detach(members, 1, second[v], v)
+                    _attach(members, 0, second[v], v)
+                first[v], d_first[v] = second[v], d_second[v]
+            second[v], d_second[v] = NOBODY, FAR
+            v = follow
+    for j in range(count):
+        size = _offers(graph, labels, heap, size, changed[j])
+        if slot_at[changed[j]] != NOBODY:  # where two others lie at distance 0, a center's own vertex had no room for it
+            size = heap_push(heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j])
+    size = heap_push(heap[0], heap[1], size, 0, np.int64(slot) * n + vertex)
+    while size > 0:
+        d = heap[0][0]
+        v = heap[1][0] % n
+        new = np.int32(heap[1][0] // n)
+        size = heap_drop(heap[0], heap[1], size)
+        if first[v] == new or d >= d_second[v]:
+            continue
+        if not marked[v]:
+            change -= _account(v, -1.0, labels, demand, losses, dirty)
+            marked[v], changed[count] = True, v
+            count += 1
+        if second[v] != NOBODY:
+            _detach(members, 1, second[v], v)
+        if d < d_first[v]:
+            if first[v] != NOBODY:
+                _detach(members, 0, first[v], v)
+                _attach(members, 1, first[v], v)
+            second[v], d_second[v] = first[v], d_first[v]
+            first[v], d_first[v] = new, d
+            _attach(members, 0, new, v)
+        else:
+            second[v], d_second[v] = new, d
+            _attach(members, 1, new, v)
+        size = _spread(graph, labels, heap, size, v, new, d)
+    for j in range(count):
+        change += _account(changed[j], 1.0, labels, demand, losses, dirty)
+        marked[changed[j]] = False
+    return change, count
+
+
+@njit(cache=True, nogil=True)
+def _offers(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
+    """Offer to v the labels of its neighbors."""
+    indptr, indices, lengths = graph
+    first, second, d_first, d_second = labels
+    n = len(first)
+    for a in range(indptr[v], indptr[v + 1]):
+        u = indices[a]
+        if first[u] != NOBODY and first[u] != first[v]:
+            size = heap_push(heap[0], heap[1], size, d_first[u] + lengths[a], np.int64(first[u]) * n + v)
+        if second[u] != NOBODY and second[u] != first[v]:
+            size = heap_push(heap[0], heap[1], size, d_second[u] + lengths[a], np.int64(second[u]) * n + v)
+    return size
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -101,78 +216,169 @@ def path_cost(distance: int, unit: float, power: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def removal_losses(
-    first: NDArray, d_first: NDArray, d_second: NDArray, weights: NDArray, unit: float, power: int, losses: NDArray
-) -> float:
-    """Fill ``losses[i]`` with the cost added by closing slot i, and return the current cost. O(n)."""
+def _account(v: int, sign: float, labels: tuple, demand: tuple, losses: NDArray, dirty: NDArray) -> float:
+    """Add `sign` times what v contributes to its slot's loss; returns its cost."""
+    first, second, d_first, d_second = labels
+    weights, unit, power = demand
+    if weights[v] == 0.0 or first[v] == NOBODY:
+        return 0.0
+    near = path_cost(d_first[v], unit, power)
+    losses[first[v]] += sign * weights[v] * (path_cost(d_second[v], unit, power) - near)
+    dirty[first[v]] = True
+    if second[v] != NOBODY:
+        dirty[second[v]] = True
+    return weights[v] * near
+
+
+@njit(cache=True, nogil=True)
+def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray) -> float:
+    """Fill ``losses[i]`` with the cost added by closing slot i, infinite where `fixed`, and return the current cost. O(n)."""
+    first, _, d_first, d_second = labels
+    weights, unit, power = demand
     losses[:] = 0.0
     cost = 0.0
     for v in range(len(first)):
         near = path_cost(d_first[v], unit, power)
         cost += weights[v] * near
         losses[first[v]] += weights[v] * (path_cost(d_second[v], unit, power) - near)
+    for i in range(len(losses)):
+        if fixed[i]:
+            losses[i] = np.inf
     return cost
 
 
 @njit(cache=True, nogil=True)
+def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
+    """Fill `cheap` with the slots of the smallest losses, in ascending order. O(k) for few."""
+    size = 0
+    for slot in range(len(losses)):
+        if size == len(cheap) and losses[slot] >= losses[cheap[size - 1]]:
+            continue
+        size = min(size + 1, len(cheap))
+        at = size - 1
+        while at > 0 and losses[cheap[at - 1]] > losses[slot]:
+            cheap[at] = cheap[at - 1]
+            at -= 1
+        cheap[at] = slot
+
+
+@njit(cache=True, nogil=True)
+def _best_swap(
+    graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple, source: int
+) -> tuple[int, float]:
+    """The slot that `source` had best replace, and the change of cost."""
+    indptr, indices, lengths = graph
+    first, _, d_first, d_second = labels
+    weights, unit, power = demand
+    distance, touched, keys, payload, change, seen, slots = space
+    shared, n_slots = 0.0, 0
+    size = heap_push(keys, payload, 0, 0, source)
+    distance[source] = 0
+    touched[0] = source
+    n_touched = 1
+    while size > 0:
+        d = keys[0]
+        v = payload[0]
+        size = heap_drop(keys, payload, size)
+        if d > distance[v]:
+            continue
+        if weights[v] != 0.0 and d < d_second[v]:
+            new, near, far = path_cost(d, unit, power), path_cost(d_first[v], unit, power), path_cost(d_second[v], unit, power)
+            slot = first[v]
+            if not seen[slot]:
+                seen[slot], slots[n_slots] = True, slot
+                n_slots += 1
+            shared += weights[v] * min(new - near, 0.0)
+            change[slot] += weights[v] * (max(new, near) - far)
+        for a in range(indptr[v], indptr[v + 1]):
+            u = indices[a]
+            t = d + lengths[a]
+            if t < distance[u] and t < d_second[u]:
+                if distance[u] == FAR:
+                    touched[n_touched] = u
+                    n_touched += 1
+                distance[u] = t
+                size = heap_push(keys, payload, size, t, u)
+    for j in range(n_touched):
+        distance[touched[j]] = FAR
+    best, least = 0, np.inf
+    for j in range(n_slots):
+        slot = slots[j]
+        total = losses[slot] + change[slot]
+        if total < least or (total == least and slot < best):
+            best, least = slot, total
+    for slot in cheap:
+        if not seen[slot]:
+            if losses[slot] < least:
+                best, least = slot, losses[slot]
+            break
+    else:
+        for slot in range(len(losses)):
+            if not seen[slot] and losses[slot] < least:
+                best, least = slot, losses[slot]
+    for j in range(n_slots):
+        seen[slots[j]], change[slots[j]] = False, 0.0
+    return best, shared + least
+
+
+@njit(cache=True, nogil=True)
 def swap_changes(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-    weights: NDArray,
-    unit: float,
-    power: int,
-    candidates: NDArray,
-    first: NDArray,
-    d_first: NDArray,
-    d_second: NDArray,
-    losses: NDArray,
-    distance: NDArray,
-    touched: NDArray,
-    keys: NDArray,
-    payload: NDArray,
-    slots: NDArray,
-    changes: NDArray,
-) -> None:
+    graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple,
+    candidates: NDArray, slots: NDArray, changes: NDArray,
+) -> None:  # fmt: skip
     """For each candidate the slot it had best replace, and the exact change of cost.
 
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (k,)
+        From `removal_losses`.
+    cheap : ndarray of int64
+        From `cheapest_slots`; a few dozen.
+    space : tuple
+        ``distance`` (n_points,) of FAR, ``touched`` (n_points,), ``keys`` and ``payload`` (n_arcs + 1,), ``change`` (k,) of 0, ``seen``
+        (k,) of False, ``slots`` (k,): work space, left as found.
+    candidates : ndarray of int64
+        Vertices that are no centers.
+    slots, changes : ndarray of int64 and float64, shape (n_candidates,)
+        Filled.
+
+    Notes
+    -----
     The change is known for all k slots at once: a candidate matters only to vertices closer to it than their second-nearest center, so one
     search pruned there, about 2·n/k vertices, finds it (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert &
-    Rousseeuw, Inf. Syst. 2021). `distance` (FAR everywhere) is left as found.
+    Rousseeuw, Inf. Syst. 2021). Of the slots whose demand it does not reach, only the cheapest to close matters.
     """
-    k = len(losses)
-    change = np.empty(k, np.float64)
     for index in range(len(candidates)):
-        source = candidates[index]
-        change[:] = losses
-        shared = 0.0
-        size = heap_push(keys, payload, 0, 0, source)
-        distance[source] = 0
-        touched[0] = source
-        n_touched = 1
-        while size > 0:
-            d = keys[0]
-            v = payload[0]
-            size = heap_drop(keys, payload, size)
-            if d > distance[v]:
-                continue
-            if weights[v] != 0.0:
-                new, near, far = path_cost(d, unit, power), path_cost(d_first[v], unit, power), path_cost(d_second[v], unit, power)
-                if d < d_first[v]:
-                    shared += weights[v] * (new - near)
-                    change[first[v]] += weights[v] * (near - far)
-                elif d < d_second[v]:
-                    change[first[v]] += weights[v] * (new - far)
-            for a in range(indptr[v], indptr[v + 1]):
-                u = indices[a]
-                t = d + lengths[a]
-                if t < distance[u] and t < d_second[u]:
-                    if distance[u] == FAR:
-                        touched[n_touched] = u
-                        n_touched += 1
-                    distance[u] = t
-                    size = heap_push(keys, payload, size, t, u)
-        for j in range(n_touched):
-            distance[touched[j]] = FAR
-        slots[index] = np.argmin(change)
-        changes[index] = shared + change[slots[index]]
+        slots[index], changes[index] = _best_swap(graph, labels, demand, losses, cheap, space, candidates[index])
+
+
+@njit(cache=True, nogil=True)
+def take_swaps(
+    graph: tuple, labels: tuple, members: tuple, demand: tuple, heap: tuple, space: tuple,
+    centers: NDArray, slot_at: NDArray, losses: NDArray, cheap: NDArray, dirty: NDArray, changed: NDArray, marked: NDArray,
+    candidates: NDArray, cost: float, tolerance: float,
+) -> tuple[float, int, int]:  # fmt: skip
+    """Try candidates one after the other, and take every swap that lowers the cost by more than `tolerance` times the cost.
+
+    Returns
+    -------
+    cost : float
+    swaps : int
+    entered : int
+        Number of labels changed.
+    """
+    swaps, entered = 0, 0
+    for candidate in candidates:
+        if slot_at[candidate] != NOBODY:
+            continue
+        slot, change = _best_swap(graph, labels, demand, losses, cheap, space, candidate)
+        if not change < -tolerance * abs(cost):
+            continue
+        risen, count = move_center(
+            graph, labels, members, demand, heap, centers, slot_at, losses, dirty, changed, marked, slot, candidate
+        )  # fmt: skip
+        cost += risen
+        swaps += 1
+        entered += count
+        cheapest_slots(losses, cheap)
+    return cost, swaps, entered

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.shortest_paths import FAR, balls
 from metricdp.kernels.tree_medians import tree_medians
-from metricdp.kernels.two_nearest import NOBODY, removal_losses, repair_two_nearest, swap_changes
+from metricdp.kernels.two_nearest import (
+    NOBODY,
+    cheapest_slots,
+    link_members,
+    removal_losses,
+    swap_changes,
+    take_swaps,
+    two_nearest,
+)
 from metricdp.metrics.graph import GraphMetric, in_threads
+from metricdp.progress import progress
+from metricdp.solvers.stopping import NEVER, Deadline
 
 _BATCH = 16
+"""Fewest candidates tried between two looks at the results."""
+_CHEAP = 32
+_SUMS_HOLD = 16
+"""Sums are renewed when as many labels have changed as this many passes over the graph change."""
 
 
-def recentered(metric: GraphMetric, weights: NDArray[np.float64], centers: NDArray[np.int64], most: int = 12) -> NDArray[np.int64]:
+def recentered(
+    metric: GraphMetric, weights: NDArray[np.float64], centers: NDArray[np.int64], power: int = 1, *, opened: int = 0, most: int = 12
+) -> NDArray[np.int64]:
     """Move all centers at once to the medians of their shortest-path trees, again and again while that lowers the cost.
 
     Parameters
@@ -25,21 +42,26 @@ def recentered(metric: GraphMetric, weights: NDArray[np.float64], centers: NDArr
         Demand; negative entries count as none here.
     centers : ndarray of int64, shape (k,)
         Positions.
+    power : {1, 2}
+        Least sums of distances or of their squares.
+    opened : int
+        The first so many of the centers stay where they are.
     most : int
         Most steps; each costs about two Dijkstras.
 
     Returns
     -------
     ndarray of int64, shape (k,)
-        Positions of no higher k-median cost.
+        Positions of no higher cost.
     """
     mass = np.ascontiguousarray(np.maximum(weights, 0.0)[metric.order])
     current, best, cost = metric.rank[centers], metric.rank[centers], np.inf
     distance = np.empty(len(metric), np.int64)
     for _ in range(most + 1):
         medians = np.empty(len(current), np.int64)
-        tree_medians(*metric.csr, mass, current, medians, distance)
-        reached = float(mass @ distance)
+        tree_medians(*metric.csr, mass, power, current, medians, distance)
+        medians[:opened] = current[:opened]
+        reached = float(mass @ distance.astype(np.float64) ** power)
         if reached >= cost * (1 - 1e-4):
             return metric.order[current if reached < cost else best]
         best, cost = current, reached
@@ -63,8 +85,12 @@ class GraphSearch:
         k-median or k-means cost.
     allowed : ndarray of int64, optional
         Positions where centers may stand; anywhere by default.
+    opened : int
+        The first so many of the centers stay where they are.
     tolerance : float
         A swap must lower the cost by more than this fraction of it.
+    deadline : Deadline
+        Searches end soon after it is over; centers and cost are then those reached.
 
     Attributes
     ----------
@@ -75,7 +101,8 @@ class GraphSearch:
 
     Notes
     -----
-    Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m) whatever k.
+    Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m) whatever k. Nothing else depends on n: a
+    search of few candidates is as fast on a large graph.
     """
 
     def __init__(
@@ -86,121 +113,138 @@ class GraphSearch:
         power: int = 1,
         *,
         allowed: NDArray[np.int64] | None = None,
+        opened: int = 0,
         tolerance: float = 1e-6,
+        deadline: Deadline = NEVER,
     ) -> None:
-        n, k = len(metric), len(centers)
+        n, k, arcs = len(metric), len(centers), len(metric.csr[1])
         self._may_open = np.full(n, allowed is None)
         if allowed is not None:
             self._may_open[metric.rank[allowed]] = True
-        self.metric, self.power, self.tolerance = metric, power, tolerance
-        self._weights = np.ascontiguousarray(weights[metric.order])
+        self.metric, self.tolerance, self.deadline, self.tried = metric, tolerance, deadline, 0
+        self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, power)
         self._centers = metric.rank[centers]
-        self._first, self._second = np.full(n, NOBODY), np.full(n, NOBODY)
-        self._d_first, self._d_second = np.full(n, FAR), np.full(n, FAR)
-        room = 4 * len(metric.csr[1]) + k + 1
-        self._keys, self._payload = np.empty(room, np.int64), np.empty(room, np.int64)
-        arcs = len(metric.csr[1]) + 1
-        self._spaces = [
-            (np.full(n, FAR), np.empty(n, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64)) for _ in range(os.cpu_count() or 1)
-        ]
-        self._losses = np.empty(k, np.float64)
-        self.tried = 0
-        self._refresh(np.ones(k, bool))
+        self._slot_at = np.full(n, NOBODY)
+        self._slot_at[self._centers] = np.arange(k)
+        self._fixed = np.arange(k) < opened
+        self._labels = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64))
+        self._members = (np.empty((2, k), np.int32), np.empty((2, n), np.int32), np.empty((2, n), np.int32))
+        self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
+        self._spaces = [_space(n, k, arcs) for _ in range(os.cpu_count() or 1)]
+        self._changed, self._marked = np.empty(n, np.int64), np.zeros(n, bool)
+        self._losses, self._cheap, self._dirty = np.empty(k), np.empty(min(k, _CHEAP), np.int64), np.ones(k, bool)
+        self._entered = 0
+        two_nearest(metric.csr, self._centers, self._labels, self._heap)
+        link_members(self._labels, self._members)
+        self._account()
 
     @property
     def centers(self) -> NDArray[np.int64]:
         """Positions of the centers, shape (k,)."""
         return self.metric.order[self._centers]
 
-    def _refresh(self, moved: NDArray[np.bool_]) -> None:
-        labels = (self._first, self._second, self._d_first, self._d_second)
-        repair_two_nearest(*self.metric.csr, moved, self._centers, *labels, self._keys, self._payload)
-        self.cost = removal_losses(
-            self._first, self._d_first, self._d_second, self._weights, self.metric.unit, self.power, self._losses
-        )
+    def _account(self) -> None:
+        """Sum the cost and the losses anew: no rounding error of many small changes is left."""
+        self.cost = removal_losses(self._labels, self._demand, self._fixed, self._losses)
+        cheapest_slots(self._losses, self._cheap)
+        self._entered = 0
 
-    def improve(self, candidates: NDArray[np.int64], most: int | None = None) -> int:
+    def improve(self, candidates: NDArray[np.int64]) -> int:
         """Try candidates (internal numbers) in order, taking improving swaps; returns how many were taken.
 
-        Candidates are tried in batches on all processors. The best improving one of a batch is taken, the other improving ones are tried
-        again against the new centers: the result does not depend on the number of threads.
+        Candidates are tried in batches on all processors. The improving ones of a batch are then tried again one after the other, the best
+        first, against the centers of that moment: the result does not depend on the number of threads.
         """
-        swaps, tried = 0, 0
-        queue = candidates[self._may_open[candidates]][:most]
-        while len(queue):
-            batch, queue = queue[:_BATCH], queue[_BATCH:]
-            batch = np.setdiff1d(batch, self._centers)
-            if most is not None and tried >= 2 * most:
+        swaps = 0
+        queue = candidates[self._may_open[candidates]]
+        size = max(_BATCH, len(self._centers) // 2)
+        for start in range(0, len(queue), size):
+            if self.deadline.over:
                 break
-            slots, changes = self._try(batch)
-            tried += len(batch)
+            batch = np.unique(queue[start : start + size])
+            batch = batch[self._slot_at[batch] == NOBODY]
+            changes = self._try(batch)
             better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
-            if len(better) == 0:
-                continue
-            best = better[np.argmin(changes[better])]
-            self._move(int(slots[best]), int(batch[best]))
-            queue = np.r_[np.delete(batch[better], np.searchsorted(better, best)), queue]
-            swaps += 1
-        self.tried += tried
+            self.tried += len(batch) + len(better)
+            if len(better):
+                swaps += self._take(batch[better[np.argsort(changes[better], kind="stable")]])
         return swaps
 
-    def _try(self, candidates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slot to replace and change of cost of every candidate."""
-        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.float64)
+    def _try(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Change of cost by the best swap of every candidate."""
+        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
+        each = max(-(-len(candidates) // len(self._spaces)), 1)
 
         def work(part: int) -> None:
-            mine = slice(part, None, len(self._spaces))
-            found, gains = np.empty(len(candidates[mine]), np.int64), np.empty(len(candidates[mine]), np.float64)
-            labels = (self._first, self._d_first, self._d_second, self._losses)
+            mine = slice(part * each, (part + 1) * each)
             swap_changes(
-                *self.metric.csr, self._weights, self.metric.unit, self.power, np.ascontiguousarray(candidates[mine]), *labels,
-                *self._spaces[part], found, gains,
+                self.metric.csr, self._labels, self._demand, self._losses, self._cheap, self._spaces[part],
+                candidates[mine], slots[mine], changes[mine],
             )  # fmt: skip
-            slots[mine], changes[mine] = found, gains
 
-        in_threads(work, range(min(len(self._spaces), len(candidates))))
-        return slots, changes
+        in_threads(work, range(-(-len(candidates) // each)))
+        return changes
 
-    def _move(self, slot: int, vertex: int) -> None:
-        self._centers[slot] = vertex
-        moved = np.zeros(len(self._centers), bool)
-        moved[slot] = True
-        self._refresh(moved)
+    def _take(self, candidates: NDArray[np.int64]) -> int:
+        self.cost, swaps, entered = take_swaps(
+            self.metric.csr, self._labels, self._members, self._demand, self._heap, self._spaces[0],
+            self._centers, self._slot_at, self._losses, self._cheap, self._dirty, self._changed, self._marked,
+            candidates, self.cost, self.tolerance,
+        )  # fmt: skip
+        self._entered += entered
+        if self._entered > _SUMS_HOLD * len(self.metric):
+            self._account()
+        return swaps
 
     def sweep(self, rng: np.random.Generator, passes: int = 1) -> None:
         """Full passes over all vertices in random order, until one changes nothing or `passes` are done."""
         for _ in range(passes):
-            if not self.improve(rng.permutation(len(self.metric))):
+            if self.deadline.over or not self.improve(rng.permutation(len(self.metric))):
                 break
 
-    def near(self, hops: int, sample: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Up to `sample` random vertices within `hops` hops of each center."""
-        found = []
-        for center in self._centers:
-            ball = self._ball(center, hops)
-            found.append(ball if len(ball) <= sample else rng.choice(ball, sample, replace=False))
-        return rng.permutation(np.concatenate(found))
-
-    def _ball(self, center: int, hops: int) -> NDArray[np.int64]:
+    def near(self, most: int, sample: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Up to `sample` random vertices of the `most` nearest to each center in hops."""
         indptr, indices, _ = self.metric.csr
-        ball = frontier = np.array([center])
-        for _ in range(hops):
-            reached = np.concatenate([indices[indptr[v] : indptr[v + 1]] for v in frontier])
-            frontier = np.setdiff1d(reached, ball)
-            if len(frontier) == 0:
-                break
-            ball = np.r_[ball, frontier]
-        return ball[1:].astype(np.int64)
+        drawn = np.empty(len(self._centers) * sample, np.int64)
+        stamp = self._changed.view(np.int32)[: len(self.metric)]  # work space of another kernel
+        count = balls(indptr, indices, self._centers, most, rng.random((len(self._centers), sample)), stamp, drawn)
+        return rng.permutation(drawn[:count])
 
     def probable(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler, ICML 2019)."""
-        mass = np.cumsum(np.maximum(self._weights, 0.0) * (self._d_first * self.metric.unit) ** self.power)
+        weights, unit, power = self._demand
+        mass = np.cumsum(np.maximum(weights, 0.0) * (self._labels[2] * unit) ** power)
         if mass[-1] <= 0:
             return np.empty(0, np.int64)
         return np.minimum(np.searchsorted(mass, rng.random(count) * mass[-1], side="right"), len(mass) - 1)
 
-    def descend(self, rng: np.random.Generator, most: int) -> None:
-        """Move centers to neighboring vertices until no such move lowers the cost, or `most` more candidates have been tried."""
-        stop = self.tried + most
-        while self.tried < stop and self.improve(self.near(1, len(self.metric), rng), stop - self.tried):
-            pass
+    def descend(self, tolerance: float = 1e-9) -> bool:
+        """Move centers to neighboring vertices until no such move lowers the cost by more than `tolerance` of it; whether that was reached.
+
+        Only the neighbors of centers whose demand has changed are tried again; a last pass over all of them makes sure.
+        """
+        self.tolerance, usual = tolerance, self.tolerance
+        everywhere, settled = True, False
+        with progress(total=len(self._centers), label="moving centers", unit="center") as bar:
+            while not settled and not self.deadline.over:
+                centers = self._centers if everywhere else self._centers[self._dirty]
+                self._dirty[:] = False
+                swaps = self.improve(self._neighbors(centers))
+                bar.n = len(self._centers) - int(self._dirty.sum())
+                bar.refresh()
+                settled = everywhere and not swaps and not self.deadline.over
+                everywhere = not self._dirty.any()
+        self.tolerance = usual
+        return settled
+
+    def _neighbors(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+        indptr, indices, _ = self.metric.csr
+        degree = np.diff(indptr)[centers]
+        arcs = np.repeat(indptr[centers] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(degree.sum())
+        return np.unique(indices[arcs]).astype(np.int64)
+
+
+def _space(n: int, k: int, arcs: int) -> tuple[NDArray[Any], ...]:
+    """Work space of one thread that tries candidates."""
+    keys, payload, touched = np.empty(arcs + 1, np.int64), np.empty(arcs + 1, np.int64), np.empty(n, np.int64)
+    return np.full(n, FAR), touched, keys, payload, np.zeros(k), np.zeros(k, bool), np.empty(k, np.int64)

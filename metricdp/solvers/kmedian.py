@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,10 +20,17 @@ _WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
 _NEAR_BLOCK = 40_000_000
 """Largest block of candidates near the centers × demand: 160 MB."""
-_VISITS, _TRIES_EACH = 12_000_000, 4
-_HOPS = (30, 10)
-_LARGE, _FINE_TRIES = 60_000, 8
+_LARGE = 60_000
+"""Graphs of more vertices are solved on a graph of cells first."""
+_VISITS, _VISITS_EACH = 12_000_000, 12
+"""Vertices that trying candidates at one resolution may enter: so many, or so many times each. The last descent is not limited."""
+_PASSES, _MOST_PASSES = 3, 8
+"""All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
+_SHARES = (2, 16)
+"""Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROUNDS = 24, 4
+_ENTRY_SECONDS = 1e-6
+"""Time limits below this much for each distance from the sample do without exact ones."""
 _MOST_SAMPLED = 6000
 """Most candidates of a coarse search: 144 MB of distances between them."""
 
@@ -44,7 +51,6 @@ class _Problem:
     power: int
     allowed: NDArray[np.int64]
     rng: np.random.Generator
-    effort: float = 1.0
     opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     deadline: Deadline = NEVER
 
@@ -98,10 +104,10 @@ def solve(
     n = len(metric)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     allowed = np.arange(n) if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
-    if len(fixed) > k:
-        raise InputError(f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}")
     if not 1 <= k <= len(allowed):
         raise InputError(f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}")
+    if len(fixed) > k:
+        raise InputError(f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}")
     rng = np.random.default_rng(seed)
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
@@ -113,12 +119,17 @@ def solve(
     if len(allowed) * len(demand) <= _WHOLE_BLOCK:
         with deadline:
             block = _block(metric, allowed, demand, power)
-            options = {"opened": np.searchsorted(allowed, fixed), "starts": starts, "deadline": deadline}
-            rows, cost = block_search(block, weights[demand], k, rng, **options)
+            first = np.searchsorted(allowed, fixed)
+            rows, cost = block_search(block, weights[demand], k, rng, starts=starts, opened=first, deadline=deadline)
         return Solution(allowed[rows], cost)
     problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
-    centers = _coarse(problem, starts)
-    return _on_graph(problem, metric, centers) if isinstance(metric, GraphMetric) else _by_rows(problem, centers)
+    with deadline:
+        centers = _coarse(problem, starts)
+        if not isinstance(metric, GraphMetric):
+            return _by_rows(problem, centers)
+        search = _on_graph(problem, metric, centers)
+        search.descend()
+        return Solution(search.centers, search.cost)
 
 
 _matrices: WeakKeyDictionary[Metric, NDArray[np.float32]] = WeakKeyDictionary()
@@ -150,52 +161,56 @@ def _cell_weights(label: NDArray[np.int64], weights: NDArray[np.float64], m: int
     return np.bincount(label, weights, m).astype(np.float64)
 
 
-def _coarse(problem: _Problem, starts: int) -> NDArray[np.int64]:
-    """Centers by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
-    metric, weights, rng = problem.metric, problem.weights, problem.rng
+def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
+    """Centers, the opened first, by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
+    metric, weights, rng, fixed = problem.metric, problem.weights, problem.rng, problem.opened
     m = min(max(LANDMARKS, 8 * problem.k), _MOST_SAMPLED, len(problem.allowed))
-    if 2 * problem.k > m:  # too many centers to choose them from a sample
+    if 2 * problem.k > m or problem.deadline.over:  # too many centers, or too little time, to choose them from a sample
         return _sample(problem, problem.k, np.maximum(weights, 0.0))
-    demand = weights
-    if len(problem.allowed) == len(metric):
+    seconds = problem.deadline.seconds
+    if len(problem.allowed) == len(metric) and len(fixed) == 0 and (seconds is None or m * len(metric) * _ENTRY_SECONDS < seconds):
         public = landmarks(metric, m)
-        sample, block = public.positions, public.rows
+        sample, block, demand = public.positions, public.rows, weights
         if block is None:
             block, demand = public.between, _cell_weights(public.label, weights, m)
     else:
         sample = _sample(problem, m, np.ones(len(metric)))
         label, distance = metric.nearest_to(sample)
         block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
-    chosen, _ = block_search(block if problem.power == 1 else block**2, demand, problem.k, rng, starts=starts)
+    costs, first = block if problem.power == 1 else block**2, np.arange(len(fixed))
+    chosen, _ = block_search(costs, demand, problem.k, rng, starts=starts, opened=first, deadline=problem.deadline)
     return sample[chosen]
 
 
 def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Draw m candidates by k-median++, whatever places candidates and mass share."""
+    """The opened facilities and m less so many candidates drawn by k-median++, whatever places candidates and mass share."""
     inside = np.zeros(len(mass))
     inside[problem.allowed] = mass[problem.allowed]
     drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
-    drawn = drawn[np.isin(drawn, problem.allowed)]  # it draws others when no mass is left
+    drawn = drawn[np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)]  # it draws others when no mass is left
+    drawn = np.r_[problem.opened, drawn][:m]
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
-def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> Solution:
+def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> GraphSearch:
     """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
     n, k, rng = len(metric), problem.k, problem.rng
-    if n > _LARGE and k <= n // 4:
+    opened = len(problem.opened)
+    if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
         if len(problem.allowed) == n:
-            centers = recentered(metric, problem.weights, centers)
-        search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
-        tries = _FINE_TRIES * k
+            centers = recentered(metric, problem.weights, centers, problem.power, opened=opened)
+    search = GraphSearch(
+        metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=problem.deadline
+    )  # fmt: skip
+    tries = max(_VISITS, _VISITS_EACH * n) * k // (2 * n)
+    if tries >= _PASSES * n:
+        search.sweep(rng, passes=_MOST_PASSES)
     else:
-        search = GraphSearch(metric, problem.weights, centers, problem.power, allowed=problem.allowed)
-        tries = min(int(problem.effort * _VISITS * k) // (2 * n), _TRIES_EACH * n)
         search.improve(search.probable(tries // 4, rng))
-        for hops in _HOPS:
-            search.improve(search.near(hops, tries // (4 * k), rng))
-    search.descend(rng, tries)
-    return Solution(search.centers, search.cost)
+        for share in _SHARES:
+            search.improve(search.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
+    return search
 
 
 def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -204,9 +219,9 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     cells = np.union1d(centers, drawn)
     label, distance = metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
-    mass = _cell_weights(label, problem.weights, len(cells))
-    inner = _Problem(coarse, mass, problem.k, problem.power, np.arange(len(cells)), problem.rng, effort=0.25)
-    return cells[_on_graph(inner, coarse, np.searchsorted(cells, centers)).centers]
+    mass, start = _cell_weights(label, problem.weights, len(cells)), np.searchsorted(cells, centers)
+    inner = replace(problem, metric=coarse, weights=mass, allowed=np.arange(len(cells)), opened=start[: len(problem.opened)])
+    return cells[_on_graph(inner, coarse, start).centers]
 
 
 def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
