@@ -132,7 +132,7 @@ BUDGETS = {
 def test_budgets(case: Case, kept: int) -> None:
     name, spoils = case
     arguments = {**BUDGETS[name], **spoils}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         books = Books(folder, kept == 0)
         call = mdp.Ledger if name == "Ledger" else getattr(books.ledger, name)
         answer, error = tried(lambda: call(**arguments))

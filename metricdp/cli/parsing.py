@@ -33,6 +33,12 @@ class Parser(argparse.ArgumentParser):
         """Raise a `UsageError` that says where help is."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what no file name or number can hold."""
+        if any("\0" in text for text in args or ()):
+            self.error("an argument holds a NUL character")
+        return super().parse_known_args(args, namespace)
+
 
 class ShowVersion(argparse.Action):
     """``--version``, looked up only when asked for."""
