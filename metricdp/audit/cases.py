@@ -16,6 +16,7 @@ EPSILON, SELECT, LARGE = Fraction(7, 10), Fraction(2), Fraction(5)
 """Of counts; of selections; and, for selections, so large that few records come close to the worst demand of all."""
 GAUSS = (Fraction(4), Fraction(1, 1000))
 POOL = (Fraction(6), Fraction(1, 100))
+SPENT = "selections until a pool is spent"
 
 UNITS: tuple[int | None, ...] = (None, 1, 3)
 
@@ -64,7 +65,8 @@ def _counts() -> Iterator[tuple[Case, bool]]:
                         reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
                     if m == 3 and name != "two points":
                         reach = 0.3  # users of two records
-                    yield Case(kind, world, partial(_measure, query, EPSILON, 0), small_demands(world, m), relation, m, reach=reach), essential
+                    call = partial(_measure, query, EPSILON, 0)
+                    yield Case(kind, world, call, small_demands(world, m), relation, m, reach=reach), essential
 
 
 def _gaussians() -> Iterator[tuple[Case, bool]]:
@@ -122,6 +124,7 @@ def _selections() -> Iterator[tuple[Case, bool]]:
 def _pools() -> Iterator[tuple[Case, bool]]:
     """Selections from a pool: the exact law of all answers together, each chosen in view of those before."""
     from metricdp.accounting import Cost, selection_epsilon
+    from metricdp.errors import BudgetError
     from metricdp.privacy import CostQuery, CoverageQuery, select
 
     cost = Cost.zcdp(*POOL)
@@ -132,13 +135,24 @@ def _pools() -> Iterator[tuple[Case, bool]]:
         return [select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)]
 
     def greedy(times: int, demand: Any, ledger: Any) -> Any:
-        grant, each, centers = ledger.charge(cost), selection_epsilon(cost, times), []
+        grant, each = ledger.charge(cost), selection_epsilon(cost, times)
+        centers: list[Any] = []
         for _ in range(times):
             position, receipt = select(demand, CostQuery(demand.universe, centers), each, grant)
             centers.append(demand.universe.ids[position])
         return centers, receipt
 
+    def until_spent(demand: Any, ledger: Any) -> Any:
+        grant, each = ledger.charge(cost), selection_epsilon(cost, 3)
+        answers: list[Any] = []
+        while True:
+            try:
+                answers.append(select(demand, CoverageQuery(demand.universe, 0), each, grant))
+            except BudgetError as refused:
+                return [*answers, str(refused)]
+
     every = worlds()
+    yield Case(SPENT, every["two points"], until_spent, demands(2, 4), "add-remove", None, POOL, 0.5, rho=cost.rho), True
     for relation in RELATIONS:
         for times in (1, 4):
             yield (
@@ -183,9 +197,11 @@ def _composed() -> Iterator[tuple[Case, bool]]:
     for relation in RELATIONS:
         for m in (None, 1, 2):
             some = small_demands(world, None) if m is None else demands(2, 2, 2)
-            yield Case("split in two parts, counts", world, parts, some, relation, m, (4, 0), 0.999 if m is None else 0.4), m is None
-            yield Case("split in two parts, the worst that grants allow", world, worst, some, relation, m, (4, 0)), m != 1
-        yield Case("a grant spent in pieces", world, twice, small_demands(world, 3), relation, 3, (4, 0), 0.1), relation == "add-remove"
+            yield Case("split, counts", world, parts, some, relation, m, (4, 0), 0.999 if m is None else 0.4), m is None
+            reach = 0.4 if relation == "replace-one" and m == 2 else 0.999  # two parts cannot tell more than twice their epsilon
+            yield Case("split, any mechanism", world, worst, some, relation, m, (4, 0), reach), m != 1
+        some = small_demands(world, None)
+        yield Case("a grant spent in pieces", world, twice, some, relation, None, (4, 0), 0.0), relation == "add-remove"
     yield Case("a call beyond its grant", world, refused, small_demands(world, None), "add-remove", None, (1, 0), 0.0), True
 
 
@@ -208,18 +224,16 @@ def _methods() -> Iterator[tuple[Case, bool]]:
         noisy = mdp.release(demand.universe, demand, epsilon=EPSILON, ledger=ledger, records_hint=hint)
         return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]
 
-    every = worlds()
-    for name, world in every.items():
-        box = name == "a box"
+    for name, world in worlds().items():
+        box, few = name == "a box", 1 if name == "a box" else 2
         for method in mdp.METHODS:
             for relation in RELATIONS:
-                units: tuple[int | None, ...] = (None, 2) if name == "two points" else (None,)
-                for m in units:
-                    some = demands(len(world.places), 1 if box else 2, 1 if m is None else 3)
-                    if m is not None:
-                        some = [d for d in some if sum(map(len, d)) <= 4]
+                for m in (None, 2) if name == "two points" else (None,):
+                    some = [d for d in demands(len(world.places), few, 1 if m is None else 3) if sum(map(len, d)) <= 4]
                     for ask in (mdp.k_median, mdp.k_means):
-                        case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), 0.9, m is None)
-                        yield case, ask is mdp.k_median and name in ("two points", "a path") and m is None
-        yield Case("release", world, partial(release, None), demands(len(world.places), 1 if box else 2), "add-remove", None, (1, 0), 0.9), False
-        yield Case("release, hint", world, partial(release, 50.0), demands(len(world.places), 1 if box else 2), "replace-one", None, (1, 0), 0.9), name == "two points"
+                        case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), 0.9)
+                        yield case, ask is mdp.k_median and name == "two points" and m is None
+        some = demands(len(world.places), few)
+        for kind, hint, relation in (("release", None, "add-remove"), ("release, hint", 50.0, "replace-one")):
+            case = Case(kind, world, partial(release, hint), some, relation, None, (1, 0), 0.9, journal=name == "two points")
+            yield case, name == ("a path" if hint is None else "two points")

@@ -27,6 +27,7 @@ from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
 from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs
+from metricdp.releases import Neighboring
 
 CHECK, SLACK, MARGIN = "exact law", 1e-9, 8
 """Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers on tiny worlds are at most 8."""
@@ -60,7 +61,7 @@ class Case:
     world: World
     call: Callable[[Any, Any], Any]
     demands: Sequence[Demand]
-    relation: str
+    relation: Neighboring
     m: int | None = None
     budget: tuple[Any, Any] = (1, 0)
     reach: float = 0.999
@@ -142,7 +143,7 @@ def examine(case: Case) -> Finding:
 
 
 def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
-    """Claim and finding in words, the finding as a multiple of the claim, and whether neighbors come too close for the check to be trusted."""
+    """Claim and finding in words, the finding as a multiple of the claim, and whether it is too small for the check to be trusted."""
     if not e.delta:
         excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > 0 else 0.0)
         return f"ε ≤ {e.epsilon:.6g}", f"ε ≥ {e.worst:.6g}", excess, bool(e.epsilon) and e.worst < case.reach * e.epsilon

@@ -1,7 +1,6 @@
 """Replacing one piece of the running package for a while: an attribute, or a line of a function's source."""
 
 from __future__ import annotations
-
 import __future__
 
 import inspect

@@ -103,7 +103,7 @@ def as_json(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
         "passed": clean(findings, catches),
         "checks": [_row(f) for f in findings],
         "planted": [
-            {"bug": c.bug, "caught": c.evidence is not None, "by": list(c.by), "evidence": c.evidence and _row(c.evidence), "seconds": c.seconds}
+            {"bug": c.bug, "caught": bool(c.evidence), "by": c.by, "evidence": c.evidence and _row(c.evidence), "seconds": c.seconds}
             for c in catches
         ],
         "seconds": seconds,

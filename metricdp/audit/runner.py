@@ -27,11 +27,18 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """All checks there are, in the table's order."""
+    from metricdp.audit.boxes import box_checks
+    from metricdp.audit.canaries import canary_checks
     from metricdp.audit.cases import cases
     from metricdp.audit.exact import examine
+    from metricdp.audit.fresh import fresh_checks
+    from metricdp.audit.samplers import sampler_checks
 
     for case, essential in cases():
         yield Check(str(case), essential, lambda quick, case=case: examine(case))  # type: ignore[misc]
+    for more in (sampler_checks, box_checks, fresh_checks, canary_checks):
+        for check in more():
+            yield Check(*check)
 
 
 def perform(check: Check, quick: bool) -> Finding:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.releases import Neighboring
+
 Demand = tuple[tuple[int, ...], ...]
 """Users in order, each with the numbers of the points where their records are; users of one record stand for records."""
-RELATIONS = ("add-remove", "replace-one")
+RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
     return [d for size in range(n_users + 1) for d in itertools.combinations_with_replacement(kinds, size)]
 
 
-def neighbors(one: Demand, other: Demand, relation: str) -> bool:
+def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
     """Whether two demands differ by one user more, or by one exchanged."""
     small, large = sorted((one, other), key=len)
     rest, missing = list(large), 0
@@ -103,14 +105,14 @@ def neighbors(one: Demand, other: Demand, relation: str) -> bool:
     return len(one) == len(other) and missing == 1
 
 
-def neighboring_pairs(all_demands: Sequence[Demand], relation: str) -> list[tuple[int, int]]:
+def neighboring_pairs(all_demands: Sequence[Demand], relation: Neighboring) -> list[tuple[int, int]]:
     """Ordered pairs of indices of neighbors."""
     pairs = itertools.permutations(range(len(all_demands)), 2)
     return [(i, j) for i, j in pairs if neighbors(all_demands[i], all_demands[j], relation)]
 
 
 def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
-    """Equally likely coins of contribution bounding: for every choice of m records a user, ranks of the records by which just these are kept.
+    """Equally likely coins of contribution bounding: for each choice of m records a user, ranks by which just these are kept.
 
     All orders of a user's records are equally likely, and users are ranked apart, so each choice stands for equally many orders.
     """
@@ -121,6 +123,6 @@ def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
     found = []
     for choice in choices:
         kept = {record for some in choice for record in some}
-        order = sorted(range(n_records), key=lambda record, kept=kept: record not in kept)
+        order = [*sorted(kept), *(record for record in range(n_records) if record not in kept)]
         found.append(tuple(order.index(record) for record in range(n_records)))
     return found

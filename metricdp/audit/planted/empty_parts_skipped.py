@@ -11,4 +11,5 @@ def plant() -> AbstractContextManager[None]:
     """Return the counts of parts that hold records only."""
     from metricdp.privacy import HistogramQuery
 
-    return rewritten(HistogramQuery, "exact", "return np.bincount(self.parts(records), minlength=self.n_parts)", "return np.unique(self.parts(records), return_counts=True)[1]")
+    all_parts, some = "np.bincount(self.parts(records), minlength=self.n_parts)", "np.unique(self.parts(records), return_counts=True)[1]"
+    return rewritten(HistogramQuery, "exact", all_parts, some)

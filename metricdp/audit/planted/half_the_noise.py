@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("HistogramQuery, two points, add-remove", "discrete Laplace, scale 2", "HistogramQuery, black box")
+CAUGHT_BY = ("HistogramQuery, two points, add-remove", "discrete Laplace, ε = 1/2", "HistogramQuery, black box")
 
 
 @contextmanager

@@ -1,0 +1,145 @@
+"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors, and nobody looks inside.
+
+The first half of the runs chooses an event, the second half bounds its two probabilities (Clopper–Pearson), so the choice costs no
+confidence. If P(event) >= p and Q(event) <= q, then epsilon >= ln((p - delta) / q). Four kinds of events are tried, in both directions:
+thresholds on every coordinate and on the sum, sets of large likelihood ratio, single outputs, and remainders of single coordinates (low
+bits: what sloppy noise leaves there). A right mechanism is refuted with probability at most `ALARM`.
+
+References
+----------
+.. [1] C. Clopper, E. Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
+.. [2] Z. Ding et al., "Detecting violations of differential privacy", CCS 2018; M. Nasr et al., "Tight auditing of differentially private
+   machine learning", USENIX Security 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.audit.report import Finding
+
+ALARM, CHECK = 1e-6, "black box"
+Event = Callable[[NDArray[Any]], NDArray[np.bool_]]
+"""From outputs of shape (n_runs, n_values) to whether each is in the event."""
+_MOST = 400
+"""Events of a kind that are tried on the first half."""
+
+
+def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
+    """Bounds of a probability from independent runs, each wrong with probability at most alpha.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(50, 100, 0.025)
+    >>> round(low, 3), round(high, 3)
+    (0.398, 0.602)
+    """
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(hits, runs - hits + 1, alpha)) if hits else 0.0
+    high = float(betaincinv(hits + 1, runs - hits, 1 - alpha)) if hits < runs else 1.0
+    return low, high
+
+
+def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: float) -> float:
+    """Lower bound on epsilon by one event fixed beforehand, wrong with probability at most 2·alpha."""
+    low = clopper_pearson(int(event(p).sum()), len(p), alpha)[0]
+    high = clopper_pearson(int(event(q).sum()), len(q), alpha)[1]
+    return math.log((low - delta) / high) if low > delta else -math.inf
+
+
+def lower_bound(p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM) -> tuple[float, str]:
+    """Largest lower bound on epsilon that two samples of outputs allow, and the kind of event that gives it.
+
+    Parameters
+    ----------
+    p, q : ndarray, shapes (n_runs, n_values)
+        Outputs on two neighbors.
+    delta : float
+        Of the claim.
+    alarm : float
+        Probability that the bound is too large.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = (rng.geometric(0.5, (4000, 1)) + shift for shift in (0, 1))
+    >>> epsilon, kind = lower_bound(p, q)  # the one output that q never gives
+    >>> epsilon > 3
+    True
+    """
+    half_p, half_q = len(p) // 2, len(q) // 2
+    kinds = {"threshold": thresholds, "likelihood ratio": likely, "atom": atoms, "low bits": low_bits}
+    alpha = alarm / (2 * 2 * len(kinds))
+    best = (0.0, "none")
+    for first, second in (((p[:half_p], q[:half_q]), (p[half_p:], q[half_q:])), ((q[:half_q], p[:half_p]), (q[half_q:], p[half_p:]))):
+        for kind, propose in kinds.items():
+            tried = [(bound(event, *first, delta, 0.02), i, event) for i, event in enumerate(propose(*first))]
+            if tried:
+                best = max(best, (bound(max(tried)[2], *second, delta, alpha), kind))
+    return best
+
+
+def thresholds(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
+    """At least, or at most, t: for every coordinate and for their sum."""
+    for column in range(p.shape[1] + (p.shape[1] > 1)):
+
+        def read(outputs: NDArray[Any], column: int = column) -> NDArray[Any]:
+            return outputs[:, column] if column < outputs.shape[1] else outputs.sum(axis=1)
+
+        for t in _some(np.unique(np.concatenate([read(p), read(q)])), _MOST // (2 * p.shape[1])):
+            yield lambda outputs, read=read, t=t: read(outputs) >= t  # type: ignore[misc]
+            yield lambda outputs, read=read, t=t: read(outputs) <= t  # type: ignore[misc]
+
+
+def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
+    """Outputs whose estimated likelihood ratio, coordinates taken as independent, is at least t."""
+    tables = []
+    for column in range(p.shape[1]):
+        edges = np.unique(np.quantile(np.concatenate([p[:, column], q[:, column]]), np.linspace(0, 1, 17)[1:-1], method="lower"))
+        one, other = (np.bincount(np.searchsorted(edges, x[:, column]), minlength=len(edges) + 1) for x in (p, q))
+        tables.append((edges, np.log((one + 1.0) / (other + 1.0))))
+
+    def score(outputs: NDArray[Any]) -> NDArray[np.float64]:
+        return np.sum([ratio[np.searchsorted(edges, outputs[:, c])] for c, (edges, ratio) in enumerate(tables)], axis=0)
+
+    for t in _some(np.unique(np.concatenate([score(p), score(q)])), 60):
+        yield lambda outputs, t=t: score(outputs) >= t  # type: ignore[misc]
+
+
+def atoms(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
+    """The single outputs that p gives most often."""
+    values, counts = np.unique(p, axis=0, return_counts=True)
+    for value in values[np.argsort(-counts, kind="stable")[: _MOST // 4]]:
+        yield lambda outputs, value=value: (outputs == value).all(axis=1)  # type: ignore[misc]
+
+
+def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
+    """Remainders of every coordinate by 2, 3 and 4: of the integer itself, or of the bits that hold a float."""
+    for column in range(p.shape[1]):
+        for base in (2, 3, 4):
+            for rest in range(base):
+                yield lambda outputs, c=column, b=base, r=rest: _bits(outputs[:, c]) % b == r  # type: ignore[misc]
+
+
+def _bits(values: NDArray[Any]) -> NDArray[np.int64]:
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    whole = values == np.round(values)
+    return np.where(whole, np.round(values), np.ascontiguousarray(values, dtype=np.float64).view(np.int64)).astype(np.int64)
+
+
+def _some(values: NDArray[Any], most: int) -> NDArray[Any]:
+    return values if len(values) <= most else values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+
+
+def judged(name: str, p: NDArray[Any], q: NDArray[Any], epsilon: float, delta: float = 0.0) -> Finding:
+    """Hold a claim to the lower bound that two samples give."""
+    found, kind = lower_bound(p, q, delta)
+    claim = f"ε ≤ {epsilon:.4g}" + (f", δ ≤ {delta:.1g}" if delta else "") + f", {len(p):,} runs"
+    return Finding(name, claim, f"ε ≥ {max(found, 0):.3g} by {kind}", CHECK, found <= epsilon, excess=found / epsilon)

@@ -1,0 +1,80 @@
+"""What is audited as a black box: queries, selections and whole methods, on two neighbors each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit import blackbox
+from metricdp.audit.report import Finding
+from metricdp.audit.worlds import worlds
+
+Runs = tuple[int, int]
+"""How many in the short form, how many in the full one."""
+TWO = "two points"
+
+
+def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    import metricdp as mdp
+    from metricdp.accounting import Cost
+
+    one, two, pool = partial(Cost.of, 1), partial(Cost.of, 2), partial(Cost.zcdp, 2, Fraction(1, 1000))
+    for name, call, pair, relation, cost, runs, essential in (
+        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 6000), True),
+        ("HistogramQuery, replace-one", _counts, ((0,), (1,)), "replace-one", one, (1500, 6000), False),
+        ("HistogramQuery, Gaussian", _counts, ((0,), (1,)), "replace-one", pool, (600, 3000), False),
+        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 30_000), True),
+        ("CoverageQuery, replace-one", _cover, ((0, 1, 1), (1, 1, 1)), "replace-one", two, (4000, 30_000), False),
+        ("5 selections from a pool", partial(_cover, times=5), ((0,), ()), "add-remove", pool, (1500, 10_000), False),
+    ):
+        full = f"{name}, black box"
+        yield full, essential, partial(_check, full, call, pair, relation, cost, runs)
+    for method in mdp.METHODS:
+        full = f"k_median, {method}, black box"
+        essential = method == "partition"
+        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 1000))
+
+
+def _check(name: str, call: Callable[..., Any], pair: Any, relation: Any, price: Callable[[], Any], runs: Runs, quick: bool) -> Finding:
+    from metricdp.accounting import Ledger
+    from metricdp.privacy import PrivateDemand
+
+    world, cost = worlds()[TWO], price()
+    samples = []
+    for places in pair:
+        demand = PrivateDemand(world.universe, [world.places[place] for place in places])
+        outputs = [call(demand, Ledger(cost.epsilon, cost.delta, neighboring=relation), cost) for _ in range(runs[0 if quick else 1])]
+        longest = max(map(len, outputs))  # outputs of different lengths are told apart by it
+        samples.append(np.array([[*row, *(longest - len(row)) * [0], len(row)] for row in outputs]))
+    wide = max(s.shape[1] for s in samples)
+    p, q = (np.hstack([s[:, :-1], np.zeros((len(s), wide - s.shape[1]), s.dtype), s[:, -1:]]) for s in samples)
+    return blackbox.judged(name, p, q, float(cost.epsilon), float(cost.delta))
+
+
+def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
+    from metricdp.audit.worlds import finest
+    from metricdp.privacy import HistogramQuery, measure
+
+    return measure(demand, HistogramQuery(finest(demand.universe)), cost.epsilon, ledger.charge(cost), cost.delta).values.tolist()
+
+
+def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:
+    from metricdp.accounting import selection_epsilon
+    from metricdp.privacy import CoverageQuery, select
+
+    grant, query, each = ledger.charge(cost), CoverageQuery(demand.universe, 0), selection_epsilon(cost, times)
+    return [select(demand, query, each, grant)[0] for _ in range(times)]
+
+
+def _centers(method: str, demand: Any, ledger: Any, cost: Any) -> Sequence[float]:
+    """The center, and the weights that the release publishes, if there are any."""
+    import metricdp as mdp
+
+    result = mdp.k_median(demand.universe, demand, 1, epsilon=cost.epsilon, ledger=ledger, method=method)
+    weights = getattr(result.release, "weights", [])
+    return [*demand.universe.positions(result.centers).tolist(), *weights]

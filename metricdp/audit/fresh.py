@@ -1,0 +1,124 @@
+"""Chance that cannot be repeated, and data that is not read before it is paid for."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import patched
+from metricdp.audit.report import Finding
+from metricdp.audit.worlds import finest, worlds
+
+
+def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    for what, draw in (("noise", _noise), ("selections", _selections), ("contribution bounding", _kept)):
+        name = f"{what}, generators seeded alike"
+        yield name, True, partial(_unrepeatable, name, draw)
+    for name in ("nothing read before it is paid for", "nothing read by refused calls"):
+        yield name, True, partial(_paid_first, name)
+
+
+def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
+    """Draw twice after seeding every generator that can be seeded: equal draws by chance have probability below 10^-20."""
+    draws = []
+    state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        for _ in range(2):
+            random.seed(7)
+            np.random.seed(7)  # noqa: NPY002
+            draws.append(draw())
+    finally:
+        random.setstate(state[0])
+        np.random.set_state(state[1])  # noqa: NPY002
+    same = draws[0] == draws[1]
+    return Finding(name, "fresh draws", "equal draws" if same else "unequal draws", "freshness", not same, excess=math.inf if same else 0.0)
+
+
+def _noise() -> Any:
+    from metricdp.accounting import Ledger
+    from metricdp.metrics import EuclideanMetric
+    from metricdp.privacy import HistogramQuery, PrivateDemand, measure
+
+    universe = EuclideanMetric(np.arange(30.0)[:, None])
+    return measure(PrivateDemand(universe, []), HistogramQuery(finest(universe)), "1/100", Ledger(1).charge("1/100")).values.tolist()
+
+
+def _selections() -> Any:
+    from metricdp.accounting import Ledger
+    from metricdp.metrics import EuclideanMetric
+    from metricdp.privacy import CoverageQuery, PrivateDemand, select
+
+    universe = EuclideanMetric(np.arange(1000.0)[:, None])
+    demand, grant = PrivateDemand(universe, []), Ledger(1).charge(1)
+    return [select(demand, CoverageQuery(universe, 0), "1/100", grant)[0] for _ in range(10)]
+
+
+def _kept() -> Any:
+    from metricdp.metrics import EuclideanMetric
+    from metricdp.privacy import PrivateDemand, _vault
+
+    universe = EuclideanMetric(np.arange(200.0)[:, None])
+    return _vault._open(PrivateDemand(universe, range(200), user=np.repeat(np.arange(40), 5), max_contributions=2)).tolist()
+
+
+def _paid_first(name: str, quick: bool) -> Finding:
+    """Watch the vault and the grants: every opening must follow a payment of its own, and refused calls must open nothing."""
+    from metricdp.accounting import Grant
+    from metricdp.errors import MetricDPError
+    from metricdp.privacy import _vault
+
+    events: list[str] = []
+    real_open, real_take = _vault._open, Grant._take
+
+    def opened(holder: object) -> Any:
+        events.append("open")
+        return real_open(holder)
+
+    def took(grant: Any, cost: Any) -> None:
+        real_take(grant, cost)
+        events.append("pay")
+
+    refused = name.endswith("refused calls")
+    broken = []
+    for what, call in _calls(refused):
+        events.clear()
+        with patched(_vault, "_open", opened), patched(Grant, "_take", took):
+            try:
+                call()
+            except MetricDPError:
+                pass
+            else:
+                if refused:
+                    broken.append(f"{what}: not refused")
+        balance = 0
+        for event in events:
+            balance += 1 if event == "pay" else -1
+            if balance < 0 or (refused and event == "open"):
+                broken.append(f"{what}: data read unpaid")
+                break
+        if not refused and "open" not in events:
+            broken.append(f"{what}: nothing read at all")
+    found = broken[0] if broken else "in order"
+    return Finding(name, "payment, then data", found, "order of events", not broken, excess=math.inf if "unpaid" in found else 0.0)
+
+
+def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Calls of every door of the gate, paid for or not."""
+    import metricdp as mdp
+    from metricdp.accounting import Ledger
+    from metricdp.privacy import CostQuery, CoverageQuery, HistogramQuery, measure, select
+
+    universe = worlds()["two points"].universe
+    demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
+    half = "1/4" if refused else "1/2"
+    yield "HistogramQuery", lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half))
+    yield "CostQuery", lambda: select(demand, CostQuery(universe), "1/2", Ledger(1).charge(half))
+    yield "CoverageQuery", lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half))
+    yield "k_median", lambda: mdp.k_median(universe, demand, 1, epsilon="1/2", ledger=Ledger(half))
+    yield "release", lambda: mdp.release(universe, demand, epsilon="1/2", ledger=Ledger(half))
