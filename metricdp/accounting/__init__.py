@@ -4,7 +4,8 @@
 """
 
 from metricdp.accounting.cost import Cost, exact, selection_epsilon, selections, zcdp_epsilon, zcdp_rho
+from metricdp.accounting.journal import stated_budget
 from metricdp.accounting.ledger import Budget, Charge, Grant, Ledger, Pool, Quote
 
 __all__ = ["Budget", "Charge", "Cost", "Grant", "Ledger", "Pool", "Quote", "exact", "selection_epsilon", "selections"]
-__all__ += ["zcdp_epsilon", "zcdp_rho"]
+__all__ += ["stated_budget", "zcdp_epsilon", "zcdp_rho"]

@@ -18,6 +18,37 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 Line = dict[str, str]
+_LONGEST_HEADER = 1 << 16
+
+
+def stated_budget(path: str | Path | None) -> Line | None:
+    """Epsilon, delta and relation that an existing journal states in its first line; None if there is no such line yet.
+
+    The `Ledger` opened with them checks the whole file.
+
+    Raises
+    ------
+    JournalError, OSError
+        The file is no journal, or cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
+            first = file.readline(_LONGEST_HEADER)
+    except FileNotFoundError:
+        return None
+    if not first.endswith(b"\n") and len(first) < _LONGEST_HEADER:
+        return None  # empty, or torn by a crash: Ledger decides
+    stated: Line = {}
+    try:
+        line = json.loads(first)["line"]
+        stated = {name: line[name] for name in ("epsilon", "delta", "neighboring") if isinstance(line[name], str)}
+    except (ValueError, KeyError, TypeError):
+        stated = {}
+    if len(stated) != 3:
+        raise JournalError(f"{path} is not the journal of a ledger")
+    return stated
 
 
 class Journal:

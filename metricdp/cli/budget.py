@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,7 @@ from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, JournalError
 
 if TYPE_CHECKING:
-    from metricdp.privacy import Ledger
-
-_LONGEST_HEADER = 1 << 16
+    from metricdp.accounting import Ledger
 
 
 def check_budget(args: Namespace) -> None:
@@ -25,9 +22,9 @@ def check_budget(args: Namespace) -> None:
     BudgetError, JournalError, OSError
         It does not fit; the journal is of another budget or relation, damaged or unreadable.
     """
-    from metricdp.privacy import Ledger, exact
+    from metricdp.accounting import Ledger, exact, stated_budget
 
-    header = _header(args.ledger)
+    header = stated_budget(args.ledger)
     ledger = Ledger(**_settings(args, header), journal=None if header is None else args.ledger)
     if not ledger.quote(args.epsilon).fits:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)
@@ -35,9 +32,9 @@ def check_budget(args: Namespace) -> None:
 
 def open_ledger(args: Namespace) -> Ledger:
     """Open the ledger; its journal is made now if it does not exist."""
-    from metricdp.privacy import Ledger
+    from metricdp.accounting import Ledger, stated_budget
 
-    return Ledger(**_settings(args, _header(args.ledger)), journal=args.ledger)
+    return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
 
 
 @contextmanager
@@ -61,7 +58,7 @@ def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     """Budget and relation: those of an existing journal, else those of the options."""
-    from metricdp.privacy import exact
+    from metricdp.accounting import exact
 
     if header is None:
         return {"epsilon": args.epsilon_budget or args.epsilon, "neighboring": args.neighboring or "add-remove"}
@@ -73,28 +70,3 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
         budget = header["epsilon"]
         raise JournalError(f"{has} a budget of {budget}, not {args.epsilon_budget}; leave --epsilon-budget out")
     return header
-
-
-def _header(path: str | None) -> dict[str, str] | None:
-    """Budget, delta and relation that an existing journal states in its first line; None if there is no such line yet.
-
-    The `Ledger` opened with them checks the whole file.
-    """
-    if path is None:
-        return None
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
-            first = file.readline(_LONGEST_HEADER)
-    except FileNotFoundError:
-        return None
-    if not first.endswith(b"\n") and len(first) < _LONGEST_HEADER:
-        return None  # empty, or torn by a crash: Ledger decides
-    stated: dict[str, str] = {}
-    try:
-        line = json.loads(first)["line"]
-        stated = {name: line[name] for name in ("epsilon", "delta", "neighboring") if isinstance(line[name], str)}
-    except (ValueError, KeyError, TypeError):
-        stated = {}
-    if len(stated) != 3:
-        raise JournalError(f"{path} is not the journal of a ledger")
-    return stated
