@@ -83,22 +83,22 @@ def hashable(value: Any) -> bool:
     return True
 
 
-def positive(value: Any, name: str) -> float:
-    """Return a positive finite number as a float.
+def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
+    """Return a positive finite number (or zero, if it may be) as a float.
 
     Raises
     ------
     InputError
         It is none, or a truth value.
     """
-    number = 0.0
+    number = -1.0
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
         except (OverflowError, ValueError, TypeError):
-            number = 0.0
-    if not (isfinite(number) and number > 0):
-        raise InputError(f"{name} must be positive and finite, got {shown(value)}")
+            number = -1.0
+    if not (isfinite(number) and (number > 0 or (or_zero and number == 0))):
+        raise InputError(f"{name} must be {'finite and not negative' if or_zero else 'positive and finite'}, got {shown(value)}")
     return number
 
 

@@ -235,6 +235,7 @@ def absurd_values() -> list[Any]:
     scalars = [np.float64("nan"), np.float64(0.5), np.float32(0.3), np.float16(3), np.int8(2), np.int64(-5), np.uint64(2**64 - 1)]
     scalars += [np.True_, np.longdouble("1e4000"), np.datetime64("NaT"), np.timedelta64(3, "s"), np.str_("a"), np.complex128(1j)]
     exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400), Fraction(1, 10**5000), Fraction(0)]
+    exact += [Fraction(10**5000 + 1, 3 * 10**5000)]
     exact += [Decimal(d) for d in ("0.5", "NaN", "sNaN", "Infinity", "1e999999", "1e-999999", "0")]
     texts = ["", " ", "0", "0.5", "1/3", "1/0", "-1/3", "nan", "inf", "1e400", "1e999999999", "1_0", "٣", "½", "0.5\n", "\0"]
     texts += ["\ud800", "a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000, "1/1" + "0" * 5000, "partition", "length"]

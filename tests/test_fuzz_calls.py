@@ -120,30 +120,6 @@ def test_questions_to_a_release(case: Case, place: int) -> None:
         assert_result(answer, WORLDS[place], arguments["k"])
 
 
-BUDGETS = {
-    "Ledger": {"epsilon": 1, "delta": 0, "neighboring": "add-remove", "journal": None},
-    "charge": {"epsilon": 1, "delta": 0, "purpose": ""},
-    "quote": {"epsilon": 1, "delta": 0},
-}
-
-
-@NOT_YET
-@fuzz(700, case=spoiled(BUDGETS, 3), kept=st.integers(0, 3))
-def test_budgets(case: Case, kept: int) -> None:
-    name, spoils = case
-    arguments = {**BUDGETS[name], **spoils}
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        books = Books(folder, kept == 0)
-        call = mdp.Ledger if name == "Ledger" else getattr(books.ledger, name)
-        answer, error = tried(lambda: call(**arguments))
-        if error is not None or name == "quote":
-            assert books.state() == books.before
-        elif name == "charge":
-            assert books.ledger.spent == Fraction(1, 7) + answer.epsilon
-            if books.path is not None:
-                assert mdp.Ledger(2, Fraction(1, 10**5), journal=books.path).entries == books.ledger.entries
-
-
 UNIVERSES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "EuclideanMetric": (mdp.EuclideanMetric, {"points": CORNERS, "ids": None}),
     "ManhattanMetric": (mdp.ManhattanMetric, {"points": CORNERS, "ids": list("abcde")}),
@@ -289,21 +265,6 @@ def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> N
             return
     for options in ({"x": "px", "y": "py"}, {"user": "who"}):
         tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
-
-
-@NOT_YET
-@fuzz(300, case=spoiled({"exact_cost": ("demand", "centers", "power")}, 3), world=st.sampled_from(WORLDS), empty=st.booleans())
-def test_exact_cost(case: Case, world: Any, empty: bool) -> None:
-    centers = CORNERS[:1] if world is BOX else list(world.ids)[:1]
-    arguments = {"demand": DEMANDS[id(world)][empty], "centers": centers, **case.spoils}
-
-    def call() -> float:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", mdp.PrivateDataWarning)
-            return mdp.exact_cost(**arguments)
-
-    cost, error = tried(call)
-    assert error is not None or 0 <= cost < np.inf
 
 
 PAGES = {"write_map": ("path", "centers", "weights", "title", "receipt", "method", "k", "basis")}

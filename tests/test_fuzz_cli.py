@@ -130,7 +130,7 @@ def check(argv: list[str], *, torn: str = "") -> int:
     return status
 
 
-@fuzz(300, argv=command_lines())
+@fuzz(300, [{"argv": ["cluster", "\0", "-k", "2"]}], argv=command_lines())
 def test_command_lines(argv: list[str]) -> None:
     check(argv)
 

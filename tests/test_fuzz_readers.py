@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from metricdp.errors import GraphFileError
 from metricdp.universe import read_graph_file, read_nodes, read_pmed_p, read_table
 from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, parquet, tried
 
@@ -57,7 +58,30 @@ def written(name: str, content: bytes, folder: str) -> Path:
     return path
 
 
-@fuzz(1200, file=damaged_files(GRAPHS), format=FORMATS, weight=WEIGHTS, ends=ENDS, loose=st.booleans())
+FAILED_ONCE = [
+    ("a.gr", b"p sp 1000000000000 2\na 1 2 4\na 2 1 4\n"),  # promises that memory was made for
+    ("a.pmed", b"1000000000000 1 1\n1 2 5\n"),
+    ("a.pmed", b"9" * 5000 + b" 1 1\n1 2 5\n"),
+    ("a.txt", b"9" * 30 + b" 1 1\n1 2 5\n"),
+    ("a.graph", b"1000000000 1\n2\n1\n"),
+    ("a.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n4 4 2147483647\n2 1 5\n"),
+    ("a.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n1000000000 1000000000 1\n2 1 5\n"),
+    ("a.csv", b"a" * 70_000 + b",target,length\n10,20,5\n"),  # quoted whole
+    ("m.csv", "\u202e,x,y\na,0,0\n".encode()),
+    ("b.parquet", GRAPHS["b.parquet"].replace(b"\x01\x00\x00\x00a", b"\x01\x00\x00\x00\x80")),  # text that is not UTF-8
+]
+PLAIN = {"format": None, "weight": None, "ends": (None, None), "loose": True}
+
+
+@fuzz(
+    1200,
+    [{"file": file, **PLAIN} for file in FAILED_ONCE],
+    file=damaged_files(GRAPHS),
+    format=FORMATS,
+    weight=WEIGHTS,
+    ends=ENDS,
+    loose=st.booleans(),
+)
 def test_graph_files(file: tuple[str, bytes], format: str | None, weight: str | None, ends: Any, loose: bool) -> None:
     options = {"format": format, "weight": weight, "symmetrize": loose, "largest_component": loose}
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +99,10 @@ def test_graph_files(file: tuple[str, bytes], format: str | None, weight: str | 
         assert (grid >= 0).all() and int(metric.diameter_bound() / metric.unit) * n < 2**63
 
 
-@fuzz(400, file=damaged_files(NODES), alone=st.booleans())
+SPARSE_ARCS = ("n.co", b"c places\np aux sp co 3\nv ")  # of no number at all: once a warning of NumPy
+
+
+@fuzz(400, [{"file": SPARSE_ARCS, "alone": True}], file=damaged_files(NODES), alone=st.booleans())
 def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = written(*file, folder)
@@ -91,6 +118,22 @@ def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
             graph, _ = tried(lambda: read_graph_file(roads, nodes=path))
             if graph is not None:
                 assert_graph(graph)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("n.co", b"v 1.5 0 0\nv 2 1 1\n"),
+        ("n.co", b"v 1e30 0 0\nv 2 1 1\n"),
+        ("n.co", b"v nan 0 0\nv 2 1 1\n"),
+        ("a_net.tntp", b"~ init_node term_node length\n1 9007199254740993 3\n9007199254740993 1 3\n"),
+        ("a_net.tntp", b"~ init_node term_node length\n1 1e30 3\n1e30 1 3\n"),
+    ],
+)
+def test_ids_that_a_float_would_change_are_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    read = read_nodes if name.endswith(".co") else read_graph_file
+    with pytest.raises(GraphFileError, match="whole numbers"):
+        read(written(name, content, str(tmp_path)))
 
 
 @fuzz(60, file=damaged_files({n: c for n, c in GRAPHS.items() if n in ("a.pmed", "a.csv")}))
@@ -132,8 +175,13 @@ BOX = mdp.EuclideanSpace([0, 0], [20, 20])
 CANARIES = re.compile(r"70000\d|canary|\d\.65432|3\.45678|\b(row|line) \d")
 
 
+QUOTED = ("d.parquet", DEMANDS["d.parquet"].replace(b"canary-0", b"\x80anary-0"))
+"""Text that is not UTF-8: Arrow says so when it is read, and quotes it."""
+
+
 @fuzz(
     600,
+    [{"file": QUOTED, "universe": TOWN, "places": False, "user": "person"}],
     file=damaged_files(DEMANDS),
     universe=st.sampled_from([TOWN, STREETS, BOX]),
     places=st.booleans(),
