@@ -1,4 +1,11 @@
-"""Eager swap local search on a block of distances, candidates × demand points, row by row."""
+"""Eager swap local search on a block of costs, candidates × demand points, row by row.
+
+The state of a search on a block (n_candidates, n_demand) of float32, float64 or int64:
+
+- `centers` (k,), int64: row numbers; the first `fixed` of them are never closed.
+- `first`, `second` (n_demand,), int32: the slots (places in `centers`) that serve each demand point cheapest and second cheapest.
+- `c_first`, `c_second` (n_demand,), of the block's type: what they cost. With one slot the second is the first.
+"""
 
 from __future__ import annotations
 
@@ -8,73 +15,212 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, demand_of: NDArray, centers: NDArray) -> None:
+def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int, centers: NDArray) -> None:
     """k-median++ among the candidates: each next row is the one nearest to a demand point drawn by weight × cost.
 
-    `demand_of[j]` is the row nearest to demand point j; `uniforms` (k,) in [0, 1). Fills `centers` (k,) with distinct row numbers.
+    `uniforms` (k,) in [0, 1). Fills `centers` (k,) from place `fixed` on; the rows are distinct.
     """
     m, n = block.shape
     near = np.full(n, np.inf)
     mass = np.empty(n, np.float64)
     chosen = np.zeros(m, np.bool_)
     for i in range(len(centers)):
-        total = 0.0
+        if i >= fixed:
+            total = 0.0
+            for j in range(n):
+                w = max(weights[j], 0.0)
+                total += w if i == 0 else w * near[j]
+                mass[j] = total
+            row = -1
+            if total > 0:
+                row = _cheapest_row(block, min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1))
+            if row < 0 or chosen[row]:
+                row = int(uniforms[i] * m)
+                while chosen[row]:
+                    row = (row + 1) % m
+            centers[i] = row
+        chosen[centers[i]] = True
+        row = centers[i]
         for j in range(n):
-            w = max(weights[j], 0.0)
-            total += w if i == 0 else w * near[j]
-            mass[j] = total
-        row = -1
-        if total > 0:
-            j = min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1)
-            row = demand_of[j]
-        if row < 0 or chosen[row]:
-            row = int(uniforms[i] * m)
-            while chosen[row]:
-                row = (row + 1) % m
-        chosen[row] = True
-        centers[i] = row
-        for j in range(n):
-            near[j] = min(near[j], block[row, j])
+            near[j] = min(near[j], np.float64(block[row, j]))
 
 
 @njit(cache=True, nogil=True)
-def _two_nearest_rows(
-    block: NDArray, centers: NDArray, j: int, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray
-) -> None:
-    a, b = -1, -1
-    da, db = np.inf, np.inf
-    for i in range(len(centers)):
-        d = np.float64(block[centers[i], j])
+def _cheapest_row(block: NDArray, j: int) -> int:
+    best = 0
+    for i in range(len(block)):
+        if block[i, j] < block[best, j]:
+            best = i
+    return best
+
+
+@njit(cache=True, nogil=True)
+def label_columns(block: NDArray, centers: NDArray, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray) -> None:
+    """Fill the two cheapest slots of every demand point and their costs; of equal ones the earlier slot is first."""
+    n = block.shape[1]
+    start = block[centers[0]]
+    for j in range(n):
+        first[j], second[j], c_first[j], c_second[j] = 0, 0, start[j], start[j]
+    for i in range(1, len(centers)):
+        row = block[centers[i]]
+        for j in range(n):
+            d = row[j]
+            if d < c_first[j]:
+                second[j], c_second[j] = first[j], c_first[j]
+                first[j], c_first[j] = i, d
+            elif i == 1 or d < c_second[j]:
+                second[j], c_second[j] = i, d
+
+
+@njit(cache=True, nogil=True)
+def _label_column(block: NDArray, centers: NDArray, j: int, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray) -> None:
+    a, b = 0, 0
+    da = block[centers[0], j]
+    db = da
+    for i in range(1, len(centers)):
+        d = block[centers[i], j]
         if d < da:
             b, db = a, da
             a, da = i, d
-        elif d < db:
+        elif i == 1 or d < db:
             b, db = i, d
-    first[j], second[j], c_first[j] = a, b, da
-    c_second[j] = db if b >= 0 else 0.0
+    first[j], second[j], c_first[j], c_second[j] = a, b, da, db
 
 
 @njit(cache=True, nogil=True)
-def block_local_search(block: NDArray, weights: NDArray, centers: NDArray, order: NDArray, tolerance: float, max_swaps: int) -> float:
-    """Eager swaps until no candidate row improves the weighted cost; `centers` (row numbers) is updated in place.
+def block_losses(weights: NDArray, fixed: int, first: NDArray, c_first: NDArray, c_second: NDArray, losses: NDArray) -> float:
+    """Fill what closing each slot (k,) adds to the cost, infinite for those that must stay; return the cost."""
+    cost = 0.0
+    losses[:] = 0.0
+    for j in range(len(weights)):
+        cost += weights[j] * c_first[j]
+        losses[first[j]] += weights[j] * (np.float64(c_second[j]) - np.float64(c_first[j]))
+    losses[:fixed] = np.inf
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
+    for j in range(len(row)):
+        nearer[j] = row[j] < c_second[j]
+
+
+@njit(cache=True, nogil=True)
+def _change(
+    row: NDArray, weights: NDArray, first: NDArray, c_first: NDArray, c_second: NDArray,
+    losses: NDArray, change: NDArray, nearer: NDArray, words: NDArray, hits: NDArray,
+) -> float:  # fmt: skip
+    """Fill `change` (k,): entry s plus the value returned is the change of cost if the row opens and slot s closes.
+
+    Only demand points that the row serves cheaper than their second slot count; they are found eight at a time, without branches.
+    """
+    change[:] = losses
+    shared = 0.0
+    if len(losses) == 1:
+        for j in range(len(row)):
+            shared += weights[j] * (np.float64(row[j]) - np.float64(c_first[j]))
+        return shared
+    _compare(row, c_second, nearer)
+    eights = nearer.view(np.uint64)
+    found = 0
+    for b in range(len(eights)):
+        words[found] = b
+        found += eights[b] != 0
+    count = 0
+    for q in range(found):
+        for j in range(8 * words[q], 8 * words[q] + 8):
+            hits[count] = j
+            count += nearer[j]
+    for h in range(count):
+        j = hits[h]
+        d, near = np.float64(row[j]), np.float64(c_first[j])
+        shared += weights[j] * min(d - near, 0.0)
+        change[first[j]] += weights[j] * (max(d, near) - np.float64(c_second[j]))
+    return shared
+
+
+@njit(cache=True, nogil=True)
+def _swap(
+    block: NDArray, weights: NDArray, centers: NDArray, slot: int, row: int,
+    first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray, fall: NDArray,
+) -> float:  # fmt: skip
+    """Put the row into the slot and bring the two cheapest slots of every demand point up to date.
+
+    Returns by how much the change of any swap can have fallen. A demand point adds ``min(d, A) - c_first``, times its weight, to the change
+    of opening a row at cost d for slot s, where A is c_second for the slot that serves it and c_first for others; the largest fall over d
+    is ``c_first' - c_first + max(A - A', 0)``, where primes mark what is new. `fall` (k,) is work space.
+    """
+    centers[slot] = row
+    opened = block[row]
+    fall[:] = 0.0
+    shared = 0.0
+    for j in range(len(opened)):
+        d = opened[j]
+        touched = first[j] == slot or second[j] == slot
+        if not touched and d >= c_second[j]:
+            continue
+        f, near, next_ = first[j], np.float64(c_first[j]), np.float64(c_second[j])
+        if touched:
+            _label_column(block, centers, j, first, second, c_first, c_second)
+        elif d < c_first[j]:
+            second[j], c_second[j] = first[j], c_first[j]
+            first[j], c_first[j] = slot, d
+        else:
+            second[j], c_second[j] = slot, d
+        g, near_, next__ = first[j], np.float64(c_first[j]), np.float64(c_second[j])
+        w = weights[j]
+        if w < 0:
+            w, f, near, next_, g, near_, next__ = -w, g, near_, next__, f, near, next_
+        low = w * max(near_ - near, 0.0)
+        shared += low
+        fall[f] += w * max(near_ - near + max(next_ - (next__ if g == f else near_), 0.0), 0.0) - low
+        if g != f:
+            fall[g] += w * max(near_ - near + max(near - next__, 0.0), 0.0) - low
+    return shared + fall.max()
+
+
+@njit(cache=True, nogil=True)
+def block_changes(
+    block: NDArray, weights: NDArray, first: NDArray, c_first: NDArray, c_second: NDArray, losses: NDArray, rows: NDArray, best: NDArray
+) -> None:
+    """Fill `best` (n_rows,): the change of cost of each row's best swap. O(n_demand) a row."""
+    n = len(weights)
+    change, hits, words = np.empty(len(losses), np.float64), np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32)
+    nearer = np.zeros((n + 7) // 8 * 8, np.uint8)
+    for t in range(len(rows)):
+        shared = _change(block[rows[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+        best[t] = shared + change.min()
+
+
+@njit(cache=True, nogil=True)
+def block_swaps(
+    block: NDArray, weights: NDArray, fixed: int, centers: NDArray, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray,
+    losses: NDArray, order: NDArray, patience: int, tolerance: float, most: int,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Try rows in `order`, again and again, and take every improving swap at once; all state is kept up to date.
 
     Parameters
     ----------
-    block : ndarray of float, shape (n_candidates, n_demand)
-        Cost of serving a demand point from a candidate (already raised to the power).
+    block, fixed, centers, first, second, c_first, c_second : see the module's text
     weights : ndarray of float64, shape (n_demand,)
         May be negative.
-    centers : ndarray of int64, shape (k,)
+    losses : ndarray of float64, shape (k,)
+        Filled here.
     order : ndarray of int64
-        Order in which rows are tried, again and again.
+        Rows; those that are open are passed over.
+    patience : int
+        Rows tried in vain, one after another, before the search ends: ``len(order)`` for a local optimum; 0 for one pass.
     tolerance : float
         A swap must lower the cost by more than this fraction of it.
-    max_swaps : int
+    most : int
+        Most swaps.
 
     Returns
     -------
-    float
-        The final cost.
+    swaps : int
+    cost : float
+    fall : float
+        By how much the change of any swap can have fallen: a row whose best swap raised the cost by more still has none that lowers it.
 
     Notes
     -----
@@ -82,54 +228,106 @@ def block_local_search(block: NDArray, weights: NDArray, centers: NDArray, order
     (Resende & Werneck 2007; FastPAM1, Schubert & Rousseeuw 2021).
     """
     m, n = block.shape
-    k = len(centers)
-    first, second = np.empty(n, np.int64), np.empty(n, np.int64)
-    c_first, c_second = np.empty(n, np.float64), np.empty(n, np.float64)
-    for j in range(n):
-        _two_nearest_rows(block, centers, j, first, second, c_first, c_second)
+    change, hits, words = np.empty(len(losses), np.float64), np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32)
+    nearer, work, fall = np.zeros((n + 7) // 8 * 8, np.uint8), np.empty(len(losses), np.float64), 0.0
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
-    losses, change = np.empty(k, np.float64), np.empty(k, np.float64)
-    cost, since, at, swaps, fresh = 0.0, 0, 0, 0, False
-    while since < len(order) and swaps < max_swaps:
-        if not fresh:
-            cost, fresh = 0.0, True
-            losses[:] = 0.0
-            for j in range(n):
-                cost += weights[j] * c_first[j]
-                losses[first[j]] += weights[j] * (c_second[j] - c_first[j])
+    cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+    at, since, swaps = 0, 0, 0
+    while swaps < most and len(order) > 0:
         row = order[at]
-        at = at + 1 if at + 1 < len(order) else 0
-        since += 1
-        if opened[row]:
-            continue
-        change[:] = losses
-        shared = 0.0
-        for j in range(n):
-            d = np.float64(block[row, j])
-            if d < c_first[j]:
-                shared += weights[j] * (d - c_first[j])
-                change[first[j]] += weights[j] * (c_first[j] - c_second[j])
-            elif d < c_second[j] or k == 1:
-                change[first[j]] += weights[j] * (d - c_second[j])
-        slot = np.argmin(change)
-        if shared + change[slot] >= -tolerance * abs(cost):
-            continue
-        opened[centers[slot]] = False
-        opened[row] = True
-        centers[slot] = row
-        for j in range(n):
-            d = np.float64(block[row, j])
-            if first[j] == slot or second[j] == slot:
-                _two_nearest_rows(block, centers, j, first, second, c_first, c_second)
-            elif d < c_first[j]:
-                second[j], c_second[j] = first[j], c_first[j]
-                first[j], c_first[j] = slot, d
-            elif d < c_second[j]:
-                second[j], c_second[j] = slot, d
-        since, fresh = 0, False
-        swaps += 1
-    cost = 0.0
-    for j in range(n):
-        cost += weights[j] * c_first[j]
-    return cost
+        at, since = at + 1, since + 1
+        if not opened[row]:
+            shared = _change(block[row], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+            slot = np.argmin(change)
+            if shared + change[slot] < -tolerance * abs(cost):
+                opened[centers[slot]], opened[row] = False, True
+                fall += _swap(block, weights, centers, slot, row, first, second, c_first, c_second, work)
+                cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+                since, swaps = 0, swaps + 1
+        if at == len(order):
+            if patience == 0:
+                break
+            at = 0
+        if patience > 0 and since >= patience:
+            break
+    return swaps, cost, fall
+
+
+@njit(cache=True, nogil=True)
+def block_local_search(
+    block: NDArray, weights: NDArray, fixed: int, centers: NDArray, order: NDArray, tolerance: float, most: int
+) -> float:
+    """Eager swaps from `centers` until no row of `order` improves the cost, or `most` swaps; `centers` is updated. Returns the cost."""
+    n, k = len(weights), len(centers)
+    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
+    c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
+    label_columns(block, centers, first, second, c_first, c_second)
+    losses = np.empty(k, np.float64)
+    labels = (first, second, c_first, c_second)
+    return block_swaps(block, weights, fixed, centers, *labels, losses, order, len(order), tolerance, most)[1]
+
+
+@njit(cache=True, nogil=True)
+def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, target: NDArray, found: NDArray) -> float:
+    """Walk from one set of centers to another, always by the cheapest swap that leads there, and keep the best stop on the way.
+
+    Parameters
+    ----------
+    block, weights, fixed : as `block_swaps`
+    start, target : ndarray of int64, shape (k,)
+        Rows; the same first `fixed` ones.
+    found : ndarray of int64, shape (k,)
+        Filled with the cheapest stop that no next stop undercuts, both ends excluded; where there is none, with the middle of the way.
+
+    Returns
+    -------
+    float
+        Its cost; infinite if the ends differ by less than two swaps, and then `found` is `start`.
+
+    Notes
+    -----
+    O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004, section 4).
+    """
+    m, n = block.shape
+    k = len(start)
+    centers = start.copy()
+    found[:] = start
+    inside = np.zeros(m, np.bool_)
+    inside[target] = True
+    there = inside[centers]
+    inside[:] = False
+    inside[centers] = True
+    missing = target[~inside[target]]
+    way = len(missing)
+    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
+    c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
+    label_columns(block, centers, first, second, c_first, c_second)
+    losses, change = np.empty(k, np.float64), np.empty(k, np.float64)
+    hits, words, nearer = np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32), np.zeros((n + 7) // 8 * 8, np.uint8)
+    before = block_losses(weights, fixed, first, c_first, c_second, losses)
+    best, least, falling = np.inf, np.inf, False
+    last = centers.copy()
+    for step in range(way):
+        for s in range(k):
+            if there[s]:
+                losses[s] = np.inf
+        at, slot, lowest = 0, 0, np.inf
+        for t in range(way - step):
+            shared = _change(block[missing[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+            s = np.argmin(change)
+            if shared + change[s] < lowest:
+                at, slot, lowest = t, s, shared + change[s]
+        last[:] = centers
+        _swap(block, weights, centers, slot, missing[at], first, second, c_first, c_second, change)
+        there[slot] = True
+        missing[at] = missing[way - step - 1]
+        cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+        if falling and cost >= before and before < least:  # the last stop was a local minimum, and no end
+            best, least = before, before
+            found[:] = last
+        if step == way // 2 - 1 and least == np.inf:
+            best = cost
+            found[:] = centers
+        falling, before = cost < before, cost
+    return best
