@@ -104,7 +104,7 @@ def test_k_out_of_range(k, candidates):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Every universe counts as large: landmarks, then pruned searches on graphs and blocks near the centers elsewhere."""
+    """Every universe counts as large: landmarks, then pruned searches on graphs and rows of distances elsewhere."""
     monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", 0)
     monkeypatch.setattr(kmedian, "LANDMARKS", 40)
 
@@ -196,14 +196,53 @@ def test_repeatable_with_any_number_of_processors(name, scale, request, monkeypa
         assert run(5) == expected
 
 
-def test_blocks_of_sampled_demand(large, monkeypatch):
-    """Beyond the block of rows near the centers, demand is sampled."""
-    metric, weights = WORLDS["points"](), np.ones(300)
-    best = solve(metric, weights, 5).cost
-    monkeypatch.setattr(kmedian, "_NEAR_BLOCK", 5 * 25 * 100)
-    found = solve(metric, weights, 5)
-    check(metric, weights, found, 5)
-    assert found.cost <= 1.15 * best
+@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("name", ["roads", "social", "points"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_opened_facilities_of_large_universes(name, scale, power, request):
+    metric, rng = WORLDS[name](), np.random.default_rng(4)
+    n, weights = len(metric), np.ones(len(metric))
+    opened, some = rng.choice(n, 3, replace=False), rng.choice(n, 50, replace=False)
+    known = solve(metric, weights, 6, power=power, opened=opened, starts=4).cost
+    request.getfixturevalue(scale)
+    for candidates in (None, some):
+        found = solve(metric, weights, 6, power=power, candidates=candidates, opened=opened)
+        check(metric, weights, found, 6, power, None if candidates is None else np.union1d(some, opened))
+        assert found.centers[:3].tolist() == sorted(opened.tolist())
+        assert found.cost <= (1.15 if candidates is None else 1.6) ** power * known
+    for k, fixed in ((50, 3), (50, 45)):  # more centers than a sample has room for
+        found = solve(metric, weights, k, power=power, opened=np.arange(fixed))
+        check(metric, weights, found, k, power)
+        assert found.centers[:fixed].tolist() == list(range(fixed))
+
+
+@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("name", ["roads", "points"])
+def test_an_answer_within_any_time(name, scale, request):
+    metric, weights = WORLDS[name](), np.ones(len(WORLDS[name]()))
+    request.getfixturevalue(scale)
+    unhurried, long = solve(metric, weights, 5), solve(metric, weights, 5, time_limit=1000.0)
+    assert long.centers.tolist() == unhurried.centers.tolist()
+    for limit in (0.0, 1e-4, 1e-3, 1e-2):
+        found = solve(metric, weights, 5, time_limit=limit)
+        check(metric, weights, found, 5)
+        assert found.cost <= 4 * unhurried.cost
+
+
+@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 3, 60])
+def test_no_center_is_improved_by_moving_to_a_neighboring_vertex(scale, power, k, request):
+    metric, rng = road_like(18), np.random.default_rng(6)
+    weights = rng.random(len(metric))
+    request.getfixturevalue(scale)
+    found = solve(metric, weights, k, power=power)
+    true, graph = everything(metric), metric.graph
+    for slot, center in enumerate(found.centers):
+        for v in set(graph.indices[graph.indptr[center] : graph.indptr[center + 1]].tolist()) - set(found.centers.tolist()):
+            moved = found.centers.copy()
+            moved[slot] = v
+            assert naive.cost(true, weights, moved, power) >= found.cost * (1 - 1e-8)
 
 
 # Proven optima

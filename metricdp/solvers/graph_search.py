@@ -196,11 +196,17 @@ class GraphSearch:
             self._account()
         return swaps
 
-    def sweep(self, rng: np.random.Generator, passes: int = 1) -> None:
-        """Full passes over all vertices in random order, until one changes nothing or `passes` are done."""
+    def sweep(self, rng: np.random.Generator, passes: int = 1) -> int:
+        """Try all vertices in random order, then those whose center has won or lost demand since, and so on; returns the swaps taken."""
+        swaps, every = 0, np.arange(len(self.metric))
+        self._dirty[:] = True
         for _ in range(passes):
-            if self.deadline.over or not self.improve(rng.permutation(len(self.metric))):
+            again = every[self._dirty[self._labels[0]]]
+            self._dirty[:] = False
+            if len(again) == 0 or self.deadline.over:
                 break
+            swaps += self.improve(rng.permutation(again))
+        return swaps
 
     def near(self, most: int, sample: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Up to `sample` random vertices of the `most` nearest to each center in hops."""

@@ -14,12 +14,11 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import NEVER, Deadline
 
 _WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
-_NEAR_BLOCK = 40_000_000
-"""Largest block of candidates near the centers × demand: 160 MB."""
 _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS, _VISITS_EACH = 12_000_000, 12
@@ -28,7 +27,8 @@ _PASSES, _MOST_PASSES = 3, 8
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
-_NEARBY, _ROUNDS = 24, 4
+_NEARBY, _ROW_SHARES = 24, (1, 2, 8)
+"""Away from graphs, candidates tried around each center, and the fractions of the points it serves that they come from."""
 _ENTRY_SECONDS = 1e-6
 """Time limits below this much for each distance from the sample do without exact ones."""
 _MOST_SAMPLED = 6000
@@ -126,7 +126,8 @@ def solve(
     with deadline:
         centers = _coarse(problem, starts)
         if not isinstance(metric, GraphMetric):
-            return _by_rows(problem, centers)
+            found = _by_rows(problem, centers)
+            return Solution(found.centers, found.cost)
         search = _on_graph(problem, metric, centers)
         search.descend()
         return Solution(search.centers, search.cost)
@@ -164,8 +165,8 @@ def _cell_weights(label: NDArray[np.int64], weights: NDArray[np.float64], m: int
 def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     """Centers, the opened first, by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
     metric, weights, rng, fixed = problem.metric, problem.weights, problem.rng, problem.opened
-    m = min(max(LANDMARKS, 8 * problem.k), _MOST_SAMPLED, len(problem.allowed))
-    if 2 * problem.k > m or problem.deadline.over:  # too many centers, or too little time, to choose them from a sample
+    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
+    if 8 * problem.k > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over:  # too many centers or too little time for it
         return _sample(problem, problem.k, np.maximum(weights, 0.0))
     seconds = problem.deadline.seconds
     if len(problem.allowed) == len(metric) and len(fixed) == 0 and (seconds is None or m * len(metric) * _ENTRY_SECONDS < seconds):
@@ -224,26 +225,13 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     return cells[_on_graph(inner, coarse, start).centers]
 
 
-def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
-    """Rounds of local search on blocks: the centers and, near each, some of the candidates it serves."""
-    metric, k, rng = problem.metric, problem.k, problem.rng
-    demand = np.flatnonzero(problem.weights)
-    weights = problem.weights[demand]
-    most = _NEAR_BLOCK // (k * (_NEARBY + 1))
-    if len(demand) > most:  # an unbiased sample of the demand
-        drawn = np.unique(rng.choice(len(demand), most, p=np.abs(weights) / np.abs(weights).sum()), return_counts=True)
-        demand, weights = demand[drawn[0]], np.sign(weights[drawn[0]]) * drawn[1]
-    for _ in range(_ROUNDS):
-        label, distance = metric.nearest_to(centers)
-        pool = [centers]
-        for slot in range(k):
-            own = problem.allowed[label[problem.allowed] == slot]
-            own = own[np.argsort(distance[own], kind="stable")][: max(8 * _NEARBY, len(own) // 4)]
-            pool.append(rng.choice(own, min(_NEARBY, len(own)), replace=False))
-        rows = np.unique(np.concatenate(pool))
-        block = metric.distance_rows(rows, demand).astype(np.float32) ** problem.power
-        chosen, _ = block_search(block, weights, k, rng, first_start=np.searchsorted(rows, centers))
-        if np.array_equal(np.sort(rows[chosen]), np.sort(centers)):
-            break
-        centers = rows[chosen]
-    return Solution(centers, _cost(metric, problem.weights, centers, problem.power))
+def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
+    """Swaps by rows of distances to what lies near each center; from farther away first."""
+    opened, deadline = len(problem.opened), problem.deadline
+    search = RowSearch(
+        problem.metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=deadline
+    )  # fmt: skip
+    for share in _ROW_SHARES:
+        search.round(share, _NEARBY, problem.rng)
+    search.descend(_NEARBY // 2, problem.rng)
+    return search

@@ -1,0 +1,182 @@
+"""Swap local search on any metric from rows of distances, without a matrix of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.row_swaps import row_changes, row_losses
+from metricdp.metrics.base import Metric
+from metricdp.progress import progress
+from metricdp.solvers.stopping import NEVER, Deadline
+
+_ENTRIES = 8_000_000
+"""Largest block of distances held: 64 MB."""
+_SLACK = 1e-9
+
+
+class RowSearch:
+    """Centers with the nearest and second-nearest of every demand point, kept exact through swaps.
+
+    Parameters
+    ----------
+    metric : Metric
+    weights : ndarray of float64, shape (n_points,)
+        Demand of every point; may be negative.
+    centers : ndarray of int64, shape (k,)
+        Positions to start from, distinct.
+    power : {1, 2}
+        k-median or k-means cost.
+    allowed : ndarray of int64, optional
+        Positions where centers may stand; anywhere by default.
+    opened : int
+        The first so many of the centers stay where they are.
+    tolerance : float
+        A swap must lower the cost by more than this fraction of it.
+    deadline : Deadline
+        Searches end soon after it is over; centers and cost are then those reached.
+
+    Attributes
+    ----------
+    centers : ndarray of int64, shape (k,)
+    cost : float
+    tried : int
+        Candidates evaluated so far.
+
+    Notes
+    -----
+    Candidates are tried where one center serves: a row of distances from that center tells, by the triangle inequality, which demand points
+    they may be nearer to than the second-nearest center, about 7·n/k of them where the dimension is low. A batch of b candidates costs
+    n + 7·b·n/k distances, a swap n + 2·n more; memory is O(n + k), and 64 MB.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        weights: NDArray[np.float64],
+        centers: NDArray[np.int64],
+        power: int = 1,
+        *,
+        allowed: NDArray[np.int64] | None = None,
+        opened: int = 0,
+        tolerance: float = 1e-7,
+        deadline: Deadline = NEVER,
+    ) -> None:
+        self.metric, self.power, self.tolerance, self.deadline, self.tried = metric, power, tolerance, deadline, 0
+        self.centers = np.array(centers, np.int64)
+        self._allowed = np.arange(len(metric)) if allowed is None else np.asarray(allowed, np.int64)
+        self._opened = opened
+        self._demand = np.flatnonzero(weights)
+        self._weights = weights[self._demand]
+        n = len(self._demand)
+        self._first, self._second = np.zeros(n, np.int64), np.full(n, -1)
+        self._near, self._far = np.full(n, np.inf), np.full(n, np.inf)
+        self._costs, self._losses = (np.empty(n), np.empty(n)), np.empty(len(centers))
+        self._find(np.arange(n))
+        self._account()
+
+    def _find(self, which: NDArray[np.int64]) -> None:
+        """Two nearest centers of some demand points, by comparison with all centers."""
+        k, step = len(self.centers), max(_ENTRIES // len(self.centers), 1)
+        for start in range(0, len(which), step):
+            some = which[start : start + step]
+            at = np.arange(len(some))
+            rows = self.metric.distance_rows(self.centers, self._demand[some])
+            self._first[some] = rows.argmin(axis=0)
+            self._near[some] = rows[self._first[some], at]
+            if k > 1:
+                rows[self._first[some], at] = np.inf
+                self._second[some] = rows.argmin(axis=0)
+                self._far[some] = rows[self._second[some], at]
+
+    def _account(self) -> None:
+        self.cost = row_losses(self._weights, self._first, self._near, self._far, self.power, *self._costs, self._losses)
+        self._losses[: self._opened] = np.inf
+
+    def improve(self, slot: int, candidates: NDArray[np.int64]) -> int:
+        """Try positions that a center serves, and take the swaps that lower the cost, the best first; returns how many."""
+        candidates = np.setdiff1d(candidates, self.centers)
+        row = self.metric.distance_rows(self.centers[slot : slot + 1], self._demand)[0]
+        reach = self.metric.distance_rows(self.centers[slot : slot + 1], candidates)[0] if len(candidates) else np.empty(0)
+        swaps = 0
+        while len(candidates) and not self.deadline.over:
+            slots, changes = self._try(row, reach, candidates)
+            better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
+            if len(better) == 0:
+                break
+            best = better[np.argmin(changes[better])]
+            self._move(int(slots[best]), int(candidates[best]))
+            swaps += 1
+            rest = better[better != best]  # the others once more, against the centers of now
+            candidates, reach = candidates[rest], reach[rest]
+        return swaps
+
+    def _try(
+        self, row: NDArray[np.float64], reach: NDArray[np.float64], candidates: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Slot to replace and change of cost of every candidate, given the row of distances from a point and theirs from it."""
+        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
+        some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
+        step = max(_ENTRIES // max(len(some), 1), 1)
+        near, far = self._costs[0][some], self._costs[1][some]
+        for start in range(0, len(candidates), step):
+            part = slice(start, start + step)
+            rows = self.metric.distance_rows(candidates[part], self._demand[some]) ** self.power
+            row_changes(rows, self._weights[some], self._first[some], near, far, self._losses, slots[part], changes[part])
+        self.tried += len(candidates)
+        return slots, changes
+
+    def _move(self, slot: int, vertex: int) -> None:
+        self.centers[slot] = vertex
+        row = self.metric.distance_rows(np.array([vertex]), self._demand)[0]
+        lost = (self._first == slot) | (self._second == slot)
+        nearer = ~lost & (row < self._near)
+        self._second[nearer], self._far[nearer] = self._first[nearer], self._near[nearer]
+        self._first[nearer], self._near[nearer] = slot, row[nearer]
+        second = ~lost & ~nearer & (row < self._far)
+        self._second[second], self._far[second] = slot, row[second]
+        self._find(np.flatnonzero(lost))
+        self._account()
+
+    def round(self, share: int, sample: int, rng: np.random.Generator, slots: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Around each center try up to `sample` random points among the nearest 1 / `share` of those it serves.
+
+        Parameters
+        ----------
+        share : int
+            At least `sample` points are chosen from in any case.
+        sample : int
+        rng : numpy Generator
+        slots : ndarray of int64, optional
+            Around these centers only.
+
+        Returns
+        -------
+        ndarray of int64
+            Slots whose demand has changed.
+        """
+        label, distance = self.metric.nearest_to(self.centers)
+        order = self._allowed[np.lexsort((distance[self._allowed], label[self._allowed]))]
+        bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
+        before, centers = self._first.copy(), self.centers.copy()
+        chosen = rng.permutation(len(self.centers) if slots is None else slots)
+        for slot in progress(chosen, label="moving centers", unit="center"):
+            if self.deadline.over:
+                break
+            own = order[bounds[slot] : bounds[slot + 1]]
+            own = own[: max(sample + 1, len(own) // share)]
+            self.improve(int(slot), own if len(own) <= sample + 1 else rng.choice(own, sample, replace=False))
+        won = self._first != before
+        return np.unique(np.r_[self._first[won], before[won], np.flatnonzero(self.centers != centers)])
+
+    def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
+        """Until none of the `reach` nearest points that a center serves is better in some center's place; whether that was reached."""
+        slots: NDArray[np.int64] | None = None
+        for _ in range(rounds):
+            changed = self.round(len(self.metric), reach, rng, slots)
+            if self.deadline.over:
+                return False
+            if len(changed) == 0 and slots is None:
+                return True
+            slots = changed if len(changed) else None
+        return False
