@@ -225,7 +225,7 @@ def _methods() -> Iterator[tuple[Case, bool]]:
         return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]
 
     for name, world in worlds().items():
-        box, few = name == "a box", 1 if name == "a box" else 2
+        few = 1 if name == "a box" else 2
         for method in mdp.METHODS:
             for relation in RELATIONS:
                 for m in (None, 2) if name == "two points" else (None,):

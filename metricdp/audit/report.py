@@ -38,12 +38,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Catch:
-    """One planted bug, and the strongest finding against it (None: it was not caught)."""
+    """One planted bug, and the strongest finding against it (None: it was not caught; `note` may say why)."""
 
     bug: str
     by: tuple[str, ...]
     evidence: Finding | None
     seconds: float
+    note: str = ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -81,7 +82,7 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
 
 def _catch_row(catch: Catch) -> list[str]:
     if catch.evidence is None:
-        return [catch.bug, "NOT CAUGHT", "", f"{catch.seconds:.1f} s"]
+        return [catch.bug, "NOT CAUGHT", catch.note, f"{catch.seconds:.1f} s"]
     evidence = f"{catch.evidence.mechanism}: {catch.evidence.found} (claim {catch.evidence.claim})"
     return [catch.bug, ", ".join(catch.by), evidence, f"{catch.seconds:.1f} s"]
 

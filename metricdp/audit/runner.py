@@ -56,19 +56,24 @@ def perform(check: Check, quick: bool) -> Finding:
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
     """Plant one bug and run the checks that should catch it: in the short form until one does.
 
-    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing.
+    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing. A bug whose place in
+    the code is gone, or that names a check that is gone, is not caught.
     """
-    start, found = time.perf_counter(), []
-    by_name = {check.name: check for check in known}
+    start, by_name = time.perf_counter(), {check.name: check for check in known}
+    found, note = [], ""
     for name in bug.caught_by:
-        with bug.plant():
-            finding = perform(by_name[name], quick)
+        try:
+            with bug.plant():
+                finding = perform(by_name[name], quick)
+        except (LookupError, AttributeError) as error:
+            note = f"{type(error).__name__}: {error}"
+            break
         if not finding.passed and finding.excess > REFUTED:
             found.append(finding)
             if quick:
                 break
     kinds = tuple(dict.fromkeys(f.check for f in found))
-    return Catch(bug.name, kinds, max(found, key=lambda f: f.excess, default=None), time.perf_counter() - start)
+    return Catch(bug.name, kinds, max(found, key=lambda f: f.excess, default=None), time.perf_counter() - start, note)
 
 
 def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catch]]:
