@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, check_noise, partition_release
-from metricdp.algorithms.result import Result, checked_candidates, checked_seed
-from metricdp.arguments import chosen, floats, positive
+from metricdp.algorithms.question import Question
+from metricdp.algorithms.result import Result, checked_seed
+from metricdp.arguments import chosen, flag, floats, positive
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, Ledger, PrivateDemand, exact
 from metricdp.releases import Neighboring, Receipt
-from metricdp.solvers.kmedian import solve
 
 METHODS = ("partition", "uniform")
 """Names for `method`: "partition" (the default) releases a histogram of public parts; "uniform" ignores the demand and costs nothing."""
@@ -32,8 +32,11 @@ def k_median(
     method: str = "partition",
     weights: Any = None,
     candidates: Any = None,
+    opened: Any = None,
     records_hint: float | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
+    certificate: bool = False,
 ) -> Result:
     """k centers that minimize the sum of distances from the demand to its nearest center.
 
@@ -55,10 +58,18 @@ def k_median(
         Public demand, in place of `demand`; by default 1 everywhere.
     candidates : iterable of ids, optional
         Where centers may stand; anywhere by default.
+    opened : iterable of ids, optional
+        Facilities that are open already: they count towards k, stay centers and come first among them. They need not be candidates.
     records_hint : float, optional
         A public guess of the number of records; saves the 5 % of epsilon that its noisy count costs.
     seed : int
         Public coins of partitions and solvers. Noise is never seeded.
+    time_limit : float, optional
+        Seconds after which the search returns the best centers it has found so far. With a limit, which may be ``inf``, Ctrl-C ends the
+        search in the same way; a second one interrupts. Partitions and releases are not cut short.
+    certificate : bool
+        Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without `demand`, and for at most 20 million pairs
+        of candidate and weighted point. To judge centers of a release, pass its noisy `weights`: that says how well *they* are served.
 
     Returns
     -------
@@ -83,11 +94,16 @@ def k_median(
     >>> metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
     >>> mdp.k_median(metric, k=1).centers
     [(2, 2)]
+    >>> mdp.k_median(metric, k=2, opened=[(0, 0)]).centers[0]
+    (0, 0)
+    >>> mdp.k_median(metric, k=2, certificate=True).gap
+    0.0
     >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(4, 4)] * 500)
     >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
     [(0, 0), (4, 4)]
     """
-    return _cluster(universe, demand, k, 1, epsilon, ledger, method, weights, candidates, records_hint, seed)
+    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    return _cluster(universe, demand, k, 1, epsilon, ledger, method, weights, records_hint, asked, certificate)
 
 
 def k_means(
@@ -100,11 +116,15 @@ def k_means(
     method: str = "partition",
     weights: Any = None,
     candidates: Any = None,
+    opened: Any = None,
     records_hint: float | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
+    certificate: bool = False,
 ) -> Result:
     """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
-    return _cluster(universe, demand, k, 2, epsilon, ledger, method, weights, candidates, records_hint, seed)
+    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    return _cluster(universe, demand, k, 2, epsilon, ledger, method, weights, records_hint, asked, certificate)
 
 
 def release(
@@ -135,17 +155,23 @@ def release(
 
 def _cluster(
     universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Budget | None, method: str,
-    weights: Any, candidates: Any, records_hint: float | None, seed: int,
+    weights: Any, records_hint: float | None, asked: dict[str, Any], certificate: bool,
 ) -> Result:  # fmt: skip
     chosen(method, METHODS, "method")
     if not isinstance(universe, Metric | EuclideanSpace):
         kind = type(universe).__name__
         raise InputError(f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) makes one of a graph")
-    seed, in_space = checked_seed(seed), isinstance(universe, EuclideanSpace)
-    if in_space and candidates is not None:
-        raise InputError("candidates need a finite universe; centers in a box are free points")
+    seed, in_space, certified = checked_seed(asked["seed"]), isinstance(universe, EuclideanSpace), flag(certificate, "certificate")
+    for name in ("candidates", "opened"):
+        if in_space and asked[name] is not None:
+            raise InputError(f"{name} need a finite universe; centers in a box are free points")
+    if certified and (in_space or demand is not None):
+        raise InputError(
+            "a certificate is for public demand in a finite universe: the exact cost of private demand stays private; "
+            "of a release, pass weights=release.weights in place of demand= to certify the cost on its noisy weights"
+        )
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    allowed, k = checked_candidates(finite, k, candidates), int(k)
+    question = Question.checked(finite, k, power, **asked)
     name = ("k_median", "k_means")[power - 1]
     if demand is not None:
         if weights is not None:
@@ -153,16 +179,18 @@ def _cluster(
         _check_demand(universe, demand, epsilon if method == "partition" else 1, ledger, records_hint)
         if method == "partition":
             noisy = partition_release(universe, demand, _charge(ledger, epsilon, name), records_hint=records_hint, seed=seed)
-            answer = noisy.k_median if power == 1 else noisy.k_means
-            return answer(k, candidates=None if allowed is None else [finite.ids[i] for i in allowed], seed=seed)
+            return noisy.answer(question)
     elif epsilon is not None or ledger is not None:
         raise InputError("epsilon and ledger are for private demand: give demand=PrivateDemand(...), or leave them out")
-    found = solve(finite, _public_weights(finite, weights), k, power=power, candidates=allowed, seed=seed)
-    centers = finite.points[found.centers] if in_space else [finite.ids[i] for i in found.centers]  # type: ignore[attr-defined]
+    public = _public_weights(finite, weights)
+    if certified:
+        question.check_certifiable(public)
+    found = question.answer(public)
+    centers = finite.points[found] if in_space else [finite.ids[i] for i in found]  # type: ignore[attr-defined]
     if demand is None:
-        return Result(centers, k, "public")
+        return Result(centers, question.k, "public", certificate=question.certificate(public, found) if certified else None)
     relation: Neighboring = ledger.neighboring if ledger is not None else "add-remove"
-    return Result(centers, k, method, Receipt.of([], relation, demand.unit))
+    return Result(centers, question.k, method, Receipt.of([], relation, demand.unit))
 
 
 def _check_demand(

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.result import Result, checked_candidates, checked_seed
+from metricdp.algorithms.question import Question
+from metricdp.algorithms.result import Result
 from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -27,12 +28,13 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
-from metricdp.solvers.kmedian import solve
 from metricdp.trees.ward import PartitionTree, hierarchy
 
 COUNT_SHARE = Fraction(1, 20)
 PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
 NET_POINTS = 4096
+STARTS = 3
+"""Starts of a search on noisy weights: more would fit their noise."""
 
 
 class Coreset(NamedTuple):
@@ -81,7 +83,9 @@ class PartitionRelease:
     def __repr__(self) -> str:
         return f"PartitionRelease({self.universe.name}, {self.partition.n_parts:,} parts, epsilon {float(self.receipt.epsilon):g})"
 
-    def k_median(self, k: int, *, candidates: Any = None, seed: int = 0) -> Result:
+    def k_median(
+        self, k: int, *, candidates: Any = None, opened: Any = None, seed: int = 0, time_limit: float | None = None
+    ) -> Result:
         """k centers of low sum of distances: post-processing, free.
 
         Parameters
@@ -89,24 +93,29 @@ class PartitionRelease:
         k : int
         candidates : iterable of ids, optional
             Where centers may stand; anywhere by default.
+        opened : iterable of ids, optional
+            Facilities that are open already: they count towards k and stay centers.
         seed : int
             Public coins of the solver.
+        time_limit : float, optional
+            Seconds after which the best centers found so far are returned; Ctrl-C then ends the search as well.
         """
-        return self._solve(k, 1, candidates, seed)
+        return self.answer(Question.checked(self.universe, k, 1, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit))
 
-    def k_means(self, k: int, *, candidates: Any = None, seed: int = 0) -> Result:
+    def k_means(
+        self, k: int, *, candidates: Any = None, opened: Any = None, seed: int = 0, time_limit: float | None = None
+    ) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
-        return self._solve(k, 2, candidates, seed)
+        return self.answer(Question.checked(self.universe, k, 2, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit))
 
     def coreset(self) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be published."""
         at = np.flatnonzero(self.weights > 0)
         return Coreset(self._names(at), self.weights[at])
 
-    def _solve(self, k: int, power: int, candidates: Any, seed: int) -> Result:
-        allowed, k, seed = checked_candidates(self.universe, k, candidates), int(k), checked_seed(seed)
-        found = solve(self.universe, self.weights, k, power=power, candidates=allowed, seed=seed)
-        return Result(self._names(found.centers), k, "partition", self.receipt, self)
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        return Result(self._names(question.answer(self.weights, STARTS)), question.k, "partition", self.receipt, self)
 
     def _names(self, positions: NDArray[np.int64]) -> Any:
         if self._in_space and isinstance(self.universe, EuclideanMetric):

@@ -12,6 +12,7 @@ from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.releases import Receipt
+from metricdp.solvers.bounds import Certificate
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Result:
         None without private demand.
     release : PartitionRelease or None
         The release the centers were computed from, for further questions.
+    certificate : Certificate or None
+        Proof of how far the centers can be from the best, where it was asked for: only of public demand.
     """
 
     centers: Any
@@ -34,11 +37,23 @@ class Result:
     method: str
     receipt: Receipt | None = None
     release: Any = field(default=None, repr=False)
+    certificate: Certificate | None = None
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What any choice of k centers costs at least; None without a certificate."""
+        return None if self.certificate is None else self.certificate.lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """The centers are within this fraction of the best cost: 0 if proven optimal, None without a certificate."""
+        return None if self.certificate is None else self.certificate.gap
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: centers, k, method and receipt, and nothing else."""
+        """JSON-ready form: centers, k, method, receipt and, where it was asked for, the certificate; nothing else."""
         centers = [_plain(c) for c in self.centers]
-        return {"centers": centers, "k": int(self.k), "method": self.method, "receipt": self.receipt and self.receipt.to_dict()}
+        plain = {"centers": centers, "k": int(self.k), "method": self.method, "receipt": self.receipt and self.receipt.to_dict()}
+        return plain if self.certificate is None else plain | {"certificate": self.certificate.to_dict()}
 
 
 def _plain(value: Any) -> Any:
@@ -47,8 +62,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.int64] | None:
-    """Positions where centers may stand (None: anywhere), after checking them and k.
+def checked_candidates(
+    universe: Metric, k: int, candidates: Any, opened: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """Positions where centers may stand (None: anywhere), after checking them and k; `opened` ones may be others.
 
     Raises
     ------
@@ -56,7 +73,7 @@ def checked_candidates(universe: Metric, k: int, candidates: Any) -> NDArray[np.
         An unknown candidate; k is no integer from 1 to the number of candidates.
     """
     allowed = None if candidates is None else np.unique(universe.positions(candidates))
-    most = len(universe) if allowed is None else len(allowed)
+    most = len(universe) if allowed is None else len(np.union1d(allowed, [] if opened is None else opened))
     if not 1 <= (integer(k) or 0) <= most:
         what = "points" if allowed is None else "candidates"
         raise InputError(f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}")

@@ -104,7 +104,7 @@ class _Search:
 
     def from_starts(self, starts: int, first_start: NDArray[np.int64] | None) -> list[Found]:
         """Local optima from k-median++, at least one."""
-        begin = []
+        begin: list[tuple[NDArray[np.int64], NDArray[np.float64] | None]] = []
         for i in range(starts):
             centers = np.empty(self.k, np.int64)
             centers[: len(self.opened)] = self.opened

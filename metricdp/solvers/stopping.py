@@ -38,6 +38,11 @@ class Deadline:
         """Whether the search must end."""
         return time.monotonic() >= self._end
 
+    @property
+    def left(self) -> float:
+        """Seconds until then."""
+        return self._end - time.monotonic()
+
     def __enter__(self) -> Deadline:
         catchable = threading.current_thread() is threading.main_thread()
         if self.seconds is not None and catchable and signal.getsignal(signal.SIGINT) is not None:
