@@ -8,6 +8,7 @@ import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -136,7 +137,10 @@ UNIVERSES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 
 
-@fuzz(900, case=spoiled({name: arguments for name, (_, arguments) in UNIVERSES.items()}))
+COARSE = {"case": Case("GraphMetric", {"resolution": 1e308})}  # all distances were infinite
+
+
+@fuzz(900, [COARSE], case=spoiled({name: arguments for name, (_, arguments) in UNIVERSES.items()}))
 def test_universes(case: Case) -> None:
     name, spoils = case
     call, arguments = UNIVERSES[name]
@@ -246,12 +250,16 @@ def test_demands(case: Case, world: Any, users: bool) -> None:
             assert 0 <= mdp.exact_cost(demand, [CORNERS[0]] if world is BOX else list(world.ids)[:1]) < 1e9
 
 
+plain = st.sampled_from([v for v in PRINTABLE if v is None or isinstance(v, bool | int | float | str | bytes | Decimal | np.number)])
+"""What libraries of data frames take without crashing themselves."""
+
+
 def framed(columns: dict[str, list[Any]]) -> Any:
     pd = pytest.importorskip("pandas")
     return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
 
 
-@fuzz(300, cells=st.lists(values, max_size=3), world=st.sampled_from(WORLDS), library=st.sampled_from(["pandas", "polars", "pyarrow"]))
+@fuzz(300, cells=st.lists(plain, max_size=3), world=st.sampled_from(WORLDS), library=st.sampled_from(["pandas", "polars", "pyarrow"]))
 def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> None:
     module = pytest.importorskip(library)
     with warnings.catch_warnings():

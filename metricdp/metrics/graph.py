@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
-from metricdp.metrics.base import MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
+from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
 from metricdp.progress import progress
 from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
@@ -261,6 +261,8 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
     cells = min(MAX_GRID_DISTANCE, 2**62 // n)
     lengths = np.minimum(lengths, 2 * bound)  # longer edges are on no shortest path, and might overflow
     if resolution is not None:
+        if resolution * n > EXTENTS[1]:
+            raise InputError(f"resolution {resolution:g} is too coarse: {n:,} steps of it must stay below {EXTENTS[1]:g}")
         if bound / resolution > cells:
             raise InputError(f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most {cells:,} steps are allowed")
         return resolution, _ceiling(lengths / resolution)
