@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from metricdp.metrics import GraphMetric
 
 OPTIMA, LAST, METHODS = "pmedopt.txt", 40, ("partition", "uniform")
-NEAR = 0.1
-"""Percent of the optimum that the summary counts as near."""
+NEAR, EXACT = 0.1, 1e-7
+"""Percent above the optimum that the summary counts as near, and as none."""
 
 _INSTANCE = [Column("instance", "instance"), Column("n", "n", "d"), Column("k", "k", "d")]
 _PUBLIC = [
@@ -91,6 +91,7 @@ def register(suites: Any) -> ArgumentParser:
     where = "folder with pmed1.txt … and pmedopt.txt (default: METRICDP_DATA, or fetched and kept in a cache)"
     parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
     parser.add_argument("--instances", metavar="LIST", help="numbers and ranges, such as 1-5,40 (default: all there are)")
+    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of each search; the best centers found by then count")
     group = parser.add_argument_group("private methods, on made-up demand")
     group.add_argument("-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3")
     group.add_argument("--method", metavar="LIST", help=f"names with commas between (default: {','.join(METHODS)})")
@@ -109,7 +110,7 @@ def measure(args: Namespace) -> Report:
     options = {name: getattr(args, name) for name in given if name != "method"}
     if args.method is not None:
         options["methods"] = [name.strip() for name in args.method.split(",")]
-    return run(args.folder, instances=args.instances, seed=args.seed, epsilon=args.epsilon, **options)
+    return run(args.folder, instances=args.instances, seed=args.seed, time_limit=args.time_limit, epsilon=args.epsilon, **options)
 
 
 def run(
@@ -117,6 +118,7 @@ def run(
     *,
     instances: str | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
     epsilon: Any = None,
     methods: Sequence[str] = METHODS,
     repeats: int = 10,
@@ -134,6 +136,8 @@ def run(
         Numbers and ranges such as ``"1-5,40"``; all by default.
     seed : int
         Public coins of solvers, partitions and made-up demand.
+    time_limit : float, optional
+        Seconds of each search, as in `metricdp.k_median`.
     epsilon : int, float, str, Decimal or Fraction, optional
         Measure private methods with this budget a release; without it the non-private solver.
     methods : sequence of str
@@ -159,16 +163,19 @@ def run(
     -----
     **Privacy.** Made-up demand is public, so exact costs are told.
     """
+    import metricdp as mdp
+
     start = time.perf_counter()
     private = None if epsilon is None else _checked(epsilon, methods, repeats, records, hot_spots)
     chosen = list(_found(folder, instances))
-    settings: dict[str, Any] = {"instances": [i.name for i in chosen], "seed": seed}
+    settings: dict[str, Any] = {"instances": [i.name for i in chosen], "seed": seed, "time_limit": time_limit}
+    solver = partial(mdp.k_median, time_limit=time_limit)
     if private is None:
-        rows = _rows(chosen, partial(_solved, seed=seed))
+        rows = _rows(chosen, partial(_solved, solver=solver, seed=seed))
         return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start))
     settings |= {"epsilon": private.epsilon, "methods": list(private.methods), "repeats": private.repeats}
     settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
-    rows = _rows(chosen, partial(_released, private=private, seed=seed))
+    rows = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
     return Report("pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start))
 
 
@@ -273,12 +280,10 @@ def _rows(instances: list[Instance], measured: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _solved(metric: GraphMetric, k: int, optimum: int | None, *, seed: int) -> Iterator[dict[str, Any]]:
+def _solved(metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, seed: int) -> Iterator[dict[str, Any]]:
     """The non-private solver on one instance."""
-    import metricdp as mdp
-
     start = time.perf_counter()
-    centers = mdp.k_median(metric, k=k, seed=seed).centers
+    centers = solver(metric, k=k, seed=seed).centers
     seconds = time.perf_counter() - start
     cost = float(metric.nearest(centers)[1].sum())
     ratio = None if optimum is None else _ratio(cost, optimum)
@@ -286,7 +291,9 @@ def _solved(metric: GraphMetric, k: int, optimum: int | None, *, seed: int) -> I
     yield {"optimum": optimum, "cost": cost, "gap_percent": gap, "seconds": seconds}
 
 
-def _released(metric: GraphMetric, k: int, optimum: int | None, *, private: Privacy, seed: int) -> Iterator[dict[str, Any]]:
+def _released(
+    metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, private: Privacy, seed: int
+) -> Iterator[dict[str, Any]]:
     """Each private method on one instance, repeated, against a non-private solution."""
     import metricdp as mdp
 
@@ -294,15 +301,15 @@ def _released(metric: GraphMetric, k: int, optimum: int | None, *, private: Priv
     if private.records is None and optimum is not None:
         reference, kind = float(optimum), "optimum"
     else:
-        reference, kind = _cost(metric, mdp.k_median(metric, k=k, weights=counts, seed=seed).centers, counts), "solver"
+        reference, kind = _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts), "solver"
     demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])])
     for method in private.methods:
-        costs, start = [], time.perf_counter()
+        answers, start = [], time.perf_counter()
         for repeat in range(private.repeats):
-            result = mdp.k_median(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
-            costs.append(result.centers)
+            result = solver(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
+            answers.append(result.centers)
         seconds = (time.perf_counter() - start) / private.repeats
-        ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in costs]
+        ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in answers]
         known = [r for r in ratios if r is not None]
         mean, worst = (sum(known) / len(known), max(known)) if len(known) == len(ratios) else (None, None)
         row = {"method": method, "records": int(counts.sum()), "reference": reference, "reference_is": kind}
@@ -335,7 +342,7 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
     summary: dict[str, Any] = {
         "instances": len(rows),
         "with_known_optimum": len(known),
-        "optimal": sum(gap <= 1e-7 for gap in gaps),
+        "optimal": sum(gap <= EXACT for gap in gaps),
         "within_0.1_percent": sum(gap <= NEAR for gap in gaps),
         "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
         "worst_gap_percent": max(gaps, default=None),
@@ -345,12 +352,13 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
     lines = [f"{len(rows)} instances, the optimum is known of {len(known)}"]
     if known:
         worst = max(known, key=lambda row: row["gap_percent"])
+        where = f" ({worst['instance']})" if worst["gap_percent"] > EXACT else ""
         lines += [
             f"exactly optimal: {summary['optimal']}; within {NEAR} %: {summary['within_0.1_percent']}",
-            f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} % ({worst['instance']})",
+            f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} %{where}",
         ]
     lines.append(f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s in all")
-    below = [row["instance"] for row in known if row["gap_percent"] < -1e-7]
+    below = [row["instance"] for row in known if row["gap_percent"] < -EXACT]
     return summary, lines + [f"{name}: the cost is below the stated optimum, which is of another graph" for name in below]
 
 
