@@ -7,6 +7,7 @@ import io
 import os
 import time
 from argparse import Namespace
+from decimal import ROUND_CEILING, Decimal
 from importlib.util import find_spec
 from typing import Any
 
@@ -62,10 +63,22 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
     coins = "public coins of partitions and solvers, never of noise (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
+    _add_search(group)
     _add_privacy(parsing.add_demand_options(parser, required=False), parser.add_argument_group("the price"))
     _add_outputs(parser.add_argument_group("what is written"))
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
+
+
+def _add_search(group: Any) -> None:
+    where = "vertices where centers may stand: a table with a column 'vertex', or of one column (default: all)"
+    group.add_argument("--candidates", metavar="FILE", help=where)
+    already = "facilities that are open already, such a table: they count towards K and stay centers"
+    group.add_argument("--opened", metavar="FILE", help=already)
+    limit = "return the best centers found after so many seconds of search; Ctrl-C then does the same"
+    group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
+    proof = "prove how far from the best the centers can be (not of private demand)"
+    group.add_argument("--certificate", action="store_true", help=proof)
 
 
 def _add_privacy(demand: Any, price: Any) -> None:
@@ -121,7 +134,8 @@ def _check(args: Namespace) -> None:
     files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
-    streams.check_targets(files | ledger, {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand})
+    given = {"--nodes": args.nodes, "--demand": args.demand, "--candidates": args.candidates, "--opened": args.opened}
+    streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
     if args.map is not None and find_spec("plotly") is None:
         raise MissingExtraError("the map page", "maps")
     if args.epsilon is not None:
@@ -135,6 +149,8 @@ def _check_options(args: Namespace) -> None:
         raise UsageError(f"{needless[0]} is about private demand: give --demand FILE, or leave it out")
     if args.demand is None:
         return
+    if args.certificate and not args.non_private:
+        raise UsageError("--certificate tells the exact cost, which private demand must not: leave it out")
     if args.non_private and given:
         raise UsageError(f"{given[0]} and --non-private contradict each other")
     if args.epsilon is None and not args.non_private:
@@ -164,15 +180,45 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
     if args.demand is not None:
         say("warning: --non-private: the result is computed from the demand without any protection and may reveal it")
         weights = inputs.read_as_weights(args, metric)
-    return _solver(args)(metric, k=args.k, weights=weights, seed=args.seed), weights
+    result = _solver(args)(metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric))
+    if result.certificate is not None and not args.quiet:
+        say("proven optimal" if result.gap == 0 else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven")
+    return result, weights
+
+
+def _rounded_up(percent: float) -> str:
+    """Two digits, never too small.
+
+    Examples
+    --------
+    >>> _rounded_up(0.0)
+    '0'
+    >>> _rounded_up(0.41234)
+    '0.42'
+    """
+    if percent <= 0:
+        return "0"
+    step = Decimal(1).scaleb(Decimal(percent).adjusted() - 1)
+    return f"{Decimal(percent).quantize(step, ROUND_CEILING):f}"
+
+
+def _search(args: Namespace, metric: Any) -> dict[str, Any]:
+    """What is asked of the solver besides k; refused here, so that a refused call leaves no file."""
+    from metricdp.algorithms.question import Question
+
+    ids = {"candidates": args.candidates, "opened": args.opened}
+    read = {name: None if path is None else inputs.read_vertices(path, metric) for name, path in ids.items()}
+    asked = {**read, "seed": args.seed, "time_limit": args.time_limit}
+    Question.checked(metric, args.k, 1, **asked)
+    return asked
 
 
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
-    demand = inputs.read_demand(args, metric)
+    demand, search = inputs.read_demand(args, metric), _search(args, metric)
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
-        options = {"method": args.method, "records_hint": args.records_hint, "seed": args.seed}
+        options = {"method": args.method, "records_hint": args.records_hint, **search}
         result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, ledger=ledger, **options)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)

@@ -72,6 +72,21 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     return np.bincount(at, minlength=len(metric)).astype(np.float64)
 
 
+def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
+    """Read public vertex ids from a table: its column ``vertex``, or its only one."""
+    from metricdp.universe.tables import read_table
+
+    table = read_table(path)
+    names = list(table.names)
+    name = "vertex" if "vertex" in names else names[0] if len(names) == 1 else None
+    if name is None:
+        raise InputError(f"{path}: needs a column 'vertex', or only one column")
+    text = all(isinstance(i, str) for i in metric.ids)
+    ids = list(table.strings(name) if text else table.ids(name))
+    metric.positions(ids)  # unknown ids are told of before anything is charged
+    return ids
+
+
 def _positions(metric: GraphMetric, ids: Any, path: str) -> NDArray[Any]:
     at = None
     try:
