@@ -181,7 +181,7 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
         say("warning: --non-private: the result is computed from the demand without any protection and may reveal it")
         weights = inputs.read_as_weights(args, metric)
     result = _solver(args)(metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric))
-    if result.certificate is not None and not args.quiet:
+    if args.certificate and not args.quiet:
         say("proven optimal" if result.gap == 0 else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven")
     return result, weights
 
