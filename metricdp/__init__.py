@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt, Release
+    from metricdp.trees.hst import HST, build_hst
 
 _HOME = {
     "metricdp.algorithms.clustering": ("METHODS", "k_means", "k_median", "release"),
@@ -57,11 +58,13 @@ _HOME = {
     ),
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt", "Release"),
+    "metricdp.trees.hst": ("HST", "build_hst"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SUBMODULES = ("datasets",)
 
 __all__ = [
+    "HST",
     "METHODS",
     "BudgetError",
     "Coreset",
@@ -80,6 +83,7 @@ __all__ = [
     "Receipt",
     "Release",
     "Result",
+    "build_hst",
     "datasets",
     "exact_cost",
     "k_means",

@@ -1,18 +1,22 @@
-"""Writing a text file wholly or not at all."""
+"""Writing files wholly or not at all."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_whole(target: Path, text: str) -> None:
-    """Write UTF-8 text through a temporary file beside `target`, with a new file's permissions; on failure nothing is left behind."""
+@contextmanager
+def whole_file(target: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `target` that takes its place, with a new file's permissions, once the block ends without an error."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            yield file
         umask = os.umask(0)
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
@@ -20,3 +24,9 @@ def write_whole(target: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write UTF-8 text wholly or not at all."""
+    with whole_file(target) as file:
+        file.write(text.encode("utf-8"))

@@ -6,6 +6,7 @@ Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; 
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
@@ -220,3 +221,30 @@ def permute_and_flip_law(scores, eta: float) -> np.ndarray:
             law[i] += tails * heads[i] / len(orders)
             tails *= 1 - heads[i]
     return law
+
+
+# 2-HSTs
+
+
+def hst_clusters(distances: np.ndarray, permutation, beta: float) -> list[tuple[int, list[list[int]]]]:
+    """(radius, clusters) of every level from the definition, distances integers; radii rounded down, the last is 0."""
+    diameter = 2 * int(max(distances[permutation[0]]))
+    clusters, levels = [list(range(len(distances)))], []
+    while not levels or levels[-1][0] > 0:
+        radius = int(Fraction(beta) * diameter / 2 ** (len(levels) + 1))
+        first = [next(c for c in permutation if distances[c][v] <= radius) for v in range(len(distances))]
+        clusters = [[v for v in cluster if first[v] == c] for cluster in clusters for c in permutation]
+        clusters = sorted(cluster for cluster in clusters if cluster)
+        levels.append((radius, clusters))
+    return levels
+
+
+def hst_distances(levels) -> np.ndarray:
+    """Distances in the tree whose clusters of equal level are at equal height: twice the radius of the last common level."""
+    n = sum(len(cluster) for cluster in levels[0][1])
+    d = np.zeros((n, n), np.int64)
+    for radius, clusters in levels:
+        for cluster in clusters:
+            for u, v in itertools.permutations(cluster, 2):
+                d[u, v] = 2 * radius
+    return d

@@ -1,0 +1,335 @@
+"""Least-element lists: for each point the points that are nearer to it than all before them in a random order.
+
+Sources come in batches. The searches of a batch see the distances `known` as they were before it, so that they may run at the same time;
+what they find is a superset of the lists' entries, and `keep_entries` drops, in the order of the sources, what is not one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import DTypeLike, NDArray
+
+from metricdp.kernels.heap import heap_drop, heap_push
+
+_SLOTS = 64  # of the ring of buckets
+BLOCK = 16
+"""Points in a smallest box."""
+_EXACT = {"reassoc", "contract"}  # sums of integers below 2**53 are the same in any order
+
+
+class Workspace(NamedTuple):
+    """What the searches of one thread write to; no size is too small to begin with, but see `graph_entries`.
+
+    Attributes
+    ----------
+    points, distances : ndarray of int32 and of the distances' dtype
+        Entries found, those of one source after those of another.
+    vertex, key, after : ndarray of int32, the distances' dtype and int32
+        Items in buckets: linked lists.
+    far_key, far_vertex : ndarray of the distances' dtype and int32
+        Heap of the items beyond the last bucket.
+    """
+
+    points: NDArray
+    distances: NDArray
+    vertex: NDArray
+    key: NDArray
+    after: NDArray
+    far_key: NDArray
+    far_vertex: NDArray
+
+
+def workspace(room: int, dtype: DTypeLike) -> Workspace:
+    """Arrays of `room` places for distances of this dtype; pages that are never touched take no memory."""
+    return Workspace(*(np.empty(room, kind) for kind in (np.int32, dtype, np.int32, dtype, np.int32, dtype, np.int32)))
+
+
+@njit(cache=True, nogil=True)
+def graph_entries(
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    shift: int,
+    sources: NDArray,
+    begin: int,
+    known: NDArray,
+    trial: NDArray,
+    space: Workspace,
+    ends: NDArray,
+) -> int:
+    """Vertices strictly closer to a source than `known`, by one pruned search a source.
+
+    Parameters
+    ----------
+    indptr, indices, lengths : ndarray
+        Graph in CSR form; lengths, `known` and `trial` are int32 or int64 alike.
+    shift : int
+        Buckets are ``2**shift`` wide: best near the median length, right for any.
+    sources : ndarray of int, shape (n_sources,)
+    begin : int
+        The first source to search from.
+    known : ndarray of int, shape (n_points,)
+        Distance to the nearest earlier source; at most half of what its dtype holds, which also cuts off longer paths. Only vertices
+        closer than that are entered: on a shortest path to such a vertex all are.
+    trial : ndarray, as `known`
+        A copy of `known` of this thread; restored.
+    space : Workspace
+    ends : ndarray of int64, shape (n_sources,)
+        Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start at 0.
+
+    Returns
+    -------
+    int
+        Number of the source at which the room ended, else ``len(sources)``. If it is `begin`, only more room helps.
+
+    Notes
+    -----
+    A vertex may be entered twice, at a smaller distance the second time. The last is exact wherever it is smaller than the distance to
+    every earlier source of the batch. Over all vertices in random order ln n entries a vertex are expected (Cohen 1997).
+
+    The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003: inside a bucket, order is free and labels are corrected), and a heap
+    for what lies beyond the ring: on road networks half the time of a heap alone.
+    """
+    points, distances, vertex, key, after = space.points, space.distances, space.vertex, space.key, space.after
+    far_key, far_vertex, room = space.far_key, space.far_vertex, len(space.points)
+    head = np.full(_SLOTS, -1, np.int32)
+    count = np.int64(0)
+    for i in range(begin, len(sources)):
+        first, used, free, live, n_far, cursor = count, np.int64(0), np.int64(-1), 0, 0, np.int64(0)
+        full = False
+        if trial[sources[i]] > 0:
+            trial[sources[i]] = 0
+            n_far = heap_push(far_key, far_vertex, 0, 0, sources[i])
+        while live + n_far > 0 and not full:
+            if live == 0:
+                cursor = far_key[0] >> shift
+            while n_far > 0 and far_key[0] >> shift == cursor and not full:
+                item, free, used = _taken(free, used, after)
+                _put(item, far_vertex[0], far_key[0], cursor, head, vertex, key, after)
+                n_far = heap_drop(far_key, far_vertex, n_far)
+                live += 1
+                full = used == room
+            item = np.int64(head[cursor & (_SLOTS - 1)])
+            head[cursor & (_SLOTS - 1)] = -1
+            if item < 0:
+                cursor += 1
+            while item >= 0 and not full:
+                u, d, following = vertex[item], key[item], np.int64(after[item])
+                after[item] = free
+                free, item = item, following
+                live -= 1
+                if d > trial[u]:
+                    continue
+                points[count], distances[count] = u, d
+                count += 1
+                full = count == room
+                for a in range(indptr[u], indptr[u + 1]):
+                    v = indices[a]
+                    t = d + lengths[a]
+                    if t < trial[v] and not full:
+                        trial[v] = t
+                        if (t >> shift) - cursor < _SLOTS:
+                            new, free, used = _taken(free, used, after)
+                            _put(new, v, t, t >> shift, head, vertex, key, after)
+                            live += 1
+                            full = used == room
+                        else:
+                            n_far = heap_push(far_key, far_vertex, n_far, t, v)
+                            full = n_far == room
+        for e in range(first, count):
+            trial[points[e]] = known[points[e]]
+        if full:
+            for e in range(used):
+                trial[vertex[e]] = known[vertex[e]]
+            for e in range(n_far):
+                trial[far_vertex[e]] = known[far_vertex[e]]
+            return i
+        ends[i] = count
+    return len(sources)
+
+
+@njit(cache=True, nogil=True)
+def _taken(free: int, used: int, after: NDArray) -> tuple[int, int, int]:
+    """(a free item, the next free one, the number of items used so far)."""
+    if free < 0:
+        return used, free, used + 1
+    return free, int(after[free]), used
+
+
+@njit(cache=True, nogil=True)
+def _put(item: int, v: int, t: int, bucket: int, head: NDArray, vertex: NDArray, key: NDArray, after: NDArray) -> None:
+    slot = bucket & (_SLOTS - 1)
+    vertex[item], key[item] = v, t
+    after[item] = head[slot]
+    head[slot] = item
+
+
+@njit(cache=True, nogil=True)
+def keep_entries(
+    points: NDArray,
+    distances: NDArray,
+    starts: NDArray,
+    stops: NDArray,
+    sources: NDArray,
+    share: int,
+    shares: int,
+    radii: NDArray,
+    known: NDArray,
+    trials: NDArray,
+    filled: NDArray,
+    labels: NDArray,
+) -> None:
+    """Take the entries of a batch in the order of its sources, and fill the levels that they decide.
+
+    A point's label at a level is the first source within the level's radius: the first entry of its list at that distance. Lists have
+    decreasing distances and levels decreasing radii, so labels are filled from the coarsest level down and no list is kept.
+
+    Parameters
+    ----------
+    points, distances : ndarray of int
+    starts, stops : ndarray of int64, shape (n_sources,)
+        Where the entries of each source are.
+    sources : ndarray of int, shape (n_sources,)
+        In the random order.
+    share, shares : int
+        Only points of this share of all are treated: shares may run at the same time.
+    radii : ndarray of int64, shape (n_levels,)
+        Decreasing; the last is 0.
+    known, trials : ndarray of int, shapes (n_points,) and (n_copies, n_points)
+        Distance to the nearest source so far, and copies of it; updated.
+    filled : ndarray of uint8, shape (n_points,)
+        Number of levels that have a label; updated.
+    labels : ndarray of int32, shape (n_points, n_levels)
+    """
+    for i in range(len(sources)):
+        for e in range(starts[i], stops[i]):
+            v = points[e]
+            d = distances[e]
+            if (v >> 10) % shares != share or d >= known[v]:
+                continue
+            known[v] = d
+            for t in range(len(trials)):
+                trials[t, v] = d
+            level = filled[v]
+            while level < len(radii) and d <= radii[level]:
+                labels[v, level] = sources[i]
+                level += 1
+            filled[v] = level
+
+
+@njit(cache=True, nogil=True, fastmath=_EXACT)
+def vector_entries(
+    points: NDArray,
+    low: NDArray,
+    high: NDArray,
+    farthest: NDArray,
+    euclidean: bool,
+    sources: NDArray,
+    begin: int,
+    known: NDArray,
+    space: Workspace,
+    ends: NDArray,
+) -> int:
+    """As `graph_entries`, for points under the Euclidean or the L1 distance rounded up, pruned by boxes.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_points, d)
+        Integers; all sums of a distance stay below 2**53.
+    low, high : ndarray of float64, shape (2 · n_blocks, d)
+        Corners of boxes, see `boxes`.
+    farthest : ndarray of float64, shape (2 · n_blocks,)
+        Largest `known` in each box.
+    """
+    n, d = points.shape
+    n_blocks, room, count = len(farthest) // 2, len(space.points), np.int64(0)
+    waiting = np.empty(64, np.int64)
+    for i in range(begin, len(sources)):
+        x = points[sources[i]]
+        waiting[0], n_waiting = 1, 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            box = waiting[n_waiting]
+            bound = farthest[box] * farthest[box] if euclidean else farthest[box]
+            gap = 0.0
+            for j in range(d):
+                side = max(low[box, j] - x[j], x[j] - high[box, j], 0.0)
+                gap += side * side if euclidean else side
+            if gap >= bound:
+                continue
+            if box < n_blocks:
+                waiting[n_waiting], waiting[n_waiting + 1] = 2 * box, 2 * box + 1
+                n_waiting += 2
+                continue
+            for v in range((box - n_blocks) * BLOCK, min((box - n_blocks + 1) * BLOCK, n)):
+                distance = _rounded_up(x, points[v], known[v], euclidean)
+                if distance < known[v]:
+                    if count == room:
+                        return i
+                    space.points[count], space.distances[count] = v, distance
+                    count += 1
+        ends[i] = count
+    return len(sources)
+
+
+@njit(cache=True, nogil=True, fastmath=_EXACT)
+def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
+    """Distance rounded up, or `enough` as soon as it is known to be no smaller."""
+    total, limit = 0.0, np.float64(enough)
+    limit = limit * limit if euclidean else limit
+    for first in range(0, len(x), 64):
+        for j in range(first, min(first + 64, len(x))):
+            side = x[j] - y[j]
+            total += side * side if euclidean else abs(side)
+        if total >= limit:
+            return enough
+    if not euclidean:
+        return int(total)
+    root = int(np.ceil(np.sqrt(total)))
+    return root + int(root * root < int(total))
+
+
+@njit(cache=True, nogil=True)
+def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
+    """Bounding boxes of blocks of consecutive points, of pairs of them and so on: an implicit binary tree.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_points, d)
+        Near points should have near indices.
+
+    Returns
+    -------
+    low, high : ndarray of float64, shape (2 · n_blocks, d)
+        The number of blocks is a power of two; block b, of points b · BLOCK and following, is box ``n_blocks + b``; box i holds boxes 2 i
+        and 2 i + 1; box 0 is not used.
+    """
+    n, d = points.shape
+    n_blocks = 1
+    while n_blocks * BLOCK < n:
+        n_blocks *= 2
+    low, high = np.full((2 * n_blocks, d), np.inf), np.full((2 * n_blocks, d), -np.inf)
+    for v in range(n):
+        for j in range(d):
+            box = n_blocks + v // BLOCK
+            low[box, j], high[box, j] = min(low[box, j], points[v, j]), max(high[box, j], points[v, j])
+    for box in range(n_blocks - 1, 0, -1):
+        for j in range(d):
+            low[box, j] = min(low[2 * box, j], low[2 * box + 1, j])
+            high[box, j] = max(high[2 * box, j], high[2 * box + 1, j])
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def farthest_known(known: NDArray, farthest: NDArray) -> None:
+    """Fill `farthest`, shape (2 · n_blocks,), with the largest `known` in each box."""
+    n_blocks = len(farthest) // 2
+    farthest[:] = 0
+    for v in range(len(known)):
+        box = n_blocks + v // BLOCK
+        farthest[box] = max(farthest[box], known[v])
+    for box in range(n_blocks - 1, 0, -1):
+        farthest[box] = max(farthest[2 * box], farthest[2 * box + 1])

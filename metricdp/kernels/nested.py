@@ -1,0 +1,86 @@
+"""From the labels of all levels to the tree of nested clusters, chains of one-child nodes compressed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+    """Tree of the clusters of points that share the labels of levels 0 to i, for every i.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n_points, n_levels)
+        Numbers below n_points; all points have one label at level 0.
+
+    Returns
+    -------
+    order : ndarray of int32, shape (n_points,)
+        Points so arranged that every cluster is a run.
+    parent : ndarray of int32, shape (n_nodes,)
+        Parents come before children; -1 for the root, node 0.
+    level : ndarray of int8, shape (n_nodes,)
+        The first level at which this is a cluster; it splits, if it does, just before the level of its children.
+    start, stop : ndarray of int32, shape (n_nodes,)
+        A node's run of `order`.
+
+    Notes
+    -----
+    Depth first, so that a cluster's labels stay in the cache: O(n · n_levels).
+    """
+    n, n_levels = labels.shape
+    order, moved, child_of = np.arange(n, dtype=np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    parent, level = np.empty(2 * n, np.int32), np.empty(2 * n, np.int8)
+    start, stop = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32)
+    slot = np.full(n, -1, np.int32)
+    at = np.empty(n + 1, np.int32)
+    waiting = np.empty((n + 1, 3), np.int32)  # parent, start, stop; the level is that of the parent's split
+    split = np.empty(2 * n, np.int8)
+    waiting[0, 0], waiting[0, 1], waiting[0, 2] = -1, 0, n
+    n_waiting, n_nodes = 1, 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        above, low, high = waiting[n_waiting]
+        node = n_nodes
+        n_nodes += 1
+        parent[node], start[node], stop[node] = above, low, high
+        level[node] = 0 if above < 0 else split[above]
+        next_split = n_levels
+        model = order[low]
+        for j in range(low + 1, high):
+            v = order[j]
+            for i in range(level[node] + 1, next_split):
+                if labels[v, i] != labels[model, i]:
+                    next_split = i
+                    break
+        split[node] = next_split
+        if next_split == n_levels:
+            continue
+        n_children = 0
+        for j in range(low, high):
+            label = labels[order[j], next_split]
+            if slot[label] < 0:
+                slot[label] = n_children
+                at[n_children] = 0
+                n_children += 1
+            child_of[j] = slot[label]
+            at[slot[label]] += 1
+        total = low
+        for c in range(n_children):
+            size = at[c]
+            at[c] = total
+            total += size
+        for j in range(low, high):
+            slot[labels[order[j], next_split]] = -1
+            moved[at[child_of[j]]] = order[j]
+            at[child_of[j]] += 1
+        for j in range(low, high):
+            order[j] = moved[j]
+        for c in range(n_children - 1, -1, -1):  # the first child is taken next
+            waiting[n_waiting, 0], waiting[n_waiting, 2] = node, at[c]
+            waiting[n_waiting, 1] = low if c == 0 else at[c - 1]
+            n_waiting += 1
+    return order, parent[:n_nodes].copy(), level[:n_nodes].copy(), start[:n_nodes].copy(), stop[:n_nodes].copy()
