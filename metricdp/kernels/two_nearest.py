@@ -265,8 +265,8 @@ def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
 @njit(cache=True, nogil=True)
 def _best_swap(
     graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple, source: int
-) -> tuple[int, float]:
-    """The slot that `source` had best replace, and the change of cost."""
+) -> tuple[int, float, int]:
+    """The slot that `source` had best replace, the change of cost, and the number of vertices entered."""
     indptr, indices, lengths = graph
     first, _, d_first, d_second = labels
     weights, unit, power = demand
@@ -318,14 +318,14 @@ def _best_swap(
                 best, least = slot, losses[slot]
     for j in range(n_slots):
         seen[slots[j]], change[slots[j]] = False, 0.0
-    return best, shared + least
+    return best, shared + least, n_touched
 
 
 @njit(cache=True, nogil=True)
 def swap_changes(
     graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple,
     candidates: NDArray, slots: NDArray, changes: NDArray,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """For each candidate the slot it had best replace, and the exact change of cost.
 
     Parameters
@@ -342,14 +342,22 @@ def swap_changes(
     slots, changes : ndarray of int64 and float64, shape (n_candidates,)
         Filled.
 
+    Returns
+    -------
+    int
+        Number of vertices entered.
+
     Notes
     -----
     The change is known for all k slots at once: a candidate matters only to vertices closer to it than their second-nearest center, so one
     search pruned there, about 2·n/k vertices, finds it (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert &
     Rousseeuw, Inf. Syst. 2021). Of the slots whose demand it does not reach, only the cheapest to close matters.
     """
+    entered = 0
     for index in range(len(candidates)):
-        slots[index], changes[index] = _best_swap(graph, labels, demand, losses, cheap, space, candidates[index])
+        slots[index], changes[index], count = _best_swap(graph, labels, demand, losses, cheap, space, candidates[index])
+        entered += count
+    return entered
 
 
 @njit(cache=True, nogil=True)
@@ -371,7 +379,7 @@ def take_swaps(
     for candidate in candidates:
         if slot_at[candidate] != NOBODY:
             continue
-        slot, change = _best_swap(graph, labels, demand, losses, cheap, space, candidate)
+        slot, change, _ = _best_swap(graph, labels, demand, losses, cheap, space, candidate)
         if not change < -tolerance * abs(cost):
             continue
         risen, count = move_center(

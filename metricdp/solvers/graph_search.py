@@ -96,8 +96,10 @@ class GraphSearch:
     ----------
     cost : float
         Current cost, in units of length (or squared length) times weight.
-    tried : int
-        Candidates evaluated so far.
+    tried, visited : int
+        Candidates evaluated so far, and vertices entered for that.
+    budget : float
+        `improve` and what builds on it end when so many vertices have been entered; no limit by default. `descend` does not heed it.
 
     Notes
     -----
@@ -121,7 +123,8 @@ class GraphSearch:
         self._may_open = np.full(n, allowed is None)
         if allowed is not None:
             self._may_open[metric.rank[allowed]] = True
-        self.metric, self.tolerance, self.deadline, self.tried = metric, tolerance, deadline, 0
+        self.metric, self.tolerance, self.deadline = metric, tolerance, deadline
+        self.tried, self.visited, self.budget = 0, 0, float("inf")
         self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, power)
         self._centers = metric.rank[centers]
         self._slot_at = np.full(n, NOBODY)
@@ -159,7 +162,7 @@ class GraphSearch:
         queue = candidates[self._may_open[candidates]]
         size = max(_BATCH, len(self._centers) // 2)
         for start in range(0, len(queue), size):
-            if self.deadline.over:
+            if self.deadline.over or self.visited >= self.budget:
                 break
             batch = np.unique(queue[start : start + size])
             batch = batch[self._slot_at[batch] == NOBODY]
@@ -177,12 +180,14 @@ class GraphSearch:
 
         def work(part: int) -> None:
             mine = slice(part * each, (part + 1) * each)
-            swap_changes(
+            entered[part] = swap_changes(
                 self.metric.csr, self._labels, self._demand, self._losses, self._cheap, self._spaces[part],
                 candidates[mine], slots[mine], changes[mine],
             )  # fmt: skip
 
+        entered = [0] * len(self._spaces)
         in_threads(work, range(-(-len(candidates) // each)))
+        self.visited += sum(entered)
         return changes
 
     def _take(self, candidates: NDArray[np.int64]) -> int:
@@ -229,7 +234,7 @@ class GraphSearch:
 
         Only the neighbors of centers whose demand has changed are tried again; a last pass over all of them makes sure.
         """
-        self.tolerance, usual = tolerance, self.tolerance
+        usual, self.tolerance, self.budget = (self.tolerance, self.budget), tolerance, float("inf")
         everywhere, settled = True, False
         with progress(total=len(self._centers), label="moving centers", unit="center") as bar:
             while not settled and not self.deadline.over:
@@ -240,7 +245,7 @@ class GraphSearch:
                 bar.refresh()
                 settled = everywhere and not swaps and not self.deadline.over
                 everywhere = not self._dirty.any()
-        self.tolerance = usual
+        self.tolerance, self.budget = usual
         return settled
 
     def _neighbors(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:

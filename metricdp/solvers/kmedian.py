@@ -23,7 +23,7 @@ _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS, _VISITS_EACH = 12_000_000, 12
 """Vertices that trying candidates at one resolution may enter: so many, or so many times each. The last descent is not limited."""
-_PASSES, _MOST_PASSES = 3, 8
+_PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
@@ -96,10 +96,12 @@ def solve(
 
     Notes
     -----
-    Eager swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points while that block has at most 20 M
-    entries. Beyond, on about 1,280 sampled candidates first; then, at full resolution, by pruned searches on graphs
-    (`metricdp.solvers.graph_search`) and by blocks of rows near the centers elsewhere. Memory O(n + m), at most 160 MB of rows; time
-    O(1,280) searches up to 31,000 vertices, some 100 beyond.
+    Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points while that block has at most 20 M
+    entries. Beyond, on graphs by pruned searches (`metricdp.solvers.graph_search`): over all candidates from several starts where that is
+    cheap (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000 vertices, then at full resolution.
+    At the end no center of a graph can be improved by moving it to a neighboring vertex, unless a time limit struck. Elsewhere by rows of
+    distances to what lies near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows; figures in
+    ``benchmarks/graph_solver.md``.
     """
     n = len(metric)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
@@ -124,6 +126,8 @@ def solve(
         return Solution(allowed[rows], cost)
     problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
     with deadline:
+        if isinstance(metric, GraphMetric) and _sweeps(problem):
+            return _best_start(problem, metric, starts or 3)
         centers = _coarse(problem, starts)
         if not isinstance(metric, GraphMetric):
             found = _by_rows(problem, centers)
@@ -193,6 +197,22 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
+def _sweeps(problem: _Problem) -> bool:
+    """Whether all candidates can be tried several times at full resolution."""
+    n = len(problem.metric)
+    return n <= _LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
+
+
+def _best_start(problem: _Problem, metric: GraphMetric, starts: int) -> Solution:
+    """The best of several k-median++ starts and full passes over all candidates."""
+    found: list[GraphSearch] = []
+    while len(found) < starts and (not found or not problem.deadline.over):
+        found.append(_on_graph(problem, metric, _sample(problem, problem.k, np.maximum(problem.weights, 0.0))))
+    best = min(found, key=lambda search: search.cost)
+    best.descend()
+    return Solution(best.centers, best.cost)
+
+
 def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> GraphSearch:
     """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
     n, k, rng = len(metric), problem.k, problem.rng
@@ -204,10 +224,11 @@ def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     search = GraphSearch(
         metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=problem.deadline
     )  # fmt: skip
-    tries = max(_VISITS, _VISITS_EACH * n) * k // (2 * n)
-    if tries >= _PASSES * n:
+    search.budget = max(_VISITS, _VISITS_EACH * n)
+    if _sweeps(problem):
         search.sweep(rng, passes=_MOST_PASSES)
     else:
+        tries = search.budget * k // (2 * n)
         search.improve(search.probable(tries // 4, rng))
         for share in _SHARES:
             search.improve(search.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
