@@ -130,7 +130,7 @@ def check(argv: list[str], *, torn: str = "") -> int:
     return status
 
 
-@fuzz(300, [{"argv": ["cluster", "\0", "-k", "2"]}], argv=command_lines())
+@fuzz(250, [{"argv": ["cluster", "\0", "-k", "2"]}], argv=command_lines())
 def test_command_lines(argv: list[str]) -> None:
     check(argv)
 
@@ -146,7 +146,7 @@ def damaged_worlds() -> st.SearchStrategy[tuple[str, bytes, str]]:
     )
 
 
-@fuzz(250, case=damaged_worlds())
+@fuzz(200, case=damaged_worlds())
 def test_input_files(case: tuple[str, bytes, str]) -> None:
     name, content, command = case
     path = world() / name

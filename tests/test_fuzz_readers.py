@@ -74,7 +74,7 @@ FAILED_ONCE = [
 
 
 @fuzz(
-    1300,
+    1000,
     [{"file": file, "options": {}, "loose": True} for file in FAILED_ONCE],
     file=damaged_files(GRAPHS),
     options=st.sampled_from(OPTIONS),

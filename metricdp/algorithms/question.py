@@ -59,7 +59,7 @@ class Question:
         allowed = checked_candidates(metric, k, candidates, fixed)
         if len(fixed) > k:
             raise InputError(f"k counts the opened facilities: it must be at least their number, {len(fixed):,}; got {k}")
-        if time_limit is not None and time_limit != float("inf"):
+        if time_limit is not None and not (isinstance(time_limit, float) and time_limit == float("inf")):
             time_limit = positive(time_limit, "time_limit")
         return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), time_limit)
 

@@ -1,0 +1,76 @@
+"""Checks of public arguments, with the warnings of libraries as they are for users."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metricdp.arguments import file_path, flag, floats, hashable, integer, listed, positive, shown
+from metricdp.errors import InputError, one_line
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        1j,
+        [1.0, 2j],
+        np.array([1j]),
+        np.array(["2020-01-01"], "M8[D]"),
+        np.array([3], "m8[s]"),
+        np.ma.masked_array([1.0, 2.0], [True, False]),
+        [10**400],
+        [[1], [1, 2]],
+        "a",
+        [object()],
+        np.array([(1, 2.0)], "i4,f8"),
+    ],
+    ids=shown,
+)
+def test_floats_refuses_what_would_lose_something_without_quoting_it(values):
+    with warnings.catch_warnings(), pytest.raises(InputError) as caught:
+        warnings.simplefilter("ignore")
+        floats(values, "the rule")
+    assert str(caught.value) == "the rule"
+
+
+def test_floats_takes_numbers():
+    taken = floats([1, 2.5, True, Fraction(1, 4), Decimal("0.5"), np.float32(3)], "")
+    assert taken.dtype == np.float64 and taken.tolist() == [1, 2.5, 1, 0.25, 0.5, 3]
+    assert floats(np.ma.masked_array([1.0], [False]), "").tolist() == [1.0]
+
+
+def test_one_number():
+    assert [integer(v) for v in (3, np.int8(3), np.uint64(3))] == [3, 3, 3]
+    assert all(integer(v) is None for v in (True, np.True_, 3.0, "3", None, np.timedelta64(3), [3], np.array(3)))
+    assert positive(Fraction(1, 2), "x") == 0.5 and positive(0, "x", or_zero=True) == 0
+    for bad in (0, -1, True, 10**400, float("nan"), float("inf"), "1", None, 1j, np.array([1.0])):
+        with pytest.raises(InputError, match="x must be positive and finite, got"):
+            positive(bad, "x")
+
+
+def test_flags_paths_and_lists():
+    assert flag(np.True_, "x") is True and flag(0, "x") is False
+    for bad in ("no", None, 2, [], np.array([True, False])):
+        with pytest.raises(InputError, match="True or False"):
+            flag(bad, "x")
+    assert file_path("a", "x") == Path("a")
+    for bad in (0, None, b"a", "\0", "\ud800", ["a"]):
+        with pytest.raises(InputError, match="path of a file"):
+            file_path(bad, "x")
+    assert listed(np.array([1, 2]), "x") == [1, 2] and listed("ab", "x") == ["a", "b"]
+    for bad in (0, None, np.array(0), range(10**30)):
+        with pytest.raises(InputError, match="must be a sequence"):
+            listed(bad, "x")
+    assert not hashable(Decimal("sNaN")) and not hashable(([],))
+
+
+def test_messages_are_one_readable_line():
+    assert one_line("a\nb\x1b\u202e\udcff é") == r"a\nb\x1b\u202e\udcff é"
+    message = str(InputError("start " + "x" * 10**6 + " end\n"))
+    assert message.startswith("start ") and message.endswith(r" end\n") and len(message) < 1000
+    assert str(InputError(message)) == message
