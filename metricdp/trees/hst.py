@@ -115,6 +115,11 @@ class HST:
         leaves = np.flatnonzero(self.last_level == self.n_levels - 1)
         return self._spread(leaves, leaves)
 
+    @cached_property
+    def universe_checksum(self) -> str:
+        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
+        return storage.universe_checksum(self.universe)
+
     def points(self, node: int) -> NDArray[np.int32]:
         """Positions of the points of a node."""
         return self.order[self.start[node] : self.stop[node]]
@@ -195,7 +200,7 @@ class HST:
         InputError, OSError
             Not a path; the file cannot be written.
         """
-        return storage.save(path, self.universe, {name: getattr(self, name) for name in storage.FIELDS})
+        return storage.save(path, self.universe_checksum, {name: getattr(self, name) for name in storage.FIELDS})
 
     @classmethod
     def load(cls, path: Any, metric: Metric) -> HST:

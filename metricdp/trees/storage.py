@@ -52,10 +52,10 @@ def _structure(metric: Metric) -> Iterator[NDArray[Any]]:
         yield metric.distance_rows(np.arange(start, min(start + step, len(metric)))) + 0.0
 
 
-def save(path: Any, universe: Metric, fields: dict[str, Any]) -> Path:
+def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
     """Write the `FIELDS` of a tree; links are followed."""
     target = Path(os.path.realpath(file_path(path, "path")))
-    header = {"format": FORMAT, "universe": universe_checksum(universe), "seed": fields["seed"], "beta": fields["beta"].hex()}
+    header = {"format": FORMAT, "universe": checksum, "seed": fields["seed"], "beta": fields["beta"].hex()}
     with whole_file(target) as file:
         np.savez(file, header=np.array(json.dumps(header)), **{name: fields[name] for name in _ARRAYS})
     return Path(path)
