@@ -92,6 +92,19 @@ def test_every_swap_lowers_the_cost_and_what_is_tried_is_counted():
     assert search.improve(np.empty(0, np.int64)) == 0
 
 
+def test_a_budget_of_visits(monkeypatch):
+    metric, weights, rng = world(5)
+    everyone = rng.permutation(60)
+    free, bound, none = (GraphSearch(metric, np.abs(weights), np.arange(5)) for _ in range(3))
+    none.budget = 0
+    assert none.improve(everyone) == none.visited == none.tried == 0
+    free.improve(everyone)
+    bound.budget = free.visited / 2
+    bound.improve(everyone)
+    assert bound.budget <= bound.visited < free.visited and bound.tried < free.tried
+    assert bound.descend() and bound.budget == free.visited / 2  # the last descent is never cut
+
+
 def test_sums_are_renewed(monkeypatch):
     monkeypatch.setattr(graph_search, "_SUMS_HOLD", 0)
     metric, weights, rng = world(6)

@@ -104,9 +104,15 @@ def test_k_out_of_range(k, candidates):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Every universe counts as large: landmarks, then pruned searches on graphs and rows of distances elsewhere."""
+    """Every universe counts as too large for a block: full passes of pruned searches on graphs, landmarks and rows elsewhere."""
     monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", 0)
     monkeypatch.setattr(kmedian, "LANDMARKS", 40)
+
+
+@pytest.fixture
+def sampled(large, monkeypatch):
+    """And on graphs, too, as too large for full passes: centers are chosen among landmarks first."""
+    monkeypatch.setattr(kmedian, "_PASSES", 10**9)
 
 
 @pytest.fixture
@@ -131,7 +137,7 @@ def best_known(metric, weights, k, power=1, candidates=None):
 
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
     metric, rng = WORLDS[name](), np.random.default_rng(1)
     n = len(metric)
@@ -145,7 +151,7 @@ def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 def test_candidates_of_large_universes(name, scale, request):
     metric, rng = WORLDS[name](), np.random.default_rng(2)
     n, weights = len(metric), np.ones(len(metric))
@@ -160,7 +166,7 @@ def test_candidates_of_large_universes(name, scale, request):
         check(metric, weights, solve(metric, weights, k, candidates=corner), k, allowed=corner)
 
 
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 def test_candidates_all_in_one_place(scale, request):
     metric = metric_of(200, [(i, i + 1, 0 if i < 20 else 1) for i in range(199)])
     request.getfixturevalue(scale)
@@ -168,7 +174,7 @@ def test_candidates_all_in_one_place(scale, request):
         check(metric, np.ones(200), solve(metric, np.ones(200), k, candidates=np.arange(21)), k, allowed=np.arange(21))
 
 
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 @pytest.mark.parametrize("name", ["roads", "points"])
 def test_more_centers_than_landmarks(name, scale, request):
     metric = WORLDS[name]()
@@ -178,7 +184,7 @@ def test_more_centers_than_landmarks(name, scale, request):
 
 
 @pytest.mark.parametrize("name", ["roads", "points"])
-@pytest.mark.parametrize("scale", [None, "large", "huge"])
+@pytest.mark.parametrize("scale", [None, "large", "sampled", "huge"])
 def test_repeatable_with_any_number_of_processors(name, scale, request, monkeypatch):
     weights = np.random.default_rng(3).random(400)
     if scale:
@@ -196,7 +202,7 @@ def test_repeatable_with_any_number_of_processors(name, scale, request, monkeypa
         assert run(5) == expected
 
 
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 @pytest.mark.parametrize("name", ["roads", "social", "points"])
 @pytest.mark.parametrize("power", [1, 2])
 def test_opened_facilities_of_large_universes(name, scale, power, request):
@@ -216,7 +222,7 @@ def test_opened_facilities_of_large_universes(name, scale, power, request):
         assert found.centers[:fixed].tolist() == list(range(fixed))
 
 
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 @pytest.mark.parametrize("name", ["roads", "points"])
 def test_an_answer_within_any_time(name, scale, request):
     metric, weights = WORLDS[name](), np.ones(len(WORLDS[name]()))
@@ -229,7 +235,7 @@ def test_an_answer_within_any_time(name, scale, request):
         assert found.cost <= 4 * unhurried.cost
 
 
-@pytest.mark.parametrize("scale", ["large", "huge"])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("k", [1, 3, 60])
 def test_no_center_is_improved_by_moving_to_a_neighboring_vertex(scale, power, k, request):
