@@ -29,8 +29,13 @@ _WORK, _FEWEST, _MOST = 104_000_000, 6, 128
 """Entries that all starts of a default search may have together, and bounds of their number."""
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
+"""Rows and columns of the sample of a large block: at least so many, and so many for each center."""
+_COARSE, _MOST_COARSE = 160, 8
+"""Centers of all starts on that sample together, and most starts."""
 _BATCH, _PROMISING = 512, 10
-_KICKS, _KICKS_AT_ONCE, _KICKED, _KICKED_FROM, _KICKED_ROWS = 3, 4, 3, 40, 20
+"""Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
+_KICKED_FROM, _KICKS, _KICKS_AT_ONCE, _KICKED, _KICKED_ROWS = 40, 2, 4, 3, 10
+"""From so many centers on, a few random exchanges of three: rounds, exchanges a round, fraction of rows to descend on."""
 _IN_VAIN = 2
 
 Found = tuple[float, NDArray[np.int64]]
@@ -97,8 +102,9 @@ class _Search:
 
     def __init__(
         self, block: NDArray[Any], weights: NDArray[np.float64], k: int, opened: NDArray[np.int64] | None, rng: np.random.Generator,
-        deadline: Deadline,
+        deadline: Deadline, large: float | None = None,
     ) -> None:  # fmt: skip
+        self.large = _LARGE if large is None else large
         self.block, self.weights, self.k, self.rng, self.deadline = block, weights, k, rng, deadline
         self.opened = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
 
@@ -120,15 +126,15 @@ class _Search:
                 block_seeds(self.block, self.weights, uniforms, len(self.opened), centers)
             return centers
 
-        return self._local_optima([lambda i=i: seeded(i) for i in range(starts)])
+        return self._local_optima([lambda i=i: seeded(i) for i in range(starts)], self._coarse_to_fine)
 
-    def _local_optima(self, begin: list[Any]) -> list[Found]:
-        """Descend from what each function returns; all of them, or as many as there is time for, but at least one."""
+    def _local_optima(self, begin: list[Any], descend: Any) -> list[Found]:
+        """Descend (by `descend` on a large block) from what each function returns, while there is time for it, but at least once."""
         found: list[Found] = []
-        if self.block.size > _LARGE:
+        if self.block.size > self.large:
             for start in begin:
                 if not found or not self.deadline.over:
-                    found.append(self._coarse_to_fine(start()))
+                    found.append(descend(start()))
             return found
         orders = [self.rng.permutation(len(self.block)) for _ in begin]
         kept: list[Found | None] = [None] * len(begin)
@@ -154,23 +160,27 @@ class _Search:
                 block_relink(self.block, self.weights, len(self.opened), start, target, stop)
                 return stop
 
-            children = self._local_optima([lambda a=a, b=b: between(a, b) for a, b in pairs])
+            children = self._local_optima([lambda a=a, b=b: between(a, b) for a, b in pairs], self._fine)
             vain = 0 if min(child[0] for child in children) < pool[0][0] - TOLERANCE * abs(pool[0][0]) else vain + 1
             pool = _elite([pool[0], *children], size)
         return pool
 
     def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
-        """Local search on a sample of rows and columns, then on all: most swaps are made where they cost little."""
+        """Local search on a sample of rows and columns, then on all: most swaps are made where they cost little.
+
+        Few centers are searched for on the sample from several starts, and what serves all demand best is taken on.
+        """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
-        if 4 * min(some, m) * min(some, n) <= self.block.size:
-            rows = np.union1d(centers, self.rng.choice(m, min(some, m), replace=False))
-            columns, weights = self._sampled_demand(some)
-            order, chosen = self.rng.permutation(len(rows)), np.searchsorted(rows, centers)
-            part = np.ascontiguousarray(self.block[rows[:, None], columns])
-            block_local_search(part, weights, len(self.opened), chosen, order, TOLERANCE, MAX_SWAPS)
-            centers = rows[chosen]
-        return self._fine(centers)
+        if 4 * min(some, m) * min(some, n) > self.block.size:
+            return self._fine(centers)
+        rows = np.union1d(centers, self.rng.choice(m, min(some, m), replace=False))
+        columns, weights = self._sampled_demand(some)
+        part = np.ascontiguousarray(self.block[rows[:, None], columns])
+        coarse = _Search(part, weights, self.k, np.searchsorted(rows, self.opened), self.rng, self.deadline, large=np.inf)
+        found = coarse.from_starts(int(np.clip(_COARSE // self.k, 1, _MOST_COARSE)), np.searchsorted(rows, centers))
+        chosen = [rows[one[1]] for one in found]
+        return self._fine(min(chosen, key=lambda centers: float(self.weights @ self.block[centers].min(axis=0))))
 
     def _sampled_demand(self, some: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Columns and weights of an unbiased sample of the demand."""

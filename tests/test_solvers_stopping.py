@@ -1,0 +1,69 @@
+"""Time limits, and Ctrl-C as the end of the time."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.solvers.kmedian import solve
+from metricdp.solvers.stopping import NEVER, Deadline
+
+
+def test_a_limit_ends():
+    deadline = Deadline(0.05)
+    assert not deadline.over and 0 < deadline.left <= 0.05
+    time.sleep(0.06)
+    assert deadline.over and deadline.left <= 0
+    assert not NEVER.over and NEVER.left == float("inf") and not Deadline(float("inf")).over
+
+
+def test_the_first_interrupt_ends_the_time_and_the_second_interrupts():
+    before = signal.getsignal(signal.SIGINT)
+    with Deadline(float("inf")) as deadline:
+        assert signal.getsignal(signal.SIGINT) != before
+        os.kill(os.getpid(), signal.SIGINT)
+        assert deadline.over
+        assert signal.getsignal(signal.SIGINT) == before
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_nothing_is_caught_without_a_limit_or_outside_the_main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    with Deadline():
+        assert signal.getsignal(signal.SIGINT) == before
+    seen = []
+
+    def work():
+        with Deadline(1.0) as deadline:
+            seen.append((signal.getsignal(signal.SIGINT), deadline.over))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(before, False)]
+
+
+def test_an_interrupted_search_returns_what_it_has():
+    metric, weights = mdp.EuclideanMetric(np.random.default_rng(0).random((1200, 2))), np.ones(1200)
+    plain = solve(metric, weights, 40, starts=1)  # compiled, and its distances known
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    found = solve(metric, weights, 40, starts=5000, time_limit=float("inf"))  # half a minute
+    assert time.monotonic() - begin < 15
+    assert len(set(found.centers.tolist())) == 40 and found.cost <= 1.05 * plain.cost
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "1", True])
+def test_limits_that_are_none_are_refused(limit):
+    metric = mdp.EuclideanMetric([[0.0], [1.0]])
+    with pytest.raises(InputError, match="time_limit must be positive"):
+        mdp.k_median(metric, k=1, time_limit=limit)
