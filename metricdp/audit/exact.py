@@ -26,7 +26,7 @@ from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
 from metricdp.audit.tape import Tape, recorded, scripts
-from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs
+from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
 from metricdp.releases import Neighboring
 
 CHECK, SLACK, MARGIN = "exact law", 1e-9, 8
@@ -94,7 +94,7 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
         private = _demand(case, demand, order)
         shown: Seen = {}
-        with watched() as seen, recorded(tape):
+        with watched() as seen, recorded(tape), small_nets():
             try:
                 shown = forms(case.call(private, ledger))
             except Exception as error:
@@ -145,7 +145,7 @@ def examine(case: Case) -> Finding:
 def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
     """Claim and finding in words, the finding as a multiple of the claim, and whether it is too small for the check to be trusted."""
     if not e.delta:
-        excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > 0 else 0.0)
+        excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > SLACK else 0.0)
         return f"ε ≤ {e.epsilon:.6g}", f"ε ≥ {e.worst:.6g}", excess, bool(e.epsilon) and e.worst < case.reach * e.epsilon
     claim, found = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}", f"δ ≥ {e.delta_needed:.3g}"
     excess, blind = e.delta_needed / e.delta, False

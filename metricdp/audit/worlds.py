@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.audit.patch import patched
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
@@ -62,6 +64,15 @@ class UnitCells:
 def finest(universe: Any) -> Labels:
     """Every point a part of its own."""
     return Labels(universe, tuple(range(len(universe))), len(universe))
+
+
+@contextmanager
+def small_nets() -> Iterator[None]:
+    """Let boxes be covered by few points in this block: nets are public, and their size is not what is audited."""
+    from metricdp.algorithms import clustering, partition_release
+
+    with patched(clustering, "NET_POINTS", 24), patched(partition_release, "NET_POINTS", 24):
+        yield
 
 
 @cache
