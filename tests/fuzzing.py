@@ -34,8 +34,9 @@ LONG_FORM = int(os.environ.get("METRICDP_FUZZ", "0"))
 
 
 def fuzz(examples: int, known: Sequence[dict[str, Any]] = (), **strategies: Any) -> Callable[[Callable[..., None]], Any]:
-    """Decorate a check: a short form that draws the same examples in every run; with METRICDP_FUZZ=40 set also 40 times as many fresh ones, marked slow.
+    """Decorate a check: a short form that draws the same examples in every run.
 
+    With METRICDP_FUZZ=40 in the environment there is one more, marked slow, that draws 40 times as many, and fresh ones.
     `known` are examples that failed once; both forms run them first.
     """
 
@@ -247,6 +248,7 @@ def absurd_values() -> list[Any]:
     arrays += [np.zeros((1, 2, 3)), np.array(["a", "b"]), np.array([Nothing()]), np.array([2**63], np.uint64), np.array([True, False])]
     arrays += [np.array([[1e308, -1e308], [1, 2]]), np.ma.masked_array([1.0, 2.0], [True, False]), np.array([1j])]
     arrays += [np.array([(1, 2.0)], "i4,f8"), np.array([[0, 1], [2, 0]])]
+    arrays += [np.array([[0, np.nan], [1, 2]]), np.array([[np.inf, 0], [1, 2]])]
     boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]], [[0]], [2**63], [10**400], [True]]
     boxes += [(), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}, {0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}]]
     boxes += [[1e308, -1e308], [5e-324, 0.0], [1e-200, 1e200]]

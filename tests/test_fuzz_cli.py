@@ -41,12 +41,14 @@ WORDS = [
     *("", " ", "-", "--", "-k", "-q", "0", "1", "2", "25", "26", "-1", "2.5", "1e9", "nan", "inf", "1e400", "1e-9", "1/0", "1/3", "0/1"),
     *("9" * 30, "9" * 5000, "1e999999999", "1_0", "٣", "½", "²", "1\n", "a\nb", "\0", "\udcff", "é", "\u202e", "\x1b[2J", "x" * 300),
     *("x" * 5000, "--help", "--version", "--epsilon=1/0", "--ledger=", "--seed=-1", "-k0", "=", "@roads.csv", "%s", "{}", "$HOME"),
-    *("roads.csv", "roads.csv.gz", "nodes.csv", "homes.csv", "study.ledger", "centers.json", "nowhere.csv", "folder", "folder/new"),
-    *("nowhere/out", "roads.csv/out", "/dev/null", "out.json", "./out.json", "new.ledger", ".", "/", "dataset:", "dataset:nowhere"),
     *("vertex", "person", "lon", "lat", "from", "to", "length_m", "unit", "pmed", "dimacs", "metis", "graphml", "edgelist", "tntp"),
     *("partition", "uniform", "k-means", "add-remove", "replace-one", "cluster", "evaluate", "--demand", "--epsilon", "--ledger"),
     *("--output", "--coreset", "--nodes", "--x", "--y", "--user", "--non-private", "--symmetrize", "--largest-component", "--format"),
     *("--weight", "--source", "--target", "--method", "--records-hint", "--max-contributions", "--neighboring", "--epsilon-budget"),
+]
+PATHS = [
+    *("roads.csv", "./roads.csv", "nodes.csv", "homes.csv", "study.ledger", "centers.json", "nowhere.csv", "folder", "folder/new"),
+    *("nowhere/out", "roads.csv/out", "/dev/null", "out.json", "./out.json", "new.ledger", ".", "/", "dataset:", "dataset:nowhere"),
 ]
 FILES = {
     "roads.csv": COMMANDS[:1],
@@ -64,7 +66,8 @@ def command_lines(draw: Any) -> list[str]:
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(line) - 1)) if line else 0
         kind = draw(st.sampled_from("rrrridds"))
-        word = draw(st.sampled_from(WORDS)) if kind in "ri" else ""
+        is_path = at < len(line) and any(mark in line[at] for mark in ("out", ".csv", ".ledger", ".json"))
+        word = draw(st.sampled_from(PATHS if is_path else WORDS)) if kind in "ri" else ""
         line[at : at + (kind in "rd")] = [word] if kind in "ri" else line[at : at + 1] * 2 if kind == "s" else []
     return line
 
@@ -130,7 +133,10 @@ def check(argv: list[str], *, torn: str = "") -> int:
     return status
 
 
-@fuzz(250, [{"argv": ["cluster", "\0", "-k", "2"]}], argv=command_lines())
+KNOWN = [["cluster", "\0", "-k", "2"], shlex.split(COMMANDS[2].replace("out.json", "folder"))]
+
+
+@fuzz(250, [{"argv": argv} for argv in KNOWN], argv=command_lines())
 def test_command_lines(argv: list[str]) -> None:
     check(argv)
 
