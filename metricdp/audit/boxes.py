@@ -27,7 +27,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 6000), True),
         ("HistogramQuery, replace-one", _counts, ((0,), (1,)), "replace-one", one, (1500, 6000), False),
-        ("HistogramQuery, Gaussian", _counts, ((0,), (1,)), "replace-one", pool, (600, 3000), False),
+        ("HistogramQuery, Gaussian", _counts, ((0,), (1,)), "replace-one", pool, (600, 1500), False),
         ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 30_000), True),
         ("CoverageQuery, replace-one", _cover, ((0, 1, 1), (1, 1, 1)), "replace-one", two, (4000, 30_000), False),
         ("5 selections from a pool", partial(_cover, times=5), ((0,), ()), "add-remove", pool, (1500, 10_000), False),
@@ -37,7 +37,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     for method in mdp.METHODS:
         full = f"k_median, {method}, black box"
         essential = method == "partition"
-        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 1000))
+        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 800))
 
 
 def _check(name: str, call: Callable[..., Any], pair: Any, relation: Any, price: Callable[[], Any], runs: Runs, quick: bool) -> Finding:

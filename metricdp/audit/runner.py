@@ -54,17 +54,17 @@ def perform(check: Check, quick: bool) -> Finding:
 
 
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
-    """Plant one bug and run the checks that should catch it: in the short form until one does.
+    """Plant one bug and run the checks that should catch it, with few samples: a bug must show at once. In the short form until one does.
 
-    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing. A bug whose place in
-    the code is gone, or that names a check that is gone, is not caught.
+    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing. A bug whose place
+    in the code is gone, or that names a check that is gone, is not caught.
     """
     start, by_name = time.perf_counter(), {check.name: check for check in known}
     found, note = [], ""
     for name in bug.caught_by:
         try:
             with bug.plant():
-                finding = perform(by_name[name], quick)
+                finding = perform(by_name[name], quick=True)
         except (LookupError, AttributeError) as error:
             note = f"{type(error).__name__}: {error}"
             break

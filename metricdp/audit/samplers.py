@@ -1,5 +1,7 @@
 """The samplers' laws, two-sided: chi-square must accept the right law, and reject laws that are 30 % off.
 
+The wrong laws are so far off that a right sampler fails to reject them with probability below 1e-9.
+
 Draws come out of the real gate or the real `choose`, laws from `laws`. Each check may raise a false alarm with probability `ALARM`; that
 the wrong laws are rejected shows that it could have failed.
 """
@@ -140,7 +142,7 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
     theirs_of = max_divergence() if law == "permute-and-flip" else zero_concentrated_divergence()
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
     draw = make_noisy_max(*space, theirs_of, scale=float(1 / eta))
-    n, many = (3_000, 20_000) if quick else (50_000, 200_000)
+    n, many = (10_000, 30_000) if quick else (30_000, 150_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
     right = agreement(chosen(scores, eta, law, many), theirs)
     wrong = [agreement(chosen(scores, eta * Fraction(f).limit_denominator(10), law, many), theirs) for f in FACTORS]
@@ -152,7 +154,7 @@ def contributions(name: str, quick: bool) -> Finding:
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import PrivateDemand, _vault
 
-    n = 4_000 if quick else 50_000
+    n = 40_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(4 * n, dtype=float)[:, None])
     demand = PrivateDemand(universe, np.arange(4 * n), user=np.repeat(np.arange(n), 4), max_contributions=2)
     kept = _vault._open(demand)

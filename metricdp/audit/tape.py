@@ -39,9 +39,15 @@ class Draw:
     log_p: float
 
 
+class Coins(tuple[int, ...]):
+    """An empty script, all of whose choices are drawn."""
+
+    coin: Callable[[int], int]
+
+
 @dataclass
 class Tape:
-    """A script (choices beyond its end are 0) and, after the run, the draws that it answered."""
+    """A script (choices beyond its end are 0, or drawn by public coins) and, after the run, the draws that it answered."""
 
     script: Sequence[int] = ()
     draws: list[Draw] = field(default_factory=list)
@@ -56,14 +62,16 @@ class Tape:
         """What was asked: kinds and lengths, the same on all demands or the length itself tells."""
         return tuple((d.kind, len(d.exact)) for d in self.draws)
 
-    def choose(self) -> int:
+    def choose(self, radix: int) -> int:
         """The next choice of the script."""
-        return self.script[len(self.draws)] if len(self.draws) < len(self.script) else 0
+        if len(self.draws) < len(self.script):
+            return self.script[len(self.draws)]
+        return self.script.coin(radix) if isinstance(self.script, Coins) else 0
 
     def noise(self, kind: str, scale: float, exact: Sequence[int]) -> list[int]:
         """Answer a draw of noise: one of the `patterns` of this length."""
         possible = patterns(len(exact))
-        choice = min(self.choose(), len(possible) - 1)
+        choice = min(self.choose(len(possible)), len(possible) - 1)
         log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
         log_p = float(log_pmf(possible[choice] - np.asarray(exact), scale).sum())
         self.draws.append(Draw(kind, scale, np.asarray(exact), len(possible), choice, log_p))
@@ -72,7 +80,7 @@ class Tape:
     def selection(self, blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
         """Answer a selection: the candidate of that number, or, if there are fewer, the last with probability 0."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
-        choice = self.choose()
+        choice = self.choose(len(scores))
         log_p = float(laws.LAWS[law](scores, eta)[choice]) if choice < len(scores) else -math.inf
         self.draws.append(Draw(law, float(1 / eta), scores, len(scores), choice, log_p))
         return min(choice, len(scores) - 1)
@@ -134,16 +142,23 @@ def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Sc
     return scripted
 
 
-def scripts(run: Callable[[Sequence[int]], Tape]) -> Iterator[tuple[int, ...]]:
-    """All scripts, in order: each run tells how many choices every draw had, and the last that has another one is moved on."""
+def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:
+    """All scripts in order, or, if there are more than `limit`, as many different ones drawn by public coins.
+
+    Each run tells how many choices every draw had, and the last draw that has another choice is moved on.
+    """
+    found: list[tuple[int, ...]] = []
     script: list[int] = []
-    while True:
+    while len(found) <= limit:
         draws = run(script).draws
-        taken = [d.choice for d in draws]
-        yield tuple(taken)
+        found.append(tuple(d.choice for d in draws))
         at = len(draws) - 1
-        while at >= 0 and taken[at] + 1 >= draws[at].radix:
+        while at >= 0 and draws[at].choice + 1 >= draws[at].radix:
             at -= 1
         if at < 0:
+            yield from found
             return
-        script = [*taken[:at], taken[at] + 1]
+        script = [*found[-1][:at], found[-1][at] + 1]
+    rng, coins = np.random.default_rng(0), Coins()
+    coins.coin = lambda radix: int(rng.integers(radix))
+    yield from dict.fromkeys(tuple(d.choice for d in run(coins).draws) for _ in range(limit))

@@ -8,7 +8,6 @@ CAUGHT_BY = (
     "CoverageQuery, two points, replace-one",
     "CostQuery, two points, replace-one",
     "4 selections from a pool, two points, replace-one",
-    "CoverageQuery, replace-one, black box",
 )
 
 
