@@ -303,6 +303,27 @@ def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> N
         tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
 
 
+TREES = {"build_hst": ("metric", "seed"), "load": ("path", "metric"), "distance": ("u", "v"), "nodes_at": ("level",)}
+TREES |= {"position_distances": ("u", "v"), "labels_at": ("level",), "save": ("path",)}
+
+
+@fuzz(250, case=spoiled(TREES), world=st.sampled_from(WORLDS[:-1]))
+def test_trees(case: Case, world: Any) -> None:
+    some = next(iter(world.ids))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        tree = mdp.build_hst(world)
+        made = tree.save("tree.npz").read_bytes()
+        at = 0 if case.name == "position_distances" else some
+        valid = {"metric": world, "path": "tree.npz", "u": at, "v": at, "level": 1}
+        arguments = {name: valid[name] for name in TREES[case.name] if name in valid} | case.spoils
+        call = getattr(mdp if case.name == "build_hst" else mdp.HST if case.name == "load" else tree, case.name)
+        answer, error = tried(lambda: call(**arguments), (MetricDPError, OSError))
+        if case.name == "save" and error is None:
+            assert Path(answer).read_bytes() == made
+        else:
+            assert [path.name for path in Path().iterdir()] == ["tree.npz"]
+
+
 PAGES = {"write_map": ("path", "centers", "weights", "title", "receipt", "method", "k", "basis")}
 
 

@@ -30,11 +30,13 @@ COMMANDS = [
     "cluster roads.csv --nodes nodes.csv -k 2 --demand homes.csv --x lon --y lat --user person --max-contributions 2 --epsilon 1",
     f"cluster roads.csv -k 2 {OUTPUTS} --demand homes.csv --demand-column vertex --non-private",
     "cluster roads.csv -k 2 --demand homes.csv --epsilon 1/4 --ledger study.ledger --method uniform --records-hint 2000",
+    "cluster roads.csv -k 4 --candidates places.csv --opened open.csv --time-limit 5 --certificate --output out.json",
+    "tree roads.csv --output tree.npz --seed 3",
     "evaluate roads.csv --demand homes.csv --centers centers.json",
     "evaluate roads.csv --demand homes.csv --centers centers.json --objective k-means --x lon --y lat --nodes nodes.csv",
     "datasets",
 ]
-RUNNING = COMMANDS[:9]
+RUNNING = COMMANDS[:11]
 """Commands that are also run as they are."""
 
 WORDS = [
@@ -45,17 +47,21 @@ WORDS = [
     *("partition", "uniform", "k-means", "add-remove", "replace-one", "cluster", "evaluate", "--demand", "--epsilon", "--ledger"),
     *("--output", "--coreset", "--nodes", "--x", "--y", "--user", "--non-private", "--symmetrize", "--largest-component", "--format"),
     *("--weight", "--source", "--target", "--method", "--records-hint", "--max-contributions", "--neighboring", "--epsilon-budget"),
+    *("--candidates", "--opened", "--time-limit", "--certificate"),
 ]
 PATHS = [
     *("roads.csv", "./roads.csv", "nodes.csv", "homes.csv", "study.ledger", "centers.json", "nowhere.csv", "folder", "folder/new"),
+    *("places.csv", "open.csv", "tree.npz"),
     *("nowhere/out", "roads.csv/out", "/dev/null", "out.json", "./out.json", "new.ledger", ".", "/", "dataset:", "dataset:nowhere"),
 ]
 FILES = {
     "roads.csv": COMMANDS[:1],
     "nodes.csv": [COMMANDS[1].replace("roads.csv.gz", "roads.csv"), COMMANDS[4]],
-    "homes.csv": [*COMMANDS[2:6], *COMMANDS[7:9]],
+    "homes.csv": [*COMMANDS[2:6], *COMMANDS[9:11]],
     "study.ledger": COMMANDS[2:3],
-    "centers.json": COMMANDS[7:8],
+    "centers.json": COMMANDS[9:10],
+    "places.csv": COMMANDS[7:8],
+    "open.csv": COMMANDS[7:8],
 }
 
 
@@ -78,6 +84,8 @@ def world() -> Path:
     build_world(folder)
     build_ledger(folder / "study.ledger")
     (folder / "centers.json").write_text('{"centers": [100, 124], "k": 2}\n')
+    (folder / "places.csv").write_text("vertex,rent\n" + "".join(f"{v},7\n" for v in range(100, 112)))
+    (folder / "open.csv").write_text("124\n118\n")
     (folder / "folder").mkdir()
     return folder
 

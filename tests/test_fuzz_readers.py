@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.errors import GraphFileError
 from metricdp.universe import read_graph_file, read_nodes, read_pmed_p, read_table
-from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, parquet, tried
+from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, mutated, packed, parquet, tried
 
 GRAPHS = {
     "a.pmed": b" 4 5 2 \n 1 2 5 \n 2 3 4 \n 3 4 1.5\n 4 1 7\n 2 1 7 \n",
@@ -120,6 +122,26 @@ def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
             graph, _ = tried(lambda: read_graph_file(roads, nodes=path))
             if graph is not None:
                 assert_graph(graph)
+
+
+STREET = mdp.GraphMetric(nx.cycle_graph(9), weight=None)
+
+
+@cache
+def tree_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return mdp.build_hst(STREET, seed=3).save(Path(folder) / "tree.npz").read_bytes()
+
+
+@fuzz(200, content=st.deferred(lambda: mutated(tree_file()).flatmap(packed)))
+def test_tree_files(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written("tree.npz", content, folder)
+        tree, error = tried(lambda: mdp.HST.load(path, STREET))
+    if error is None:
+        good = mdp.build_hst(STREET, seed=3)
+        for name in ("heights", "order", "parent", "level", "start", "stop"):
+            assert np.array_equal(getattr(tree, name), getattr(good, name))
 
 
 @pytest.mark.parametrize(

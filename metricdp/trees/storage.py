@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +65,15 @@ def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
 def load(path: Any, universe: Metric) -> dict[str, Any]:
     """Read and check the `FIELDS` of a tree of this universe."""
     source, arrays, header = file_path(path, "path"), {}, {}
-    with source.open("rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                header = json.loads(str(archive["header"][()]))
-                known = header["format"] == FORMAT
-                arrays = {name: archive[name] for name in _ARRAYS} if known else {}
-                seed, beta = int(header["seed"]), float.fromhex(header["beta"])
-        except (Exception, zlib.error) as error:  # whatever a damaged archive makes of zipfile, json and numpy
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            known = False
+    data = BytesIO(source.read_bytes())  # in memory: a damaged archive may send a file to places that only the system refuses
+    try:
+        with np.load(data, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"][()]))
+            known = header["format"] == FORMAT
+            arrays = {name: archive[name] for name in _ARRAYS} if known else {}
+            seed, beta = int(header["seed"]), float.fromhex(header["beta"])
+    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+        known = False
     if not known:
         raise InputError(f"{source}: is not a tree that this version of metricdp wrote, or is damaged; build it again")
     if header.get("universe") != universe_checksum(universe):
