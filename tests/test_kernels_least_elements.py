@@ -12,6 +12,10 @@ from tests import naive
 few = settings(max_examples=150, deadline=None, derandomize=True)
 
 
+def no_levels(dtype):
+    return np.empty(0, dtype), np.empty(0, np.uint8), np.empty((0, 0), np.int32, order="F")
+
+
 def entries(space, ends, i):
     run = slice(ends[i - 1] if i else 0, ends[i])
     last = dict(zip(space.points[run].tolist(), space.distances[run].tolist()))  # of a repeated point the last counts
@@ -29,7 +33,8 @@ def test_graph_entries(dtype, graph, shift, seed):
     known = known.astype(dtype)
     trial, space, ends = known.copy(), workspace(500, dtype), np.empty(len(sources), np.int64)
     indptr, indices, lengths = naive.csr(n, edges)
-    assert graph_entries(indptr, indices, lengths.astype(dtype), shift, sources, 0, known, trial, space, ends) == len(sources)
+    csr = (indptr, indices, lengths.astype(dtype))
+    assert graph_entries(*csr, shift, sources, 0, known, trial, space, ends, 0, *no_levels(dtype)) == len(sources)
     assert (trial == known).all()
     for i, source in enumerate(sources):
         expected = {v: distances[source, v] for v in range(n) if distances[source, v] < known[v]}
@@ -40,11 +45,24 @@ def test_graph_entries(dtype, graph, shift, seed):
 
 def test_a_search_without_room_says_so_and_restores():
     n, edges = naive.random_graph(60, 0)
-    known, ends = np.full(n, 2**62), np.empty(1, np.int64)
+    known, ends, none = np.full(n, 2**62), np.empty(1, np.int64), no_levels(np.int64)
     trial = known.copy()
     for room in range(1, 60):
-        assert graph_entries(*naive.csr(n, edges), 2, np.array([5], np.int32), 0, known, trial, workspace(room, np.int64), ends) == 0
+        assert graph_entries(*naive.csr(n, edges), 2, np.array([5], np.int32), 0, known, trial, workspace(room, np.int64), ends, 0, *none) == 0
         assert (trial == known).all()
+
+
+@few
+@given(graph=naive.graphs(longest=50), shift=st.integers(0, 6), seed=st.integers(0, 99))
+def test_graph_labels(graph, shift, seed):
+    n, edges = graph
+    distances, order, radii = naive.all_pairs(n, edges), np.random.default_rng(seed).permutation(n), np.array([500, 40, 10, 2, 0])
+    known, labels, filled = np.full(n, 2**62), np.full((n, 5), n, np.int32, order="F"), np.zeros(n, np.uint8)
+    sources, space, ends = order.astype(np.int32), workspace(500, np.int64), np.empty(n, np.int64)
+    assert graph_entries(*naive.csr(n, edges), shift, sources, 0, known, known, space, ends, 0, radii, filled, labels) == n
+    assert (known == 0).all() and (filled == 5).all()
+    for v in range(n):
+        assert labels[v].tolist() == [next(i for i, c in enumerate(order) if distances[c, v] <= radius) for radius in radii]
 
 
 @few
@@ -74,20 +92,19 @@ def test_vector_entries(seed, n, d, euclidean, side):
 
 
 @few
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), shares=st.integers(1, 3))
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), shares=st.sampled_from([1, 2, 4]))
 def test_keep_entries(seed, n, shares):
     rng = np.random.default_rng(seed)
     matrix, radii = rng.integers(0, 30, (n, n)), np.array([30, 13, 4, 1, 0])
     np.fill_diagonal(matrix, 0)
     known, trials = np.full(n, 2**62), np.full((2, n), 2**62)
-    filled, labels = np.zeros(n, np.uint8), np.full((n, 5), -1, np.int32)
-    order = rng.permutation(n).astype(np.int32)
-    points, starts = np.tile(np.arange(n, dtype=np.int32), n), np.arange(n) * n
+    labels, numbers = np.full((n, 5), n, np.int32, order="F"), rng.permutation(n).astype(np.int32)
+    points, ends = np.tile(np.arange(n, dtype=np.int32), n), np.arange(1, n + 1) * n
     for share in range(shares):
-        keep_entries(points, matrix[order].ravel(), starts, starts + n, order, share, shares, radii, known, trials, filled, labels)
-    assert (known == matrix.min(axis=0)).all() and (trials == known).all() and (filled == 5).all()
+        keep_entries(points, matrix[numbers].ravel(), ends, numbers, share, shares, radii, known, trials, labels)
+    assert (known == matrix.min(axis=0)).all() and (trials == known).all()
     for v in range(n):
-        assert labels[v].tolist() == [next(c for c in order if matrix[c, v] <= radius) for radius in radii]
+        assert labels[v].tolist() == [next(c for c in range(n) if matrix[c, v] <= radius) for radius in radii]
 
 
 @few

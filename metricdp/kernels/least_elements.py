@@ -1,7 +1,7 @@
 """Least-element lists: for each point the points that are nearer to it than all before them in a random order.
 
 Sources come in batches. The searches of a batch see the distances `known` as they were before it, so that they may run at the same time;
-what they find is a superset of the lists' entries, and `keep_entries` drops, in the order of the sources, what is not one.
+what they find is a superset of the lists' entries, of which `keep_entries` makes labels.
 """
 
 from __future__ import annotations
@@ -59,8 +59,12 @@ def graph_entries(
     trial: NDArray,
     space: Workspace,
     ends: NDArray,
+    number: int,
+    radii: NDArray,
+    filled: NDArray,
+    labels: NDArray,
 ) -> int:
-    """Vertices strictly closer to a source than `known`, by one pruned search a source.
+    """Vertices strictly closer to a source than `known`, by one pruned search a source; or their labels, source after source.
 
     Parameters
     ----------
@@ -75,10 +79,16 @@ def graph_entries(
         Distance to the nearest earlier source; at most half of what its dtype holds, which also cuts off longer paths. Only vertices
         closer than that are entered: on a shortest path to such a vertex all are.
     trial : ndarray, as `known`
-        A copy of `known` of this thread; restored.
+        A copy of `known` of this thread; restored. To label, `known` itself.
     space : Workspace
     ends : ndarray of int64, shape (n_sources,)
         Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start at 0.
+    number : int
+        Of the first source in the random order.
+    radii, filled, labels : ndarray
+        Of levels. If there are any, entries are not listed: `known` is updated by each source for the next, and vertices are labeled at the
+        levels that they decide, `filled` (uint8, shape (n_points,)) being how many have a label. This is for sources in their order, one
+        thread, and less work.
 
     Returns
     -------
@@ -97,6 +107,7 @@ def graph_entries(
     far_key, far_vertex, room = space.far_key, space.far_vertex, len(space.points)
     head = np.full(_SLOTS, -1, np.int32)
     count = np.int64(0)
+    listing = len(radii) == 0
     for i in range(begin, len(sources)):
         first, used, free, live, n_far, cursor = count, np.int64(0), np.int64(-1), 0, 0, np.int64(0)
         full = False
@@ -123,9 +134,16 @@ def graph_entries(
                 live -= 1
                 if d > trial[u]:
                     continue
-                points[count], distances[count] = u, d
-                count += 1
-                full = count == room
+                if listing:
+                    points[count], distances[count] = u, d
+                    count += 1
+                    full = count == room
+                else:
+                    level = filled[u]
+                    while level < len(radii) and d <= radii[level]:
+                        labels[u, level] = number + i
+                        level += 1
+                    filled[u] = level
                 for a in range(indptr[u], indptr[u + 1]):
                     v = indices[a]
                     t = d + lengths[a]
@@ -171,53 +189,56 @@ def _put(item: int, v: int, t: int, bucket: int, head: NDArray, vertex: NDArray,
 def keep_entries(
     points: NDArray,
     distances: NDArray,
-    starts: NDArray,
-    stops: NDArray,
-    sources: NDArray,
+    ends: NDArray,
+    numbers: NDArray,
     share: int,
     shares: int,
     radii: NDArray,
     known: NDArray,
     trials: NDArray,
-    filled: NDArray,
     labels: NDArray,
 ) -> None:
-    """Take the entries of a batch in the order of its sources, and fill the levels that they decide.
+    """Take the entries of a batch, in any order, and label the levels that they decide.
 
-    A point's label at a level is the first source within the level's radius: the first entry of its list at that distance. Lists have
-    decreasing distances and levels decreasing radii, so labels are filled from the coarsest level down and no list is kept.
+    A point's label at a level is the least number of a source within the level's radius. So labels do not fall from one level to the next
+    finer one, and an entry changes a run of levels: from the finest whose radius reaches, up to the first that has a smaller label. What is
+    no entry of the point's list, because an earlier source of the batch is as near, changes nothing in the end; no list is kept.
 
     Parameters
     ----------
     points, distances : ndarray of int
-    starts, stops : ndarray of int64, shape (n_sources,)
-        Where the entries of each source are.
-    sources : ndarray of int, shape (n_sources,)
-        In the random order.
+    ends : ndarray of int64, shape (n_sources,)
+        Where the entries of each source end.
+    numbers : ndarray of int32, shape (n_sources,)
+        Of each source in the random order.
     share, shares : int
-        Only points of this share of all are treated: shares may run at the same time.
+        Only points of this share of all are treated: shares, a power of two, may run at the same time.
     radii : ndarray of int64, shape (n_levels,)
         Decreasing; the last is 0.
     known, trials : ndarray of int, shapes (n_points,) and (n_copies, n_points)
         Distance to the nearest source so far, and copies of it; updated.
-    filled : ndarray of uint8, shape (n_points,)
-        Number of levels that have a label; updated.
     labels : ndarray of int32, shape (n_points, n_levels)
+        Larger than any number where there is none yet.
     """
-    for i in range(len(sources)):
-        for e in range(starts[i], stops[i]):
+    start = np.int64(0)
+    for i in range(len(numbers)):
+        number = numbers[i]
+        for e in range(start, ends[i]):
             v = points[e]
-            d = distances[e]
-            if (v >> 10) % shares != share or d >= known[v]:
+            if (v >> 10) & (shares - 1) != share:
                 continue
-            known[v] = d
-            for t in range(len(trials)):
-                trials[t, v] = d
-            level = filled[v]
-            while level < len(radii) and d <= radii[level]:
-                labels[v, level] = sources[i]
-                level += 1
-            filled[v] = level
+            d = distances[e]
+            if d < known[v]:
+                known[v] = d
+                for t in range(len(trials)):
+                    trials[t, v] = d
+            level = -1
+            for radius in radii:  # without a branch
+                level += radius >= d
+            while level >= 0 and labels[v, level] > number:
+                labels[v, level] = number
+                level -= 1
+        start = ends[i]
 
 
 @njit(cache=True, nogil=True, fastmath=_EXACT)

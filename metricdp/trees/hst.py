@@ -313,7 +313,7 @@ def snapping_error(metric: EuclideanMetric | ManhattanMetric) -> float:
 
 def _told_apart(metric: EuclideanMetric | ManhattanMetric, levels: Levels) -> NDArray[np.int32] | None:
     """One more level of labels, equal coordinates together, if there are points that only the grid holds to be one."""
-    same = levels.labels[:, -1]
+    same = levels.labels[:, -1]  # at distance 0: one number each
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
     if len(shared) == 0:
         return None

@@ -28,6 +28,7 @@ from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric
 from metricdp.progress import progress
 
 _GROWTH = 12  # a batch is one twelfth of the sources before it: some 5 % of the entries found are dropped again
+_ALONE = 8  # on graphs, up to two threads leave the first n / 8 sources to one of them: that saves the lists of entries
 _CHUNKS = 16  # of a batch, for the threads to share
 _WORTH_THREADS = 20_000
 _ROW_ENTRIES = 4_000_000
@@ -35,15 +36,6 @@ _MOST_WORKERS = 8
 
 Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 """Points, distances, and where the entries of each source end."""
-
-
-class BatchEntries(NamedTuple):
-    """Points and distances, and where the entries of each source start and stop."""
-
-    points: NDArray[np.int32]
-    distances: NDArray[Any]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
 
 
 class Levels(NamedTuple):
@@ -54,7 +46,7 @@ class Levels(NamedTuple):
     order : ndarray of int64, shape (n_points,)
         Position of each row; near rows are near points.
     labels : ndarray of int32, shape (n_points, n_levels)
-        Row of the first point of the permutation within the level's radius.
+        Number in the permutation of the first point within the level's radius.
     radii : ndarray of int64, shape (n_levels,)
         In units of the metric's grid, rounded down; the last is 0.
     """
@@ -83,18 +75,20 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
     searches, rank = _searches(metric, _workers()), np.empty(len(metric), np.int32)
     rank[searches.order] = np.arange(len(metric), dtype=np.int32)
     sources = rank[permutation]
-    entries = _batch_entries(searches, sources[:2])
-    if _first_row(entries, len(metric)).min() < 0 and isinstance(metric, GraphMetric):  # too far for int32
+    entries = _batch_entries(searches, sources[:1])
+    if _row(entries, len(metric)).min() < 0 and isinstance(metric, GraphMetric):  # too far for int32
         searches = _GraphSearches(metric, searches.workers, np.int64)
-        entries = _batch_entries(searches, sources[:2])
-    radii = grid_radii(2 * int(_first_row(entries, len(metric)).max()), beta)
-    labels, filled, done = np.empty((len(metric), len(radii)), np.int32), np.zeros(len(metric), np.uint8), 0
+        entries = _batch_entries(searches, sources[:1])
+    radii = grid_radii(2 * int(_row(entries, len(metric)).max()), beta)
+    labels = np.full((len(metric), len(radii)), len(metric), np.int32, order="F")  # entries that are near change near numbers
+    _keep(searches, np.zeros(1, np.int32), entries, radii, labels)
+    done = 1 + searches.label_alone(sources[1 : 1 + len(metric) // _ALONE], radii, labels)
     with progress(total=len(metric), label="tree", unit="point") as bar:
         while done < len(metric):
-            batch = sources[done : done + max(2, done // _GROWTH)]
-            _keep(searches, batch, entries if done == 0 else _batch_entries(searches, batch), radii, filled, labels)
-            done += len(batch)
-            bar.update(len(batch))
+            by_place = done + np.argsort(sources[done : done + max(2, done // _GROWTH)]).astype(np.int32)
+            _keep(searches, by_place, _batch_entries(searches, sources[by_place]), radii, labels)
+            done += len(by_place)
+            bar.update(len(by_place))
     return Levels(searches.order, labels, radii)
 
 
@@ -132,13 +126,17 @@ class _Searches(ABC):
     def refresh(self) -> None:  # noqa: B027  nothing to do for most
         """Called before each batch: `known` has changed."""
 
+    def label_alone(self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
+        """Label by the sources after the first, if that is better done one after the other; return how many were used."""
+        return 0
+
     @abstractmethod
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
         """Entries of some sources of a batch."""
 
     def _with_room(self, sources: NDArray[np.int32], worker: int, kernel: Callable[[int, Workspace, NDArray[np.int64]], int]) -> Entries:
         """Call a kernel from where it stopped until it has done all sources, with more room where it needs it."""
-        ends, found, begin, total = np.empty(len(sources), np.int64), [], 0, 0
+        parts, ends, begin = [], np.empty(len(sources), np.int64), 0
         while begin < len(sources):
             space = self._spaces[worker]
             stop = kernel(begin, space, ends)
@@ -146,10 +144,9 @@ class _Searches(ABC):
                 self._spaces[worker] = workspace(2 * len(space.points), self.known.dtype)
                 continue
             size = ends[stop - 1]
-            found.append((space.points[:size].copy(), space.distances[:size].copy()))
-            ends[begin:stop] += total
-            begin, total = stop, total + size
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]), ends
+            parts.append((space.points[:size].copy(), space.distances[:size].copy(), ends[begin:stop]))
+            begin = stop
+        return parts[0] if len(parts) == 1 else _joined(parts)
 
 
 class _GraphSearches(_Searches):
@@ -162,13 +159,27 @@ class _GraphSearches(_Searches):
         positive = lengths[lengths > 0]
         self._shift = int(np.median(positive)).bit_length() - 1 if len(positive) else 0
 
+    def label_alone(self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]) -> int:
+        """Early searches are large: to list what they find costs half as much again, which only more threads are worth."""
+        if self.workers > 2:
+            return 0
+        known, before, ends = self.known, self.known.copy(), np.empty(len(sources), np.int64)
+        levels = (radii.astype(known.dtype), (labels < len(labels)).sum(axis=1).astype(np.uint8), labels)
+        done = graph_entries(*self._csr, self._shift, sources, 0, known, known, self._spaces[0], ends, 1, *levels)
+        if done < len(sources):  # no room, which hardly ever happens: as if nothing had been done
+            known[:] = before
+            labels[labels > 0] = len(labels)
+            done = 0
+        self.trials[:] = known
+        return done
+
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
-        return self._with_room(
-            sources, worker,
-            lambda begin, space, ends: graph_entries(
-                *self._csr, self._shift, sources, begin, self.known, self.trials[worker], space, ends
-            ),
-        )  # fmt: skip
+        none = (np.empty(0, self.known.dtype), np.empty(0, np.uint8), np.empty((0, 0), np.int32, order="F"))
+
+        def kernel(begin: int, space: Workspace, ends: NDArray[np.int64]) -> int:
+            return graph_entries(*self._csr, self._shift, sources, begin, self.known, self.trials[worker], space, ends, 0, *none)
+
+        return self._with_room(sources, worker, kernel)
 
 
 class _VectorSearches(_Searches):
@@ -201,13 +212,12 @@ class _RowSearches(_Searches):
         self.order, self._metric = np.arange(len(metric)), metric
 
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
-        found, sizes, step = [], [], max(1, _ROW_ENTRIES // len(self.known))
+        parts, step = [], max(1, _ROW_ENTRIES // len(self.known))
         for start in range(0, len(sources), step):
             rows = self._metric.grid_rows(sources[start : start + step].astype(np.int64))
             source, points = np.nonzero(rows < self.known)
-            found.append((points.astype(np.int32), rows[source, points]))
-            sizes.append(np.bincount(source, minlength=len(rows)))
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]), np.cumsum(np.concatenate(sizes))
+            parts.append((points.astype(np.int32), rows[source, points], np.cumsum(np.bincount(source, minlength=len(rows)))))
+        return _joined(parts)
 
 
 def _searches(metric: Metric, workers: int) -> _Searches:
@@ -218,48 +228,40 @@ def _searches(metric: Metric, workers: int) -> _Searches:
     return _RowSearches(metric, workers)
 
 
-def _batch_entries(searches: _Searches, batch: NDArray[np.int32]) -> BatchEntries:
-    """Entries of a batch against what was known before it. Searches run in order of place, which keeps the cache warm."""
+def _batch_entries(searches: _Searches, sources: NDArray[np.int32]) -> Entries:
+    """Entries of a batch against what was known before it."""
     searches.refresh()
-    by_place = np.argsort(batch, kind="stable")
-    chunks = np.array_split(by_place, min(len(batch), _CHUNKS))
+    chunks = np.array_split(sources, min(len(sources), _CHUNKS))
     found: dict[int, Entries] = {}
     tickets = count()
 
     def work(worker: int) -> None:
         while (i := next(tickets)) < len(chunks):
-            found[i] = searches.entries(batch[chunks[i]], worker)
+            found[i] = searches.entries(chunks[i], worker)
 
     in_threads(work, range(min(searches.workers, len(chunks))))
-    starts, stops = np.empty(len(batch), np.int64), np.empty(len(batch), np.int64)
-    total = 0
-    for i, chunk in enumerate(chunks):
-        ends = found[i][2]
-        starts[chunk], stops[chunk] = np.r_[0, ends[:-1]] + total, ends + total
-        total += ends[-1]
-    points, distances = (np.concatenate([found[i][part] for i in range(len(chunks))]) for part in (0, 1))
-    return BatchEntries(points, distances, starts, stops)
+    return _joined([found[i] for i in range(len(chunks))])
 
 
-def _first_row(entries: BatchEntries, n: int) -> NDArray[np.int64]:
-    """Distance from the first source to every point, -1 where it did not reach; of repeated points the last entry counts."""
-    row, run = np.full(n, -1), slice(entries.starts[0], entries.stops[0])
-    row[entries.points[run]] = entries.distances[run]
+def _joined(parts: list[Entries]) -> Entries:
+    """The entries of some sources after those of others."""
+    before = np.cumsum([0, *(len(points) for points, _, _ in parts)])
+    ends = [ends + offset for (_, _, ends), offset in zip(parts, before)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), np.concatenate(ends)
+
+
+def _row(entries: Entries, n: int) -> NDArray[np.int64]:
+    """Distance from the only source to every point, -1 where it did not reach; of repeated points the last entry counts."""
+    row = np.full(n, -1)
+    row[entries[0]] = entries[1]
     return row
 
 
-def _keep(
-    searches: _Searches,
-    batch: NDArray[np.int32],
-    entries: BatchEntries,
-    radii: NDArray[np.int64],
-    filled: NDArray[np.uint8],
-    labels: NDArray[np.int32],
-) -> None:
-    """Sift the entries of a batch, and fill levels."""
-    shares = searches.workers if len(entries.points) > _WORTH_THREADS else 1
+def _keep(searches: _Searches, numbers: NDArray[np.int32], entries: Entries, radii: NDArray[np.int64], labels: NDArray[np.int32]) -> None:
+    """Take the entries of a batch, whose sources have these numbers."""
+    shares = 1 << (searches.workers.bit_length() - 1) if len(entries[0]) > _WORTH_THREADS else 1
 
     def work(share: int) -> None:
-        keep_entries(*entries, batch, share, shares, radii, searches.known, searches.trials, filled, labels)
+        keep_entries(*entries, numbers, share, shares, radii.astype(searches.known.dtype), searches.known, searches.trials, labels)
 
     in_threads(work, range(shares))
