@@ -25,19 +25,19 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
     one, two, pool = partial(Cost.of, 1), partial(Cost.of, 2), partial(Cost.zcdp, 2, Fraction(1, 1000))
     for name, call, pair, relation, cost, runs, essential in (
-        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 6000), True),
-        ("HistogramQuery, replace-one", _counts, ((0,), (1,)), "replace-one", one, (1500, 6000), False),
+        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 4000), True),
+        ("HistogramQuery, replace-one", _counts, ((0,), (1,)), "replace-one", one, (1500, 4000), False),
         ("HistogramQuery, Gaussian", _counts, ((0,), (1,)), "replace-one", pool, (600, 1500), False),
-        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 30_000), True),
-        ("CoverageQuery, replace-one", _cover, ((0, 1, 1), (1, 1, 1)), "replace-one", two, (4000, 30_000), False),
-        ("5 selections from a pool", partial(_cover, times=5), ((0,), ()), "add-remove", pool, (1500, 10_000), False),
+        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 20_000), True),
+        ("CoverageQuery, replace-one", _cover, ((0, 1, 1), (1, 1, 1)), "replace-one", two, (4000, 20_000), False),
+        ("5 selections from a pool", partial(_cover, times=5), ((0,), ()), "add-remove", pool, (1500, 4000), False),
     ):
         full = f"{name}, black box"
         yield full, essential, partial(_check, full, call, pair, relation, cost, runs)
     for method in mdp.METHODS:
         full = f"k_median, {method}, black box"
         essential = method == "partition"
-        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 800))
+        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 600))
 
 
 def _check(name: str, call: Callable[..., Any], pair: Any, relation: Any, price: Callable[[], Any], runs: Runs, quick: bool) -> Finding:

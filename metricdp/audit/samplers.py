@@ -142,7 +142,7 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
     theirs_of = max_divergence() if law == "permute-and-flip" else zero_concentrated_divergence()
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
     draw = make_noisy_max(*space, theirs_of, scale=float(1 / eta))
-    n, many = (10_000, 30_000) if quick else (30_000, 150_000)
+    n, many = (10_000, 30_000) if quick else (30_000, 100_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
     right = agreement(chosen(scores, eta, law, many), theirs)
     wrong = [agreement(chosen(scores, eta * Fraction(f).limit_denominator(10), law, many), theirs) for f in FACTORS]
