@@ -30,11 +30,11 @@ _WORK, _FEWEST, _MOST = 104_000_000, 6, 128
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
-_COARSE, _MOST_COARSE = 100, 8
+_COARSE, _MOST_COARSE = 160, 8
 """Centers of all starts on that sample together, and most starts."""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
-_KICKED_FROM, _KICKS, _KICKS_AT_ONCE, _KICKED, _KICKED_ROWS = 40, 2, 4, 3, 10
+_KICKED_FROM, _KICKS, _KICKS_AT_ONCE, _KICKED, _KICKED_ROWS = 40, 3, 4, 3, 10
 """From so many centers on, a few random exchanges of three: rounds, exchanges a round, fraction of rows to descend on."""
 _IN_VAIN = 2
 
