@@ -117,4 +117,7 @@ class MissingExtraError(MetricDPError, ImportError):
 
 
 def _show(value: Fraction) -> str:
-    return f"{float(value):.6g}"
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "more than 1e308"
