@@ -58,6 +58,7 @@ def canary_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
         ("canaries in progress bars, logs and output", _output),
         ("canaries in ledgers and journals", _ledgers),
         ("canaries in refusals", _refusals),
+        ("canaries on the command line", _command_line),
     ):
         yield name, True, partial(_check, name, look)
 
@@ -154,6 +155,28 @@ def _ledgers() -> tuple[str, Seen]:
         measure(demand, CountQuery(), "1/4", grant)
         shown: Seen = {"a ledger": f"{ledger!r} {ledger.entries} {vars(ledger)}", "a grant": f"{grant!r} {vars(grant)}"}
         return "a ledger, a grant, a journal", {**shown, "a journal": path.read_bytes()}
+
+
+def _command_line() -> tuple[str, Seen]:
+    """``metricdp cluster`` on files: one good, and two with records that break a rule."""
+    from metricdp.cli import main
+
+    _, places, _ = scene()
+    rows = "".join(f"{WORD}-{i // 2},{place}\n" for i, place in enumerate(places))
+    shown: Seen = {}
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        (at / "graph.csv").write_text("source,target,length\n" + "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36)))
+        for name, more in (("good", ""), ("unknown id", f"{WORD}-x,{WORD}-y\n"), ("ragged", f"{WORD}-x,0,{WORD}\n")):
+            (at / "demand.csv").write_text(f"who,vertex\n{rows}{more}")
+            private = ["--demand", at / "demand.csv", "--user", "who", "--epsilon", 0.3, "--ledger", at / "ledger", "--epsilon-budget", 9]
+            with watched() as seen:
+                status = main(list(map(str, ["cluster", at / "graph.csv", "-k", 3, *private, "--output", at / "result.json"])))
+            expected = 0 if name == "good" else 2
+            shown[f"{name}: status"] = "" if status == expected else f"{WORD}: exit status {status}: {seen['stderr']!r}"
+            shown.update({f"{name}: {channel}": text for channel, text in seen.items()})
+            shown.update({f"{name}: {file}": (at / file).read_bytes() for file in ("ledger", "result.json")})
+    return f"{len(shown)} outputs and files", shown
 
 
 def _bad_calls() -> Iterator[Callable[[], Any]]:
