@@ -14,6 +14,7 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import NEVER, Deadline
 
@@ -25,6 +26,8 @@ _VISITS, _VISITS_EACH = 12_000_000, 12
 """Vertices that trying candidates at one resolution may enter: so many, or so many times each. The last descent is not limited."""
 _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
+_STARTS, _SEARCHES = 3, 64
+"""Starts where there are full passes; searches for a single center."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROW_SHARES = 24, (1, 2, 8)
@@ -85,7 +88,8 @@ def solve(
     seed : int
         Public coins.
     starts : int or None
-        Number of k-median++ starts of a search on a block (the coarse one, if there is one); None: as many as a second pays for.
+        Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of full passes on graphs; None: as many as
+        a second or two pay for, at full resolution too.
     time_limit : float, optional
         Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
 
@@ -126,15 +130,8 @@ def solve(
         return Solution(allowed[rows], cost)
     problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
     with deadline:
-        if isinstance(metric, GraphMetric) and _sweeps(problem):
-            return _best_start(problem, metric, starts or 3)
-        centers = _coarse(problem, starts)
-        if not isinstance(metric, GraphMetric):
-            found = _by_rows(problem, centers)
-            return Solution(found.centers, found.cost)
-        search = _on_graph(problem, metric, centers)
-        search.descend()
-        return Solution(search.centers, search.cost)
+        search = _on_graph(problem, metric, starts) if isinstance(metric, GraphMetric) else _by_rows(problem, _start(problem, starts))
+    return Solution(search.centers, search.cost)
 
 
 _matrices: WeakKeyDictionary[Metric, NDArray[np.float32]] = WeakKeyDictionary()
@@ -197,26 +194,39 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
+def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
+    """Centers to begin with: for one center the best of some dozens proposed by bounds, else those of the coarse search."""
+    if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
+        median = part_median(
+            problem.metric, problem.weights, power=problem.power, allowed=problem.allowed, searches=_SEARCHES, deadline=problem.deadline
+        )  # fmt: skip
+        return np.array([median.center])
+    return _coarse(problem, starts)
+
+
+def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> GraphSearch:
+    """The best of some searches; at the end no center can be improved by moving it to a neighboring vertex."""
+    sweeps, small = _sweeps(problem), len(metric) <= _LARGE and problem.k > 1
+    count = (starts or _STARTS) if sweeps else _STARTS if starts is None and small else 1
+    found: list[GraphSearch] = []
+    while len(found) < count and (not found or not problem.deadline.over):
+        drawn = sweeps or len(found) > 0
+        centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0)) if drawn else _start(problem, starts)
+        found.append(_searched(problem, metric, centers))
+    search = min(found, key=lambda one: one.cost)
+    search.descend()
+    return search
+
+
 def _sweeps(problem: _Problem) -> bool:
     """Whether all candidates can be tried several times at full resolution."""
     n = len(problem.metric)
     return n <= _LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
 
 
-def _best_start(problem: _Problem, metric: GraphMetric, starts: int) -> Solution:
-    """The best of several k-median++ starts and full passes over all candidates."""
-    found: list[GraphSearch] = []
-    while len(found) < starts and (not found or not problem.deadline.over):
-        found.append(_on_graph(problem, metric, _sample(problem, problem.k, np.maximum(problem.weights, 0.0))))
-    best = min(found, key=lambda search: search.cost)
-    best.descend()
-    return Solution(best.centers, best.cost)
-
-
-def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> GraphSearch:
-    """Swaps by pruned searches: on the graph of cells first, if the graph is large, then at full resolution."""
-    n, k, rng = len(metric), problem.k, problem.rng
-    opened = len(problem.opened)
+def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> GraphSearch:
+    """On the graph of cells first, if the graph is large, then at full resolution."""
+    n, k, rng, opened = len(metric), problem.k, problem.rng, len(problem.opened)
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
         if len(problem.allowed) == n:
@@ -227,7 +237,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     search.budget = max(_VISITS, _VISITS_EACH * n)
     if _sweeps(problem):
         search.sweep(rng, passes=_MOST_PASSES)
-    else:
+    elif k > 1 or n > _LARGE:
         tries = search.budget * k // (2 * n)
         search.improve(search.probable(tries // 4, rng))
         for share in _SHARES:
@@ -243,7 +253,7 @@ def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     coarse = metric.quotient(cells, label, distance)
     mass, start = _cell_weights(label, problem.weights, len(cells)), np.searchsorted(cells, centers)
     inner = replace(problem, metric=coarse, weights=mass, allowed=np.arange(len(cells)), opened=start[: len(problem.opened)])
-    return cells[_on_graph(inner, coarse, start).centers]
+    return cells[_searched(inner, coarse, start).centers]
 
 
 def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
