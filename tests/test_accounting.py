@@ -144,6 +144,15 @@ def test_a_pool_takes_any_mechanism_of_known_rho_and_no_other():
         pool.charge(0.9)
 
 
+def test_a_grant_bought_from_a_pool_costs_what_any_mechanism_may_make_of_it():
+    pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
+    inner = pool.charge(Cost.selection("1/10"))
+    assert pool.spent_rho == Fraction(1, 200)
+    assert inner.epsilon == Fraction(1, 10)
+    pool.draw(Cost.selection("1/10"))
+    assert pool.spent_rho == Fraction(1, 200) + Fraction(1, 800)
+
+
 def test_grants_nest_and_never_exceed_what_was_charged():
     ledger = Ledger(1)
     outer = ledger.charge(0.5)

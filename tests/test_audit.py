@@ -64,7 +64,6 @@ def test_all_methods_and_queries_are_audited():
             assert f"{query}, two points, {relation}" in CHECKS
 
 
-@pytest.mark.xfail(reason="a pool sells pure epsilon for epsilon²/8, and Laplace noise of epsilon²/2 is paid with it", strict=False)
 def test_what_a_pool_sells_at_a_selections_price_buys_no_laplace_noise():
     two = worlds.worlds()["two points"].universe
     pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))

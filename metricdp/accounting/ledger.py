@@ -22,7 +22,10 @@ MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
 
 
 def _budget(epsilon: object, delta: object) -> Cost:
+    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever rho its asker had in mind."""
     cost = Cost.of(epsilon, delta)
+    if not cost.pooled:
+        cost = Cost.of(cost.epsilon, cost.delta)
     if not MIN_EPSILON <= cost.epsilon <= MAX_EPSILON:
         asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
         raise InputError(f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {asked!r}")

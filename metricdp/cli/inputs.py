@@ -28,7 +28,7 @@ def read_metric(args: Namespace) -> GraphMetric:
     path, options = args.graph, {name: getattr(args, name) for name in _READ}
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
-        path, options = mdp.datasets.fetch(known.name), options | known.read
+        path, options = mdp.datasets.fetch(known.name), {**options, **known.read}
     metric = mdp.read_graph(path, **options)
     if not args.quiet:
         places = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
