@@ -317,7 +317,7 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
             shared = _change(block[missing[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
             s = np.argmin(change)
             if shared + change[s] < lowest:
-                at, slot, lowest = t, s, shared + change[s]
+                at, slot, lowest = t, int(s), shared + change[s]
         last[:] = centers
         _swap(block, weights, centers, slot, missing[at], first, second, c_first, c_second, change)
         there[slot] = True
