@@ -155,7 +155,8 @@ class _GraphSearches(_Searches):
     def __init__(self, metric: GraphMetric, workers: int, dtype: DTypeLike = np.int32) -> None:
         super().__init__(len(metric), workers, dtype, copies=workers)
         indptr, indices, lengths = metric.csr
-        self.order, self._csr = metric.order, (indptr, indices, np.minimum(lengths, self.known[0]).astype(dtype))
+        small = np.int32 if len(indices) < 2**31 else np.int64
+        self.order, self._csr = metric.order, (indptr.astype(small), indices, np.minimum(lengths, self.known[0]).astype(dtype))
         positive = lengths[lengths > 0]
         self._shift = int(np.median(positive)).bit_length() - 1 if len(positive) else 0
 
