@@ -27,7 +27,7 @@ _VISITS, _VISITS_EACH = 12_000_000, 12
 _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
 _STARTS, _SEARCHES = 3, 64
-"""Starts where there are full passes; searches for a single center."""
+"""Starts where the caller leaves their number open; searches for a single center."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROW_SHARES = 24, (1, 2, 8)
@@ -180,7 +180,7 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
         label, distance = metric.nearest_to(sample)
         block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
     costs, first = block if problem.power == 1 else block**2, np.arange(len(fixed))
-    chosen, _ = block_search(costs, demand, problem.k, rng, starts=starts, opened=first, deadline=problem.deadline)
+    chosen, _ = block_search(costs, demand, problem.k, rng, starts=starts or _STARTS, opened=first, deadline=problem.deadline)
     return sample[chosen]
 
 
