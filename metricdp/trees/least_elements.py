@@ -28,7 +28,7 @@ from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric
 from metricdp.progress import progress
 
 _GROWTH = 12  # a batch is one twelfth of the sources before it: some 5 % of the entries found are dropped again
-_ALONE = 8  # on graphs, up to two threads leave the first n / 8 sources to one of them: that saves the lists of entries
+_ALONE = 4  # on graphs, up to two threads leave the first n / 4 sources to one of them: that saves the lists of entries
 _CHUNKS = 16  # of a batch, for the threads to share
 _WORTH_THREADS = 20_000
 _ROW_ENTRIES = 4_000_000
@@ -165,7 +165,10 @@ class _GraphSearches(_Searches):
         if self.workers > 2:
             return 0
         known, before, ends = self.known, self.known.copy(), np.empty(len(sources), np.int64)
-        levels = (radii.astype(known.dtype), (labels < len(labels)).sum(axis=1).astype(np.uint8), labels)
+        filled = np.zeros(len(known), np.uint8)
+        for radius in radii:
+            filled += known <= radius
+        levels = (radii.astype(known.dtype), filled, labels)
         done = graph_entries(*self._csr, self._shift, sources, 0, known, known, self._spaces[0], ends, 1, *levels)
         if done < len(sources):  # no room, which hardly ever happens: as if nothing had been done
             known[:] = before
