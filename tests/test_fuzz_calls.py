@@ -240,12 +240,16 @@ LOOKUPS = {
 }
 
 
-@fuzz(300, case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
+TWO_OF_NOTHING = {"case": Case("positions", {"ids": [[], []]}), "world": BLOCKS}  # once no ids at all
+
+
+@fuzz(300, [TWO_OF_NOTHING], case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
 def test_lookups(case: Case, world: Any) -> None:
     name, spoils = case
     some = list(world.ids)[:1]
     valid = {argument: value if argument == "points" else some for argument, value in LOOKUPS[name].items()}
     answer, error = tried(lambda: getattr(world, name)(**{**valid, **spoils}))
+    assert error is not None or name != "positions" or len(answer) == len(spoils.get("ids", some))
     if error is None:
         for array in answer if isinstance(answer, tuple) else [answer]:
             assert np.isfinite(array).all()

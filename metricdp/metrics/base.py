@@ -80,7 +80,7 @@ class Metric(ABC):
             array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
         except (ValueError, OverflowError):  # ids of several lengths, endless ranges
             array = np.empty((1, 1))
-        if array.size == 0:
+        if array.shape == (0,):
             return np.empty(0, np.int64)
         if array.ndim != 1 or array.dtype.kind not in "iuf" or (array != np.floor(array)).any():
             raise UnknownIdError(f"the ids of {self.name} are the integers 0 to {len(self) - 1}")
