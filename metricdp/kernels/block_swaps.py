@@ -315,9 +315,9 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
         at, slot, lowest = 0, 0, np.inf
         for t in range(way - step):
             shared = _change(block[missing[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
-            worst = int(np.argmin(change))
-            if shared + change[worst] < lowest:
-                at, slot, lowest = t, worst, shared + change[worst]
+            cheapest = int(np.argmin(change))
+            if shared + change[cheapest] < lowest:
+                at, slot, lowest = t, cheapest, shared + change[cheapest]
         last[:] = centers
         _swap(block, weights, centers, slot, missing[at], first, second, c_first, c_second, change)
         there[slot] = True
