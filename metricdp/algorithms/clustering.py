@@ -66,7 +66,7 @@ def k_median(
         Public coins of partitions and solvers. Noise is never seeded.
     time_limit : float, optional
         Seconds after which the search returns the best centers it has found so far. With a limit, which may be ``inf``, Ctrl-C ends the
-        search in the same way; a second one interrupts. Partitions and releases are not cut short.
+        search in the same way; a second one interrupts. Partitions and releases are not cut short; a certificate has as much time again.
     certificate : bool
         Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without `demand`, and for at most 20 million pairs
         of candidate and weighted point. To judge centers of a release, pass its noisy `weights`: that says how well *they* are served.

@@ -25,12 +25,12 @@ TOLERANCE = 1e-9
 MAX_SWAPS = 100_000
 _LARGE = 6_000_000
 """Entries beyond which one search is coarse to fine and uses all threads; below, each thread has searches of its own."""
-_WORK, _FEWEST, _MOST = 104_000_000, 6, 128
+_WORK, _FEWEST, _MOST = 104_000_000, 3, 128
 """Entries that all starts of a default search may have together, and bounds of their number."""
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
-_COARSE, _MOST_COARSE = 160, 8
+_COARSE, _MOST_COARSE = 100, 8
 """Centers of all starts on that sample together, and most starts."""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
@@ -65,7 +65,7 @@ def block_search(
     rng : numpy Generator
         Public coins.
     starts : int or None
-        Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at least 6.
+        Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at least 3.
     first_start : ndarray of int64, shape (k,), optional
         Rows to start from in place of the first k-median++; those of `opened` among them.
     opened : ndarray of int64, optional
@@ -168,7 +168,8 @@ class _Search:
     def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
         """Local search on a sample of rows and columns, then on all: most swaps are made where they cost little.
 
-        Few centers are searched for on the sample from several starts, and what serves all demand best is taken on.
+        Few centers are searched for on the sample from several starts; the two results that serve all demand best are improved on all rows,
+        and what lies between them is searched too.
         """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
@@ -179,8 +180,14 @@ class _Search:
         part = np.ascontiguousarray(self.block[rows[:, None], columns])
         coarse = _Search(part, weights, self.k, np.searchsorted(rows, self.opened), self.rng, self.deadline, large=np.inf)
         found = coarse.from_starts(int(np.clip(_COARSE // self.k, 1, _MOST_COARSE)), np.searchsorted(rows, centers))
-        chosen = [rows[one[1]] for one in found]
-        return self._fine(min(chosen, key=lambda centers: float(self.weights @ self.block[centers].min(axis=0))))
+        chosen = sorted((rows[one[1]] for one in found), key=lambda c: float(self.weights @ self.block[c].min(axis=0)))
+        if len(chosen) == 1:
+            return self._fine(chosen[0])
+        pair = [self._fine(centers, proven=False) for centers in chosen[:2]]
+        union = np.unique(np.concatenate([one[1] for one in pair]))
+        both = _Search(self.block[union], self.weights, self.k, np.searchsorted(union, self.opened), self.rng, self.deadline, large=np.inf)
+        best = min(both.recombined([(cost, np.searchsorted(union, c)) for cost, c in pair], 2), key=lambda one: one[0])
+        return self._fine(union[best[1]])
 
     def _sampled_demand(self, some: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Columns and weights of an unbiased sample of the demand."""
@@ -192,15 +199,18 @@ class _Search:
         columns, times = np.unique(drawn, return_counts=True)
         return columns, np.sign(self.weights[columns]) * times
 
-    def _fine(self, centers: NDArray[np.int64]) -> Found:
-        """Local optimum on the whole block: passes over all rows, and after each over the most promising ones until none improves."""
+    def _fine(self, centers: NDArray[np.int64], proven: bool = True) -> Found:
+        """Local optimum on the whole block: passes over all rows, and after each over the most promising ones until none improves.
+
+        Without `proven` that is the end: rows that seemed less promising are not tried again.
+        """
         m = len(self.block)
         state, cost = self._labeled(centers)
         change, known, fallen = np.full(m, -np.inf), np.zeros(m), 0.0
         rows, kick = self.rng.permutation(m), self.k >= _KICKED_FROM
         while not self.deadline.over:
             swaps, cost, fallen = self._pass(rows, state, change, known, cost, fallen)
-            if swaps == 0 and len(rows) == m:
+            if swaps == 0 and (len(rows) == m or not proven):
                 break
             ordered = np.argsort(change, kind="stable")
             rows = ordered[: m // _PROMISING] if swaps else ordered
