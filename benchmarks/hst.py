@@ -1,6 +1,6 @@
 """Time, memory, stretch and domination of 2-HSTs, in single-source Dijkstras of SciPy on the same graph in the same run.
 
-    python benchmarks/hst.py [grid delaunay social BAY coquimbo berlin facebook mnist] [--repeats 5]
+    python benchmarks/hst.py [grid delaunay social BAY coquimbo berlin facebook vectors] [--repeats 5]
     python benchmarks/hst.py usa            # 24 M vertices: needs some 12 GB
 
 Prints the tables of ``hst.md``. Real graphs come from METRICDP_DATA. Each line is a process of its own, so that memory is its own too.
