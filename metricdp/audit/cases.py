@@ -152,7 +152,18 @@ def _pools() -> Iterator[tuple[Case, bool]]:
             except BudgetError as refused:
                 return [*answers, str(refused)]
 
+    def any_mechanism(demand: Any, ledger: Any) -> Any:
+        pool, each = ledger.charge(cost), selection_epsilon(cost, 4)
+        answers: list[Any] = []
+        while True:
+            try:
+                answers.append(_emptiness(demand, each, pool.charge(Cost.selection(each))))
+            except BudgetError as refused:
+                return [*answers, str(refused)]
+
     every = worlds()
+    yield Case("any mechanism, until a pool is spent", every["two points"], any_mechanism, demands(2, 2), "add-remove", None, POOL, 0.5,
+               rho=cost.rho), True  # fmt: skip
     yield Case(SPENT, every["two points"], until_spent, demands(2, 4), "add-remove", None, POOL, 0.5, rho=cost.rho), True
     for relation in RELATIONS:
         for times in (1, 4):
