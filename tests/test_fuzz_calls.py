@@ -49,7 +49,6 @@ def demands(world: Any) -> list[mdp.PrivateDemand]:
 
 
 DEMANDS = {id(world): demands(world) for world in WORLDS}
-NOT_YET = pytest.mark.xfail(reason="checks of arguments in metricdp/accounting and metricdp/privacy are on their way", strict=False)
 NET = 64
 """Points of the public net of a box: fewer than usual, since every seed makes another."""
 
@@ -261,7 +260,6 @@ MAKERS = {"PrivateDemand": DEMAND, "from_coordinates": {"points": None, **DEMAND
 del MAKERS["from_coordinates"]["records"]
 
 
-@NOT_YET
 @fuzz(350, case=spoiled(MAKERS), world=st.sampled_from(WORLDS), users=st.booleans())
 def test_demands(case: Case, world: Any, users: bool) -> None:
     name, spoils = case

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp import privacy
 from tests.fuzzing import Case, fuzz, spoiled, tried
-from tests.test_fuzz_calls import BOX, CORNERS, DEMANDS, NOT_YET, TOWN, WORLDS, Books
+from tests.test_fuzz_calls import BOX, CORNERS, DEMANDS, TOWN, WORLDS, Books
 
 BUDGETS = {
     "Ledger": {"epsilon": 1, "delta": 0, "neighboring": "add-remove", "journal": None},
@@ -23,7 +23,6 @@ BUDGETS = {
 }
 
 
-@NOT_YET
 @fuzz(350, case=spoiled(BUDGETS, 3), kept=st.integers(0, 3))
 def test_budgets(case: Case, kept: int) -> None:
     name, spoils = case
@@ -40,7 +39,6 @@ def test_budgets(case: Case, kept: int) -> None:
                 assert mdp.Ledger(2, Fraction(1, 10**5), journal=books.path).entries == books.ledger.entries
 
 
-@NOT_YET
 @fuzz(300, case=spoiled({"exact_cost": ("demand", "centers", "power")}, 3), world=st.sampled_from(WORLDS), empty=st.booleans())
 def test_exact_cost(case: Case, world: Any, empty: bool) -> None:
     centers = CORNERS[:1] if world is BOX else list(world.ids)[:1]
@@ -72,7 +70,6 @@ GATE = {
 }
 
 
-@NOT_YET
 @fuzz(300, case=spoiled(GATE, 3), query=st.sampled_from(QUERIES), which=st.integers(0, 2), pooled=st.booleans())
 def test_the_gate(case: Case, query: Any, which: int, pooled: bool) -> None:
     demand = DEMANDS[id(TOWN)][which]
@@ -105,7 +102,6 @@ MADE = {
 }
 
 
-@NOT_YET
 @fuzz(300, case=spoiled(MADE))
 def test_queries_and_prices(case: Case) -> None:
     answer, error = tried(lambda: getattr(privacy, case.name)(**{**MADE[case.name], **case.spoils}))
@@ -121,7 +117,6 @@ PIECES = {"draw": ("epsilon", "delta"), "charge": ("epsilon", "delta", "purpose"
 PIECES |= {"selection": ("epsilon",)}
 
 
-@NOT_YET
 @fuzz(250, case=spoiled(PIECES, 3), pooled=st.booleans())
 def test_pieces_of_a_grant(case: Case, pooled: bool) -> None:
     grant = mdp.Ledger(2, "1/1000").charge(privacy.Cost.zcdp(1, "1/1000000") if pooled else 1)

@@ -156,7 +156,7 @@ def test_blocks_do_not_matter(monkeypatch):
         assert len(winners) == 1
 
 
-def test_ten_equal_candidates_at_large_any_scoreare_equally_likely():
+def test_ten_equal_candidates_at_large_scores_are_equally_likely():
     counts = np.bincount(draw([2**61] * 10, Fraction(1), LAWS[0], 100_000), minlength=10)
     assert chisquare(counts).pvalue > ALARM
 
@@ -214,7 +214,7 @@ def test_ranges_hold_over_all_neighbors(name, neighboring, m):
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]), st.booleans(), st.sampled_from([None, 0.4]))
-def test_any_scoreare_the_costs(seed, power, with_centers, cap):
+def test_scores_are_the_costs(seed, power, with_centers, cap):
     rng = np.random.default_rng(seed)
     universe = EuclideanMetric(rng.random((12, 2)))
     records, centers = rng.integers(0, 12, 30), [0, 5] if with_centers else []

@@ -7,13 +7,17 @@ user, so that no cost is ever stated too low.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral, Real
 
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 
+_MOST = 10**6
+"""No sensible epsilon lies beyond, and floating point holds what follows from it."""
 BASIC, ZCDP = "basic composition", "zCDP"
 _GRID = 10**24
 """Bounds that hold a logarithm are rounded to this denominator."""
@@ -32,29 +36,35 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     Raises
     ------
     InputError
-        Not a number, not finite, or a bool.
+        Not a number, not finite, a bool, or a fraction of more than 400 digits, which no journal or receipt could show.
 
     Examples
     --------
     >>> exact(0.1), exact(3 * 0.1), exact("1/3"), exact(1e-9)
     (Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(1, 1000000000))
     """
-    try:
-        number = Decimal(value) if isinstance(value, str) and "/" not in value else value
-        if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400:  # 1e999999999 is huge
-            return Fraction(number)
-        if isinstance(number, str | Fraction):
-            return Fraction(number)
-        if isinstance(number, Integral) and not isinstance(number, bool):
-            return Fraction(int(number))
-        if isinstance(number, Real) and not isinstance(number, bool):
-            binary = Fraction(float(number))
-            simple = binary.limit_denominator(10**6)
-            close = simple != 0 and abs(simple - binary) <= Fraction(math.ulp(float(number)))
-            return simple if close else Fraction(repr(float(number)))
-    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
-        pass
-    raise InputError(f"{name} must be a finite number, a Fraction or a string such as '1/10', got {value!r}")
+    number = None
+    with suppress(TypeError, ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        number = _fraction(value)
+    if number is None or max(abs(number.numerator), number.denominator) > 10**400:
+        raise InputError(f"{name} must be a finite number, a Fraction or a string such as '1/10', got {shown(value)}")
+    return number
+
+
+def _fraction(value: object) -> Fraction | None:
+    number = Decimal(value) if isinstance(value, str) and "/" not in value else value
+    if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400:  # 1e999999999 is huge
+        return Fraction(number)
+    if isinstance(number, str | Fraction):
+        return Fraction(number)
+    if isinstance(number, Integral) and not isinstance(number, bool):
+        return Fraction(int(number))
+    if isinstance(number, Real) and not isinstance(number, bool):
+        binary = Fraction(float(number))
+        simple = binary.limit_denominator(10**6)
+        close = simple != 0 and abs(simple - binary) <= Fraction(math.ulp(float(number)))
+        return simple if close else Fraction(repr(float(number)))
+    return None
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ class Cost:
             return epsilon
         pair = exact(epsilon), exact(delta, "delta")
         if not 0 <= pair[1] < 1:
-            raise InputError(f"delta must be at least 0 and below 1, got {delta!r}")
+            raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
         return cls(*pair, rho=pair[0] ** 2 / 2 if pair[1] == 0 else None)
 
     @classmethod
@@ -109,6 +119,8 @@ class Cost:
         Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is charged that.
         """
         asked = exact(epsilon)
+        if asked <= 0:
+            raise InputError(f"epsilon must be positive, got {shown(epsilon)}")
         return cls(asked, rho=asked**2 / 8)
 
     @classmethod
@@ -141,9 +153,9 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
     ('zCDP', True, 'basic composition')
     """
     each, loss = exact(epsilon), exact(delta, "delta")
-    if each <= 0 or not isinstance(times, Integral) or isinstance(times, bool) or times < 1 or not 0 <= loss < 1:
+    if not 0 < each <= _MOST or not isinstance(times, Integral) or isinstance(times, bool) or not 1 <= times < 2**63 or not 0 <= loss < 1:
         raise InputError(
-            f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {epsilon!r}, {times!r}, {delta!r}"
+            f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {shown(epsilon)}, {shown(times)}, {shown(delta)}"
         )
     basic, rho = each * int(times), each**2 / 8 * int(times)
     composed = zcdp_epsilon(rho, loss) if loss else basic
@@ -182,8 +194,8 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     InputError
         `epsilon` or `delta` is not positive, or delta is not below 1.
     """
-    if epsilon <= 0 or not 0 < delta < 1:
-        raise InputError(f"zCDP needs epsilon > 0 and 0 < delta < 1, got {float(epsilon):g} and {float(delta):g}")
+    if not 0 < epsilon <= _MOST or not 0 < delta < 1:
+        raise InputError(f"zCDP needs epsilon > 0 and 0 < delta < 1, got {shown(epsilon)} and {shown(delta)}")
     order = _best_order(lambda a: -(float(epsilon) - _overhead_float(a, delta)) / a)
     rho = -_up(-(epsilon - _overhead(order, delta)) / order)
     if rho <= 0:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
+from metricdp.arguments import file_path
 from metricdp.errors import JournalError
 
 try:
@@ -81,7 +82,7 @@ class Journal:
     def __init__(self, path: str | Path, header: Line) -> None:
         if fcntl is None:  # pragma: no cover - Windows
             raise JournalError("a journal needs file locks (fcntl), which this platform lacks: use Ledger without one")
-        self.path, self.charges = Path(path).absolute(), list[Line]()
+        self.path, self.charges = file_path(path, "journal").absolute(), list[Line]()
         self._header = {"format": "metricdp-journal-1", **header}
         self._length, self._sum, self._file = 0, "", -1
 

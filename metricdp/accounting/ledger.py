@@ -13,6 +13,7 @@ from typing import NamedTuple, get_args
 
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
 from metricdp.accounting.journal import Journal
+from metricdp.arguments import shown
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
@@ -28,7 +29,7 @@ def _budget(epsilon: object, delta: object) -> Cost:
         cost = Cost.of(cost.epsilon, cost.delta)
     if not MIN_EPSILON <= cost.epsilon <= MAX_EPSILON:
         asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
-        raise InputError(f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {asked!r}")
+        raise InputError(f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}")
     return cost
 
 
@@ -91,7 +92,7 @@ class Budget(Unique):
         cost = _budget(epsilon, delta)
         with self._current():
             self._require(cost)
-            self._enter(cost, str(purpose))
+            self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose))
         return (Pool if cost.pooled else Grant)(cost, self._neighboring, self._scope)
 
     @contextmanager
@@ -218,8 +219,8 @@ class Ledger(Budget):
         self, epsilon: object, delta: object = 0, neighboring: Neighboring = "add-remove",
         journal: str | Path | None = None,
     ) -> None:  # fmt: skip
-        if neighboring not in get_args(Neighboring):
-            raise InputError(f"neighboring must be 'add-remove' or 'replace-one', got {neighboring!r}")
+        if not isinstance(neighboring, str) or neighboring not in get_args(Neighboring):
+            raise InputError(f"neighboring must be 'add-remove' or 'replace-one', got {shown(neighboring)}")
         budget = _budget(epsilon, delta)
         if isinstance(epsilon, Cost):
             raise InputError("a ledger's budget is two numbers, epsilon and delta")

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, finite_points
 from metricdp.metrics.space import EuclideanSpace
@@ -137,14 +138,14 @@ class PrivateDemand(Unique):
         if x is None:
             return cls(universe, columns[0], user=users, max_contributions=max_contributions)
         rule = f"coordinates must be finite numbers; {_SECRET}"
-        points = _vault._quietly(rule, lambda: np.column_stack([np.asarray(c, dtype=np.float64) for c in columns]))
+        points = _vault._quietly(rule, lambda: np.column_stack([floats(c, rule) for c in columns]))
         return cls.from_coordinates(universe, points, user=users, max_contributions=max_contributions)
 
     def _seal(self, universe: Universe, records: NDArray[Any], user: Users, max_contributions: int | None) -> None:
         """Bound what each user contributes, and put the records away."""
         m = 1 if max_contributions is None else max_contributions
         if not isinstance(m, int | np.integer) or isinstance(m, bool) or not 1 <= m < 2**31:
-            raise InputError(f"max_contributions must be an integer of at least 1, got {max_contributions!r}")
+            raise InputError(f"max_contributions must be an integer of at least 1, got {shown(max_contributions)}")
         if user is None and max_contributions is not None:
             raise InputError("max_contributions bounds the records of a user: say whose each record is with user=")
         if isinstance(user, str | bytes):
@@ -200,7 +201,7 @@ def _within(universe: Metric, positions: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def _numbers(points: Any, dimension: int) -> NDArray[np.float64]:
-    array = np.asarray(points, dtype=np.float64)
+    array = floats(points, "points must be numbers")
     return finite_points(array.reshape(0, dimension) if array.shape == (0,) else array)
 
 
@@ -226,12 +227,14 @@ def _bounded(users: list[Hashable], n_records: int, m: int) -> NDArray[np.int64]
 def _columns(source: Any, names: list[str], user: str | None, text: bool) -> list[Any]:
     """The named columns, and that of users or None. Of a file, ids are read as text if the universe's are (`text`)."""
     wanted = names if user is None else [*names, user]
+    if not all(isinstance(name, str | int) for name in wanted):
+        raise InputError("node, x, y and user are names of columns")
     if isinstance(source, str | os.PathLike):
         from metricdp.universe.tables import read_table
 
         table = read_table(Path(source), private=True)
         if missing := [n for n in wanted if n not in table]:  # not told which there are: it may be a row of data
-            raise InputError(f"{source}: no column {missing[0]!r}; the first row must name the columns")
+            raise InputError(f"{source}: no column {shown(missing[0])}; the first row must name the columns")
         read = table.numbers if len(names) == 2 else table.strings if text else table.ids
         return [*map(read, names), None if user is None else table.ids(user)]
     import narwhals as nw
@@ -242,7 +245,7 @@ def _columns(source: Any, names: list[str], user: str | None, text: bool) -> lis
         raise InputError(f"expected a path or a pandas, polars or pyarrow table, got {type(source).__name__}") from None
     known = frame.collect_schema().names()
     if missing := [n for n in wanted if n not in known]:
-        raise InputError(f"no column {missing[0]!r}; the columns are {', '.join(map(str, known))}")
+        raise InputError(f"no column {shown(missing[0])}; the columns are {', '.join(map(str, known))}")
     chosen = frame.select(*dict.fromkeys(wanted)).lazy()
     values = _vault._quietly("the frame's columns cannot be read", lambda: chosen.collect().to_dict(as_series=False))
     return [*(values[n] for n in names), None if user is None else values[user]]

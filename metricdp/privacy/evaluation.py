@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, finite_points
 from metricdp.privacy import _vault
@@ -43,9 +43,9 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     InputError
         Unknown centers, none at all, or a power that is not positive.
     """
-    chosen = list(centers)
-    if not isinstance(demand, PrivateDemand) or not chosen or not (math.isfinite(power) and power > 0):
-        raise InputError("exact_cost needs a PrivateDemand, at least one center and a positive power")
+    chosen, power = listed(centers, "centers"), positive(power, "power")
+    if not isinstance(demand, PrivateDemand) or not chosen:
+        raise InputError("exact_cost needs a PrivateDemand and at least one center")
     warnings.warn("exact_cost reads private data unprotected: do not publish it", PrivateDataWarning, stacklevel=2)
     universe = demand.universe
     if isinstance(universe, Metric):

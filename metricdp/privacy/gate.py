@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant, Pool, exact
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
@@ -51,7 +52,8 @@ def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, 
         A wrong type or universe; a grant that does not hold that much: nothing was read or spent.
     """
     _check(demand, query, TRUSTED, grant)
-    asked = Cost.zcdp(epsilon, delta) if delta else Cost.of(epsilon)
+    loss = exact(delta, "delta")
+    asked = Cost.zcdp(epsilon, loss) if loss else Cost.of(epsilon)
     sensitivity = query.sensitivity(grant.neighboring, demand.max_contributions)
     square = query.squared_sensitivity(grant.neighboring, demand.max_contributions)
     noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
@@ -92,7 +94,7 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     _check(demand, query, TRUSTED_SELECTIONS, grant)
     share = exact(epsilon)
     if share <= 0:
-        raise InputError(f"epsilon must be positive, got {epsilon!r}")
+        raise InputError(f"epsilon must be positive, got {shown(epsilon)}")
     spread = query.range(grant.neighboring, demand.max_contributions)
     pooled = isinstance(grant, Pool)
     law: Law = "exponential mechanism" if pooled else "permute-and-flip"

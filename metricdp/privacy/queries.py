@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import listed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.releases import Neighboring
@@ -167,7 +168,7 @@ class LevelsQuery(Query):
     levels: tuple[HistogramQuery, ...]
 
     def __post_init__(self) -> None:
-        levels = tuple(self.levels)
+        levels = tuple(listed(self.levels, "levels"))
         if not levels or any(type(level) is not HistogramQuery for level in levels):
             raise InputError("levels must be one or more HistogramQuery objects")
         object.__setattr__(self, "levels", levels)

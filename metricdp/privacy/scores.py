@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import integer, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import add_costs, add_covered
 from metricdp.metrics.base import Metric
@@ -92,11 +93,10 @@ class CostQuery(SelectionQuery):
     monotone = True
 
     def __init__(self, universe: Metric, centers: Iterable[Hashable] = (), *, power: int = 1, cap: float | None = None) -> None:
-        if not isinstance(universe, Metric) or power not in (1, 2):
+        if not isinstance(universe, Metric) or integer(power) not in (1, 2):
             raise InputError("a CostQuery needs a finite universe (a Metric) and power 1 or 2")
-        if cap is not None and not (isinstance(cap, int | float) and math.isfinite(cap) and cap > 0):
-            raise InputError(f"cap must be positive and finite, got {cap!r}")
-        self.universe, self._power = universe, power
+        cap = None if cap is None else positive(cap, "cap")
+        self.universe, self._power = universe, int(power)
         self._centers = np.unique(universe.positions(centers))
         steps = max(1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit))
         self._shift = max(0, steps.bit_length() - _BITS // power)
@@ -143,10 +143,8 @@ class CoverageQuery(SelectionQuery):
     def __init__(self, universe: Metric, radius: float) -> None:
         if not isinstance(universe, Metric):
             raise InputError("a CoverageQuery needs a finite universe (a Metric)")
-        if not (isinstance(radius, int | float) and math.isfinite(radius) and radius >= 0):
-            raise InputError(f"radius must be finite and not negative, got {radius!r}")
-        self.universe, self.radius = universe, float(radius)
-        self._steps = math.floor(min(radius / universe.unit, 2**62))
+        self.universe, self.radius = universe, positive(radius, "radius", or_zero=True)
+        self._steps = math.floor(min(self.radius / universe.unit, 2**62))
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m under both relations."""
