@@ -48,14 +48,14 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
         n_nodes += 1
         parent[node], start[node], stop[node] = above, low, high
         level[node] = 0 if above < 0 else split[above]
-        next_split = n_levels
-        model = order[low]
-        for j in range(low + 1, high):
-            v = order[j]
-            for i in range(level[node] + 1, next_split):
-                if labels[v, i] != labels[model, i]:
-                    next_split = i
-                    break
+        next_split = np.int64(level[node]) + 1 if high - low > 1 else n_levels
+        while next_split < n_levels:
+            alike = low + 1
+            while alike < high and labels[order[alike], next_split] == labels[order[low], next_split]:
+                alike += 1
+            if alike < high:
+                break
+            next_split += 1
         split[node] = next_split
         if next_split == n_levels:
             continue
