@@ -118,6 +118,7 @@ def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
         (lambda: Cost.zcdp(-1, 0.1), "epsilon > 0"),
         (lambda: Cost(Fraction(1), Fraction(1, 10**6), Fraction(9), "zCDP"), "costs more than epsilon 1"),
         (lambda: Cost(Fraction(1), Fraction(0), Fraction(1, 100), "zCDP"), "0 < delta < 1"),
+        (lambda: Cost(Fraction(1, 10), Fraction(1, 10**6), Fraction(100)), "costs more than epsilon 0.1"),
         (lambda: Ledger(Cost.zcdp(1, 1e-6)), "two numbers"),
         (lambda: Ledger(1, 1e-6).charge(1, 1e-6).draw(Cost(Fraction(-1))), "must not be negative"),
     ],

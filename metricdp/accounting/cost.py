@@ -95,10 +95,10 @@ class Cost:
     bound: str = BASIC
 
     def __post_init__(self) -> None:
-        if not self.pooled:
-            return
-        if self.rho is None or not 0 < self.delta < 1 or self.rho < 0:
+        if self.pooled and (self.rho is None or not 0 < self.delta < 1 or self.rho < 0):
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
+        if self.rho is None or not self.delta:
+            return
         if zcdp_epsilon(self.rho, self.delta) > self.epsilon and self.rho > zcdp_rho(self.epsilon, self.delta):
             raise InputError(f"rho {float(self.rho):g} costs more than epsilon {float(self.epsilon):g} at that delta")
 
