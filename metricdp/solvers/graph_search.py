@@ -229,21 +229,22 @@ class GraphSearch:
             return np.empty(0, np.int64)
         return np.minimum(np.searchsorted(mass, rng.random(count) * mass[-1], side="right"), len(mass) - 1)
 
-    def descend(self, tolerance: float = 1e-9) -> bool:
+    def descend(self, tolerance: float = 1e-9, visits: float = float("inf")) -> bool:
         """Move centers to neighboring vertices until no such move lowers the cost by more than `tolerance` of it; whether that was reached.
 
-        Only the neighbors of centers whose demand has changed are tried again; a last pass over all of them makes sure.
+        Only the neighbors of centers whose demand has changed are tried again; a last pass over all of them makes sure. It may enter about
+        `visits` vertices.
         """
-        usual, self.tolerance, self.budget = (self.tolerance, self.budget), tolerance, float("inf")
+        usual, self.tolerance, self.budget = (self.tolerance, self.budget), tolerance, self.visited + visits
         everywhere, settled = True, False
         with progress(total=len(self._centers), label="moving centers", unit="center") as bar:
-            while not settled and not self.deadline.over:
+            while not settled and not self.deadline.over and self.visited < self.budget:
                 centers = self._centers if everywhere else self._centers[self._dirty]
                 self._dirty[:] = False
                 swaps = self.improve(self._neighbors(centers))
                 bar.n = len(self._centers) - int(self._dirty.sum())
                 bar.refresh()
-                settled = everywhere and not swaps and not self.deadline.over
+                settled = everywhere and not swaps and not self.deadline.over and self.visited < self.budget
                 everywhere = not self._dirty.any()
         self.tolerance, self.budget = usual
         return settled

@@ -24,6 +24,8 @@ _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS, _VISITS_EACH = 12_000_000, 12
 """Vertices that trying candidates at one resolution may enter: so many, or so many times each. The last descent is not limited."""
+_EFFORT, _LAST_VISITS = 0.4, 4
+"""On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and the last descent's for each vertex."""
 _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
 _STARTS, _SEARCHES = 3, 64
@@ -56,6 +58,7 @@ class _Problem:
     rng: np.random.Generator
     opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     deadline: Deadline = NEVER
+    effort: float = 1.0
 
 
 def solve(
@@ -89,7 +92,8 @@ def solve(
         Public coins.
     starts : int or None
         Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of full passes on graphs; None: as many as
-        a second or two pay for, at full resolution too.
+        a second or two pay for, at full resolution too. A number also halves the effort on graphs of more than 60,000 vertices, and lets the
+        last descent end early there.
     time_limit : float, optional
         Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
 
@@ -129,6 +133,8 @@ def solve(
             rows, cost = block_search(block, weights[demand], k, rng, starts=starts, opened=first, deadline=deadline)
         return Solution(allowed[rows], cost)
     problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
+    if starts is not None and n > _LARGE:
+        problem = replace(problem, effort=_EFFORT)
     with deadline:
         search = _on_graph(problem, metric, starts) if isinstance(metric, GraphMetric) else _by_rows(problem, _start(problem, starts))
     return Solution(search.centers, search.cost)
@@ -214,7 +220,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> Gra
         centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0)) if drawn else _start(problem, starts)
         found.append(_searched(problem, metric, centers))
     search = min(found, key=lambda one: one.cost)
-    search.descend()
+    search.descend(visits=float("inf") if problem.effort == 1 else _LAST_VISITS * len(metric))
     return search
 
 
@@ -234,11 +240,11 @@ def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     search = GraphSearch(
         metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=problem.deadline
     )  # fmt: skip
-    search.budget = max(_VISITS, _VISITS_EACH * n)
+    search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
     if _sweeps(problem):
         search.sweep(rng, passes=_MOST_PASSES)
     elif k > 1 or n > _LARGE:
-        tries = search.budget * k // (2 * n)
+        tries = int(search.budget * k) // (2 * n)
         search.improve(search.probable(tries // 4, rng))
         for share in _SHARES:
             search.improve(search.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
