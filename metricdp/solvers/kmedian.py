@@ -92,8 +92,8 @@ def solve(
         Public coins.
     starts : int or None
         Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of full passes on graphs; None: as many as
-        a second or two pay for, at full resolution too. A number also halves the effort on graphs of more than 60,000 vertices, and lets the
-        last descent end early there.
+        a second or two pay for, at full resolution too. A number also limits the effort on graphs of more than 60,000 vertices, where
+        the last descent may then end early.
     time_limit : float, optional
         Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
 
