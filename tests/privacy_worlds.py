@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-import traceback
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
+from metricdp.audit.observe import told
+from metricdp.audit.worlds import demands, neighbors
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 
 TWO = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
 THREE = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
 BOX = EuclideanSpace([0.0], [3.0])
+
+all_text, all_demands = told, demands
 
 
 def line(n: int) -> EuclideanMetric:
@@ -78,31 +81,6 @@ def worst_log_ratio(query, neighboring: str, m: int, scale: float, demands, n_va
     return worst
 
 
-def neighbors(one, other, neighboring: str) -> bool:
-    """Whether two multisets of users (sorted tuples) differ by one user more, or one exchanged."""
-    small, large = sorted((one, other), key=len)
-    rest = list(large)
-    missing = 0
-    for user in small:
-        if user in rest:
-            rest.remove(user)
-        else:
-            missing += 1
-    if neighboring == "add-remove":
-        return missing == 0 and len(rest) == 1
-    return len(one) == len(other) and missing == 1
-
-
-def all_demands(n_points: int, n_users: int, most_records: int):
-    """Every demand of up to n_users users with 1 to most_records records each."""
-    kinds = [
-        records
-        for size in range(1, most_records + 1)
-        for records in itertools.combinations_with_replacement(range(n_points), size)
-    ]
-    return [d for size in range(n_users + 1) for d in itertools.combinations_with_replacement(kinds, size)]
-
-
 def p_value(draws: np.ndarray, scale: float) -> float:
     """Chi-square p-value of integer draws against the discrete Laplace law of a scale: two-sided, signs kept apart."""
     ratio = math.exp(-1 / scale)
@@ -121,16 +99,3 @@ def p_value(draws: np.ndarray, scale: float) -> float:
         return 0.0
     statistic = ((observed[keep] - expected[keep]) ** 2 / expected[keep]).sum()
     return float(chi2.sf(statistic, keep.sum() - 1))
-
-
-def all_text(error: BaseException) -> str:
-    """Everything an exception shows: its own text and that of all exceptions reachable from it, hidden or not."""
-    parts, seen, todo = [], set(), [error]
-    while todo:
-        e = todo.pop()
-        if e is None or id(e) in seen:
-            continue
-        seen.add(id(e))
-        parts += [repr(e), str(e), repr(e.args), repr(vars(e)), *traceback.format_exception(e)]
-        todo += [e.__cause__, e.__context__]
-    return "\n".join(parts)
