@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import pickle
+import re
 
 import networkx as nx
 import numpy as np
@@ -70,6 +71,11 @@ def reachable(root) -> list:
     return found
 
 
+def tells(text: str) -> bool:
+    """Whether a text holds the secret, or the number of records on its own: digits inside noisy floats or addresses are chance."""
+    return SECRET in text or re.search(rf"(?<![\w.]){NUMBER}(?!\w|\.\w)", text.replace(",", "")) is not None
+
+
 def leaks(result, world) -> list[str]:
     """What of the world's secrets can be found in a result, by any way."""
     found = []
@@ -83,7 +89,7 @@ def leaks(result, world) -> list[str]:
             found.append("an array of exact numbers")
         if not isinstance(value, bool) and isinstance(value, int | float | np.number) and value == NUMBER:
             found.append("the number of records")
-        if isinstance(value, str) and (SECRET in value or str(NUMBER) in value.replace(",", "")):
+        if isinstance(value, str) and tells(value):
             found.append("a text")
     try:
         pickled = pickle.dumps(result)
@@ -96,7 +102,7 @@ def leaks(result, world) -> list[str]:
         if SECRET.encode() in pickled:
             found.append("bytes of a text")
     shown = " ".join([repr(result), str(result), repr(vars(result)), str(result.receipt), repr(result.receipt.to_dict())])
-    if SECRET in shown or str(NUMBER) in shown.replace(",", ""):
+    if tells(shown):
         found.append("something shown")
     return found
 
@@ -117,8 +123,13 @@ def test_nothing_private_is_reachable(kind, caplog, capfd):
         assert leaks(result, world) == []
         assert set(result.to_dict()) == {"centers", "k", "method", "receipt"}
     said = caplog.text + "".join(capfd.readouterr())
-    assert SECRET not in said and str(NUMBER) not in said.replace(",", "")
+    assert not tells(said)
     assert leaks(release, world) == []  # nor once questions have been asked
+
+
+def test_what_tells():
+    assert tells("48,611 records") and tells("n=48611") and tells("[3, 48611]") and tells("48611.") and tells(f"x{SECRET}-7")
+    assert not tells("0x7f48611a0") and not tells("4.48611") and not tells("148611") and not tells("48611.25") and not tells("486110")
 
 
 LEAKS = {
