@@ -179,4 +179,5 @@ def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: 
 def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:
     records = _vault._open(demand)
     labels = query.parts(records)
-    return [demand._restricted(records[labels == part]) for part in range(query.n_parts)]
+    ends = np.cumsum(np.bincount(labels, minlength=query.n_parts))[:-1]
+    return [demand._restricted(part) for part in np.split(records[np.argsort(labels, kind="stable")], ends)]
