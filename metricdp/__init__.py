@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metricdp import datasets
-    from metricdp.algorithms.clustering import METHODS, k_means, k_median, release
+    from metricdp.algorithms import methods
+    from metricdp.algorithms.clustering import k_means, k_median, release
+    from metricdp.algorithms.methods import METHODS
     from metricdp.algorithms.partition_release import Coreset, PartitionRelease
     from metricdp.algorithms.result import Result
     from metricdp.errors import BudgetError, InputError, MetricDPError
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
     from metricdp.trees.hst import HST, build_hst
 
 _HOME = {
-    "metricdp.algorithms.clustering": ("METHODS", "k_means", "k_median", "release"),
+    "metricdp.algorithms.clustering": ("k_means", "k_median", "release"),
+    "metricdp.algorithms.methods": ("METHODS",),
     "metricdp.algorithms.partition_release": ("Coreset", "PartitionRelease"),
     "metricdp.algorithms.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
@@ -61,7 +64,7 @@ _HOME = {
     "metricdp.trees.hst": ("HST", "build_hst"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("datasets",)
+_SUBMODULES = {"datasets": "metricdp.datasets", "methods": "metricdp.algorithms.methods"}
 
 __all__ = [
     "HST",
@@ -88,6 +91,7 @@ __all__ = [
     "exact_cost",
     "k_means",
     "k_median",
+    "methods",
     "read_graph",
     "release",
 ]
@@ -99,7 +103,7 @@ def __getattr__(name: str) -> Any:
 
         return version("metricdp")
     if name in _SUBMODULES:
-        return import_module(f"metricdp.{name}")
+        return import_module(_SUBMODULES[name])
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'metricdp' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)

@@ -230,6 +230,24 @@ def test_number_of_parts():
     assert number_of_parts(10**4, 2.0) == number_of_parts(10**5, 20.0)
 
 
+def test_a_method_is_a_name_or_an_object_with_options():
+    metric = TOWNS["graph"]()
+    demand = mdp.PrivateDemand(metric, [(0, 0)] * 1000)
+    hinted = mdp.k_median(metric, demand, 1, epsilon=1, delta=1e-6, method=mdp.methods.Partition(records_hint=900.0))
+    assert [m.query for m in hinted.receipt.mechanisms] != [] and hinted.receipt.delta == 0
+    assert all("number of records" not in str(m) for m in hinted.receipt.mechanisms)
+    assert mdp.METHODS[0] == "partition" and set(mdp.METHODS) == set(mdp.methods.BY_NAME)
+    with pytest.raises(mdp.InputError, match="records_hint"):
+        mdp.methods.Partition(records_hint=-1.0)
+
+
+def test_a_delta_of_no_use_is_not_charged():
+    metric = TOWNS["graph"]()
+    ledger = mdp.Ledger(1, 1e-6)
+    mdp.k_median(metric, mdp.PrivateDemand(metric, [(0, 0)] * 9), 1, epsilon=0.5, delta=1e-6, ledger=ledger)
+    assert (ledger.spent, ledger.spent_delta) == (0.5, 0)
+
+
 # Public
 
 

@@ -71,6 +71,10 @@ CLUSTERING = [
     ({"method": "hst-of-another-issue"}, "method must be one of"),
     ({"method": None}, "method must be one of"),
     ({"method": ["partition"]}, "method must be one of"),
+    ({"method": mdp.methods.Partition}, "method must be one of"),
+    ({"delta": 1}, "delta must be at least 0 and below 1"),
+    ({"delta": -1e-9}, "delta must be at least 0"),
+    ({"delta": "much"}, "delta must be a finite number"),
     ({"weights": np.ones(6)}, "not both"),
     ({"candidates": [0, 1], "k": 3}, "1 to 2, the number of candidates"),
     ({"candidates": [0, 0, 1, 1], "k": 3}, "1 to 2, the number of candidates"),
@@ -131,6 +135,7 @@ def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
     [
         ({"epsilon": 0.5}, "epsilon and ledger are for private demand"),
         ({"ledger": mdp.Ledger(1)}, "epsilon and ledger are for private demand"),
+        ({"delta": 1e-6}, "epsilon and ledger are for private demand, as is delta"),
         ({"weights": np.ones(5)}, "6 finite numbers"),
         ({"weights": np.ones((6, 1))}, "6 finite numbers"),
         ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),

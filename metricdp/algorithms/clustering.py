@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.partition_release import NET_POINTS, PartitionRelease, check_noise, partition_release
+from metricdp.algorithms.method import Method
+from metricdp.algorithms.methods import method_of
+from metricdp.algorithms.partition_release import NET_POINTS, Partition, PartitionRelease, partition_release
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result, checked_seed
-from metricdp.arguments import chosen, flag, floats, positive
+from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import Budget, Ledger, PrivateDemand, exact
-from metricdp.releases import Neighboring, Receipt
-
-METHODS = ("partition", "uniform")
-"""Names for `method`: "partition" (the default) releases a histogram of public parts; "uniform" ignores the demand and costs nothing."""
+from metricdp.privacy import Budget, Cost, Grant, Ledger, PrivateDemand
+from metricdp.releases import Neighboring
 
 
 def k_median(
@@ -28,8 +28,9 @@ def k_median(
     k: int = 0,
     *,
     epsilon: Any = None,
+    delta: Any = 0,
     ledger: Budget | None = None,
-    method: str = "partition",
+    method: str | Method = "partition",
     weights: Any = None,
     candidates: Any = None,
     opened: Any = None,
@@ -51,9 +52,12 @@ def k_median(
         Number of centers, 1 to the number of points.
     epsilon : int, float, str, Decimal or Fraction
         Privacy budget of this call; needed with `demand`.
+    delta : same
+        What this call may spend besides; methods to which it is of no use leave it.
     ledger : Ledger (or Grant), optional
         Where it is charged, before any data is read; a fresh one of that size by default (add-remove neighbors).
-    method : {"partition", "uniform"}
+    method : str or Method
+        One of `metricdp.METHODS`, or an object of `metricdp.methods` with options of its own.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
         Public demand, in place of `demand`; by default 1 everywhere.
     candidates : iterable of ids, optional
@@ -85,8 +89,8 @@ def k_median(
 
     Notes
     -----
-    **Privacy.** epsilon-differential privacy for the ledger's neighboring relation and the demand's unit, by the method's recipe
-    (`metricdp.algorithms.partition_release`); "uniform" reads nothing and is 0-DP.
+    **Privacy.** (epsilon, delta)-differential privacy for the ledger's neighboring relation and the demand's unit, by the method's recipe
+    in `metricdp.algorithms`; what was spent stands on the receipt. "uniform" reads nothing and is 0-DP.
 
     Examples
     --------
@@ -103,7 +107,7 @@ def k_median(
     [(0, 0), (4, 4)]
     """
     asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
-    return _cluster(universe, demand, k, 1, epsilon, ledger, method, weights, records_hint, asked, certificate)
+    return _cluster(universe, demand, k, 1, (epsilon, delta), ledger, method, weights, records_hint, asked, certificate)
 
 
 def k_means(
@@ -112,8 +116,9 @@ def k_means(
     k: int = 0,
     *,
     epsilon: Any = None,
+    delta: Any = 0,
     ledger: Budget | None = None,
-    method: str = "partition",
+    method: str | Method = "partition",
     weights: Any = None,
     candidates: Any = None,
     opened: Any = None,
@@ -124,7 +129,7 @@ def k_means(
 ) -> Result:
     """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
     asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
-    return _cluster(universe, demand, k, 2, epsilon, ledger, method, weights, records_hint, asked, certificate)
+    return _cluster(universe, demand, k, 2, (epsilon, delta), ledger, method, weights, records_hint, asked, certificate)
 
 
 def release(
@@ -148,19 +153,20 @@ def release(
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """
-    _check_demand(universe, demand, epsilon, ledger, records_hint)
-    seed = checked_seed(seed)
-    return partition_release(universe, demand, _charge(ledger, epsilon, "release"), records_hint=records_hint, seed=seed)
+    method, seed, universe = Partition(records_hint=records_hint), checked_seed(seed), checked_space(universe)
+    _check_demand(universe, demand, epsilon, ledger)
+    grant = _charged(method, demand, Question.checked(_finite(universe, seed), 1, 1), (epsilon, 0), ledger, "release")
+    return partition_release(universe, demand, grant, records_hint=records_hint, seed=seed)
 
 
 def _cluster(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, epsilon: Any, ledger: Budget | None, method: str,
-    weights: Any, records_hint: float | None, asked: dict[str, Any], certificate: bool,
+    universe: Metric | EuclideanSpace, demand: PrivateDemand | None, k: int, power: int, budget: tuple[Any, Any], ledger: Budget | None,
+    method: Any, weights: Any, records_hint: float | None, asked: dict[str, Any], certificate: bool,
 ) -> Result:  # fmt: skip
-    chosen(method, METHODS, "method")
-    if not isinstance(universe, Metric | EuclideanSpace):
-        kind = type(universe).__name__
-        raise InputError(f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) makes one of a graph")
+    recipe = method_of(method)
+    if records_hint is not None:
+        recipe = replace(recipe, records_hint=records_hint)
+    universe = checked_space(universe)
     seed, in_space, certified = checked_seed(asked["seed"]), isinstance(universe, EuclideanSpace), flag(certificate, "certificate")
     for name in ("candidates", "opened"):
         if in_space and asked[name] is not None:
@@ -170,33 +176,38 @@ def _cluster(
             "a certificate is for public demand in a finite universe: the exact cost of private demand stays private; "
             "of a release, pass weights=release.weights in place of demand= to certify the cost on its noisy weights"
         )
-    finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    question = Question.checked(finite, k, power, **asked)
-    name = ("k_median", "k_means")[power - 1]
+    if in_space and not recipe.in_space:
+        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
+    question = Question.checked(_finite(universe, seed), k, power, **asked, in_space=in_space)
     if demand is not None:
         if weights is not None:
             raise InputError("give demand (private) or weights (public), not both")
-        _check_demand(universe, demand, epsilon if method == "partition" else 1, ledger, records_hint)
-        if method == "partition":
-            noisy = partition_release(universe, demand, _charge(ledger, epsilon, name), records_hint=records_hint, seed=seed)
-            return noisy.answer(question)
-    elif epsilon is not None or ledger is not None:
-        raise InputError("epsilon and ledger are for private demand: give demand=PrivateDemand(...), or leave them out")
-    public = _public_weights(finite, weights)
+        _check_demand(universe, demand, 1 if recipe.free else budget[0], ledger)
+        grant = _charged(recipe, demand, question, budget, ledger, ("k_median", "k_means")[power - 1])
+        return recipe.answer(demand, grant, question)
+    if budget[0] is not None or ledger is not None or budget[1] != 0:
+        raise InputError("epsilon and ledger are for private demand, as is delta: give demand=PrivateDemand(...), or leave them out")
+    public = _public_weights(question.metric, weights)
     if certified:
         question.check_certifiable(public)
     found = question.answer(public)
-    centers = finite.points[found] if in_space else [finite.ids[i] for i in found]  # type: ignore[attr-defined]
-    if demand is None:
-        return Result(centers, question.k, "public", certificate=question.certificate(public, found) if certified else None)
-    relation: Neighboring = ledger.neighboring if ledger is not None else "add-remove"
-    return Result(centers, question.k, method, Receipt.of([], relation, demand.unit))
+    return Result(question.names(found), question.k, "public", certificate=question.certificate(public, found) if certified else None)
 
 
-def _check_demand(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Budget | None, records_hint: float | None
-) -> None:
-    """Everything that can be refused before a charge."""
+def checked_space(universe: Any) -> Metric | EuclideanSpace:
+    """The universe given, or an `InputError`."""
+    if not isinstance(universe, Metric | EuclideanSpace):
+        kind = type(universe).__name__
+        raise InputError(f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) makes one of a graph")
+    return universe
+
+
+def _finite(universe: Metric | EuclideanSpace, seed: int) -> Metric:
+    return universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
+
+
+def _check_demand(universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Budget | None) -> None:
+    """Everything about a demand that can be refused before a charge, whatever the method."""
     if not isinstance(demand, PrivateDemand):
         raise InputError(f"demand must be a PrivateDemand, got {type(demand).__name__}: mdp.PrivateDemand(metric, ids) makes one")
     if demand.universe is not universe:
@@ -205,16 +216,21 @@ def _check_demand(
         raise InputError("private demand needs epsilon= (how much of the privacy budget this call may spend)")
     if ledger is not None and not isinstance(ledger, Budget):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes one")
-    if records_hint is not None:
-        positive(records_hint, "records_hint")
     if demand.part is not (None if ledger is None else ledger.scope):
         raise InputError("a part of a split demand is paid from the grant that split returned with it (ledger=), and nothing else is")
-    if (asked := exact(epsilon)) > 0:  # else the ledger says it better
-        check_noise(demand, asked, "add-remove" if ledger is None else ledger.neighboring)
 
 
-def _charge(ledger: Budget | None, epsilon: Any, purpose: str) -> Any:
-    return (Ledger(epsilon) if ledger is None else ledger).charge(epsilon, purpose=purpose)
+def _charged(
+    method: Method, demand: PrivateDemand, question: Question, budget: tuple[Any, Any], ledger: Budget | None, purpose: str
+) -> Grant:
+    """A grant for the method's price, charged once nothing else can be refused."""
+    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
+    if method.free:
+        return Grant(Cost.of(0), relation, demand.part)
+    price = method.price(*budget)
+    if price.epsilon > 0:  # else the ledger says it better
+        method.check(demand, question, price, relation)
+    return (Ledger(*budget) if ledger is None else ledger).charge(price, purpose=purpose)
 
 
 def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:

@@ -13,12 +13,15 @@ post-processing. Nothing else is computed from the demand.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Cost
+from metricdp.algorithms.method import Method
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
 from metricdp.estimation.tree_posterior import posterior_mean
@@ -121,6 +124,28 @@ class PartitionRelease:
         if self._in_space and isinstance(self.universe, EuclideanMetric):
             return self.universe.points[positions]
         return [self.universe.ids[i] for i in positions]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition(Method):
+    """The default method: `partition_release`, then the solver on its weights.
+
+    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing for one histogram, and is not spent.
+    """
+
+    name = "partition"
+    summary = "noisy counts of public parts"
+    in_space = True
+    releases = True
+
+    def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
+        """Refuse an epsilon too small for the noise."""
+        check_noise(demand, price.epsilon, neighboring)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from."""
+        universe = demand.universe
+        return partition_release(universe, demand, grant, records_hint=self.records_hint, seed=question.seed).answer(question)
 
 
 def partition_release(

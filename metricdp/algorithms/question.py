@@ -34,6 +34,8 @@ class Question:
         Public coins.
     time_limit : float or None
         Seconds for the search.
+    in_space : bool
+        The metric is a public net of a box: centers are told by their coordinates.
     """
 
     metric: Metric
@@ -43,11 +45,13 @@ class Question:
     opened: NDArray[np.int64]
     seed: int
     time_limit: float | None
+    in_space: bool = False
 
     @classmethod
     def checked(
-        cls, metric: Metric, k: Any, power: int, *, candidates: Any = None, opened: Any = None, seed: Any = 0, time_limit: Any = None
-    ) -> Question:
+        cls, metric: Metric, k: Any, power: int, *, candidates: Any = None, opened: Any = None, seed: Any = 0, time_limit: Any = None,
+        in_space: bool = False,
+    ) -> Question:  # fmt: skip
         """Check ids, k, seed and time limit.
 
         Raises
@@ -61,7 +65,7 @@ class Question:
             raise InputError(f"k counts the opened facilities: it must be at least their number, {len(fixed):,}; got {k}")
         if time_limit is not None and not (isinstance(time_limit, float) and time_limit == float("inf")):
             time_limit = positive(time_limit, "time_limit")
-        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), time_limit)
+        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), time_limit, in_space)
 
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
         """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as in `metricdp.solvers.kmedian.solve`."""
@@ -69,6 +73,12 @@ class Question:
             self.metric, weights, self.k, power=self.power, candidates=self.candidates, opened=self.opened, seed=self.seed, starts=starts,
             time_limit=self.time_limit,
         ).centers  # fmt: skip
+
+    def names(self, positions: NDArray[np.int64]) -> Any:
+        """The user's ids of positions; coordinates, shape (n, d), in a box."""
+        if self.in_space:
+            return self.metric.points[positions]  # type: ignore[attr-defined]
+        return [self.metric.ids[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
         """Refuse what cannot be certified before time is spent on it.

@@ -23,11 +23,16 @@ def check_budget(args: Namespace) -> None:
         It does not fit; the journal is of another budget or relation, damaged or unreadable.
     """
     from metricdp.accounting import Ledger, exact, stated_budget
+    from metricdp.algorithms.methods import method_of
 
     header = stated_budget(args.ledger)
     ledger = Ledger(**_settings(args, header), journal=None if header is None else args.ledger)
-    if not ledger.quote(args.epsilon).fits:
+    price = method_of(args.method).price(args.epsilon, args.delta or 0)
+    quote = ledger.quote(price)
+    if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)
+    if not quote.fits:
+        raise BudgetError(quote.delta, ledger.spent_delta, ledger.left_delta, "delta")
 
 
 def open_ledger(args: Namespace) -> Ledger:
@@ -51,7 +56,8 @@ def noting_expense(ledger: Ledger) -> Iterator[None]:
 
 def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
     """Say on stderr what the result cost, and what a journal has left."""
-    paid = f"spent epsilon {float(receipt.epsilon):g} per {receipt.unit} ({receipt.neighboring} neighbors)"
+    loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
+    paid = f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} ({receipt.neighboring} neighbors)"
     kept = f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left" if args.ledger else ""
     say(paid + kept)
 
@@ -61,12 +67,14 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     from metricdp.accounting import exact
 
     if header is None:
-        return {"epsilon": args.epsilon_budget or args.epsilon, "neighboring": args.neighboring or "add-remove"}
+        budget = {"epsilon": args.epsilon_budget or args.epsilon, "delta": args.delta_budget or args.delta or 0}
+        return {**budget, "neighboring": args.neighboring or "add-remove"}
     has = f"the ledger {args.ledger} has"
     if args.neighboring not in (None, header["neighboring"]):
         relation = header["neighboring"]
         raise JournalError(f"{has} {relation} neighbors, not {args.neighboring}; leave --neighboring out")
-    if args.epsilon_budget is not None and exact(args.epsilon_budget) != exact(header["epsilon"]):
-        budget = header["epsilon"]
-        raise JournalError(f"{has} a budget of {budget}, not {args.epsilon_budget}; leave --epsilon-budget out")
+    for name, what in (("epsilon", "budget"), ("delta", "delta")):
+        asked = getattr(args, f"{name}_budget")
+        if asked is not None and exact(asked) != exact(header[name]):
+            raise JournalError(f"{has} a {what} of {header[name]}, not {asked}; leave --{name}-budget out")
     return header

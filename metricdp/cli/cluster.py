@@ -21,9 +21,11 @@ METHODS_HELP = (
 )
 _PRIVATE = [
     "epsilon",
+    "delta",
     "neighboring",
     "ledger",
     "epsilon_budget",
+    "delta_budget",
     "user",
     "max_contributions",
     "records_hint",
@@ -88,12 +90,16 @@ def _add_privacy(demand: Any, price: Any) -> None:
     demand.add_argument("--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept)
     spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
     price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
+    loss = "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
+    price.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
     relation = "what changes: one more or less, or one for another (default: the ledger's, else add-remove)"
     price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
     journal = "journal that adds up what all calls on this population spend; made if it does not exist"
     price.add_argument("--ledger", metavar="FILE", help=journal)
     total = "budget of a new ledger (default: this call's epsilon)"
     price.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
+    loss = "delta of a new ledger (default: this call's)"
+    price.add_argument("--delta-budget", metavar="D", type=parsing.delta, help=loss)
     without = "use the demand without any protection: the result may reveal it"
     price.add_argument("--non-private", action="store_true", help=without)
 
@@ -131,6 +137,8 @@ def _check(args: Namespace) -> None:
 
     if args.method not in mdp.METHODS:
         raise UsageError(f"--method must be one of {', '.join(mdp.METHODS)}; got {args.method!r}")
+    if args.demand is not None and args.coreset is not None and not mdp.methods.BY_NAME[args.method].releases:
+        raise UsageError(f"--coreset: the method {args.method} releases no weights")
     files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
@@ -157,10 +165,9 @@ def _check_options(args: Namespace) -> None:
         raise UsageError("--demand needs --epsilon E, the privacy budget of this call; for no privacy: --non-private")
     if args.max_contributions is not None and args.user is None:
         raise UsageError("--max-contributions bounds the records of a user: say whose a record is with --user COLUMN")
-    if args.epsilon_budget is not None and args.ledger is None:
-        raise UsageError("--epsilon-budget is the budget of a ledger: give --ledger FILE too")
-    if args.coreset is not None and args.method == "uniform":
-        raise UsageError("--coreset: the method uniform releases no weights")
+    for name in ("epsilon", "delta"):
+        if getattr(args, f"{name}_budget") is not None and args.ledger is None:
+            raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
     parsing.check_columns(args)
 
 
@@ -219,7 +226,7 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
         options = {"method": args.method, "records_hint": args.records_hint, **search}
-        result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, ledger=ledger, **options)
+        result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, delta=args.delta or 0, ledger=ledger, **options)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
     return result, None if result.release is None else result.release.weights

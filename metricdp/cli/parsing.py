@@ -94,11 +94,20 @@ def positive_number(text: str) -> float:
 
 def budget(text: str) -> str:
     """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3 are exact."""
+    return _kept(text, epsilon=text)
+
+
+def delta(text: str) -> str:
+    """Check a delta by the ledger's own rules and keep it as it is written."""
+    return _kept(text, delta=text)
+
+
+def _kept(text: str, *, epsilon: object = 1, delta: object = 0) -> str:
     from metricdp.privacy import Ledger
 
     refused = ""
     try:
-        Ledger(text)
+        Ledger(epsilon, delta)
     except MetricDPError as error:
         refused = str(error)
     if refused:

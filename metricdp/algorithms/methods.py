@@ -1,0 +1,33 @@
+"""All methods by name: what `method=` accepts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metricdp.algorithms.method import Method
+from metricdp.algorithms.partition_release import Partition
+from metricdp.algorithms.uniform import Uniform
+from metricdp.arguments import chosen
+
+__all__ = ["Method", "Partition", "Uniform"]
+
+_CLASSES: tuple[type[Method], ...] = (Partition, Uniform)
+BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
+METHODS = tuple(BY_NAME)
+"""Names for `method`; the first is the default."""
+
+
+def method_of(method: Any) -> Method:
+    """The method given, or named, with its defaults.
+
+    Raises
+    ------
+    InputError
+        It is neither a method nor the name of one.
+
+    Examples
+    --------
+    >>> method_of("uniform")
+    Uniform(records_hint=None)
+    """
+    return method if isinstance(method, Method) else BY_NAME[chosen(method, METHODS, "method")]()
