@@ -143,6 +143,11 @@ class HST:
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
+    def sums(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Weight below every node, shape (n_nodes,), of one weight a position."""
+        upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
+        return upto[self.stop] - upto[self.start]
+
     def _spread(self, nodes: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int32]:
         """One value a node, to each of its positions."""
         spread = np.empty(self.n_points, np.int32)

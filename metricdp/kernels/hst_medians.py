@@ -1,0 +1,85 @@
+"""Exact k-median on a tree whose leaves are all at one distance below each node: a dynamic program over subtrees."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """Where each node's row of costs, and of choices, begins: two arrays of shape (n_nodes + 1,), the last entry the length of all rows."""
+    n = len(parent)
+    costs, choices, so_far = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    for v in range(n - 1, -1, -1):
+        costs[v + 1] = min(k, most[v]) + 1
+        if v > 0:
+            so_far[parent[v]] += most[v]
+            choices[v + 1] = min(k, so_far[parent[v]]) + 1
+    return np.cumsum(costs), np.cumsum(choices)
+
+
+@njit(cache=True, nogil=True)
+def tree_k_median(
+    parent: NDArray, weight: NDArray, reach: NDArray, least: NDArray, most: NDArray, k: int, cost_at: NDArray, choice_at: NDArray
+) -> tuple[float, NDArray]:
+    """The cheapest way to place k centers at leaves, each point served by a center with the lowest common ancestor.
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+        -1 for the root, node 0; parents come before children.
+    weight : ndarray of float64, shape (n_nodes,)
+        Demand below each node; may be negative.
+    reach : ndarray of float64, shape (n_nodes,)
+        What a unit of demand pays to be served from another child of this node.
+    least, most : ndarray of int64, shape (n_nodes,)
+        Bounds of the centers below each node: open facilities, and places.
+    k : int
+        ``least[0] <= k <= most[0]``, at least 1.
+    cost_at, choice_at : ndarray of int64, shape (n_nodes + 1,)
+        From `table_sizes`.
+
+    Returns
+    -------
+    cost : float
+    centers : ndarray of int64, shape (n_nodes,)
+        Centers below each node.
+
+    Notes
+    -----
+    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a center pays ``weight[c] · reach[v]``
+    whoever serves it; so f_v is the min-plus sum of its children's f_c, extended by that price at j = 0. Rows end at the number of places
+    below: O(n_nodes · k) time and memory, less where k is large and subtrees are small. (Tamir 1996 for general trees: O(k n²).)
+    """
+    n = len(parent)
+    cost, choice = np.full(cost_at[n], np.inf), np.zeros(choice_at[n], np.int32)
+    width, inner = np.ones(n, np.int64), np.zeros(n, np.bool_)
+    for v in range(n - 1, -1, -1):
+        own = cost[cost_at[v] : cost_at[v + 1]]
+        if not inner[v]:
+            own[max(1, least[v]) :] = 0.0
+        if v == 0:
+            break
+        p = parent[v]
+        above, picks = cost[cost_at[p] : cost_at[p + 1]], choice[choice_at[v] : choice_at[v + 1]]
+        if not inner[p]:
+            inner[p], above[0] = True, 0.0
+        own[0] = np.inf if least[v] > 0 else weight[v] * reach[p]
+        before, width[p] = width[p], len(picks)
+        for j in range(width[p] - 1, -1, -1):
+            best = np.inf
+            for i in range(max(0, j - before + 1), min(j, len(own) - 1) + 1):
+                total = above[j - i] + own[i]
+                if total < best:
+                    best = total
+                    picks[j] = i
+            above[j] = best
+    centers, rest = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    centers[0] = rest[0] = k
+    for v in range(1, n):  # the child added last to its parent's row comes first
+        i = choice[choice_at[v] + rest[parent[v]]]
+        rest[parent[v]] -= i
+        centers[v] = rest[v] = i
+    return cost[cost_at[0] + k], centers

@@ -1,0 +1,123 @@
+"""Passes over a tree of flat arrays: sums, consistent counts, disjoint subtrees. Parents come before their children."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: int) -> NDArray:
+    """The first pairwise disjoint subtrees of a ranking (Fan, Li & Li, NeurIPS 2023, Algorithm 4).
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+        -1 for the root, node 0.
+    ranked : ndarray of int64
+        Nodes, best first, each once.
+    free : ndarray of bool, shape (n_nodes,)
+        Nodes that may be taken; with a node all its descendants that hold a free one. Changed: ancestors of a taken node are free no more.
+    wanted : int
+
+    Returns
+    -------
+    ndarray of int64, shape (at most wanted,)
+        In the order they were taken.
+
+    Notes
+    -----
+    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor of it is ever taken (again). It ends with
+    the `wanted`-th, as taking the best missing ones together and dropping afterwards does: a batch reaches that number with its last node
+    or not at all. O(n_nodes): each node is passed upwards once.
+    """
+    n = len(parent)
+    kept = np.zeros(n, np.bool_)
+    taken = np.empty(len(ranked), np.int64)
+    n_taken, n_kept = 0, 0
+    for v in ranked:
+        if n_kept == wanted:
+            break
+        if not free[v]:
+            continue
+        kept[v] = True
+        taken[n_taken] = v
+        n_taken += 1
+        n_kept += 1
+        u = parent[v]
+        while u >= 0 and free[u]:
+            free[u] = False
+            if kept[u]:
+                kept[u] = False
+                n_kept -= 1
+            u = parent[u]
+    return np.array([v for v in taken[:n_taken] if kept[v]], np.int64)
+
+
+@njit(cache=True, nogil=True)
+def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDArray:
+    """The allowed child of largest count of every node, of equal ones the first; -1 where there is none. O(n_nodes)."""
+    best = np.full(len(parent), -1, np.int64)
+    for v in range(1, len(parent)):
+        p = parent[v]
+        if allowed[v] and (best[p] < 0 or counts[v] > counts[best[p]]):
+            best[p] = v
+    return best
+
+
+@njit(cache=True, nogil=True)
+def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: NDArray) -> NDArray:
+    """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of a tree.
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+    value : ndarray of float64, shape (n_nodes,)
+        Noisy count of every node.
+    variance : ndarray of float64, shape (n_nodes,)
+        Of its noise; infinite where a node was not counted.
+    size : ndarray of float64, shape (n_nodes,)
+        Positive. A node of which nothing below was counted is divided among its children in proportion.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_nodes,)
+        Every inner node's is the sum of its children's; where leaves were counted, the best linear unbiased estimate.
+
+    Notes
+    -----
+    Upwards, each node's own count and the sum of its children's estimates are averaged by inverse variance; downwards, what a node differs
+    from that sum is divided among its children in proportion to their variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for one variance
+    a level). O(n_nodes).
+    """
+    n = len(parent)
+    estimate, spread = value.copy(), variance.copy()
+    below, below_spread, has_children = np.zeros(n), np.zeros(n), np.zeros(n, np.bool_)
+    for v in range(n - 1, -1, -1):
+        if has_children[v] and below_spread[v] < np.inf:
+            if spread[v] == np.inf:
+                estimate[v], spread[v] = below[v], below_spread[v]
+            elif spread[v] + below_spread[v] > 0:
+                share = below_spread[v] / (spread[v] + below_spread[v])
+                estimate[v] = share * estimate[v] + (1 - share) * below[v]
+                spread[v] = spread[v] * share
+        if v > 0:
+            p = parent[v]
+            below_spread[p] += spread[v]
+            if spread[v] < np.inf:
+                below[p] += estimate[v]
+            has_children[p] = True
+    unknown = np.zeros(n)
+    for v in range(1, n):
+        if spread[v] == np.inf:
+            unknown[parent[v]] += size[v]
+    for v in range(1, n):  # in order of parents: theirs are final
+        p = parent[v]
+        rest = estimate[p] - below[p]
+        if unknown[p] > 0:
+            if spread[v] == np.inf:
+                estimate[v] = rest * size[v] / unknown[p]
+        elif below_spread[p] > 0:
+            estimate[v] += rest * spread[v] / below_spread[p]
+    return estimate

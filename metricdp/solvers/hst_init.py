@@ -1,0 +1,109 @@
+"""Centers from counts on the nodes of a 2-HST: exact or noisy, so that private and public initialization are one algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.hst_passes import disjoint_subtrees, heaviest_children
+from metricdp.solvers.part_median import part_median
+from metricdp.trees.hst import HST
+
+_SEARCHES = 16
+"""Rows of distances spent on each public representative."""
+
+
+def hst_init(
+    tree: HST,
+    counts: NDArray[np.float64],
+    k: int,
+    *,
+    power: int = 1,
+    candidates: NDArray[np.int64] | None = None,
+    opened: NDArray[np.int64] | None = None,
+    known: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5; Appendix C for squares).
+
+    A node that first stands at height h, counted in levels from the leaves, has the score ``count · 2**(power · h)``. Nodes are taken
+    by score; one with a taken descendant is dropped and never taken again, until k pairwise disjoint subtrees stand. In each the heaviest
+    child is followed down to a leaf.
+
+    Parameters
+    ----------
+    tree : HST
+    counts : ndarray of float64, shape (n_nodes,)
+        Demand below every node: ``tree.sums(weights)``, or noisy counts, which may be negative.
+    k : int
+        1 to the number of candidates.
+    power : {1, 2}
+    candidates, opened : ndarray of int64, optional
+        As `metricdp.solvers.kmedian.solve`. Subtrees without a candidate are not taken; the subtrees of opened facilities stand from the
+        beginning.
+    known : ndarray of bool, shape (n_nodes,), optional
+        Nodes whose counts tell something: all by default. The walk down ends before others, at a median of the node's public points.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        Positions, distinct; the opened first.
+
+    Raises
+    ------
+    InputError
+        k out of range.
+
+    Notes
+    -----
+    A chain of equal clusters, one node here, is a node at each of its levels in the paper. The highest has the largest score, and
+    if lower ones replace it, what stands is the same subtree. Points at distance 0 of each other share a leaf, which gives its other points
+    only when the leaves do not suffice. O(n log n) for n points, medians aside.
+
+    References
+    ----------
+    Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with differential privacy (NeurIPS 2023).
+    """
+    n = tree.n_points
+    fixed = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
+    allowed = np.zeros(n, bool)
+    allowed[slice(None) if candidates is None else candidates] = True
+    allowed[fixed] = False
+    if not max(len(fixed), 1) <= k <= len(fixed) + np.count_nonzero(allowed):
+        raise InputError(f"k must be from {max(len(fixed), 1):,} to {len(fixed) + np.count_nonzero(allowed):,}; got {k}")
+    holds = tree.sums(allowed) > 0
+    free = holds & (tree.sums(_one_at(fixed, n)) == 0)
+    score = counts * 2.0 ** (power * (tree.n_levels - 1.0 - tree.level))
+    subtrees = disjoint_subtrees(tree.parent, np.argsort(-score, kind="stable"), free, k - len(fixed))
+    at = _walked_down(tree, counts, holds, subtrees, known)
+    chosen = np.r_[fixed, [_representative(tree, node, allowed, power) for node in at]].astype(np.int64)
+    allowed[chosen] = False
+    return np.r_[chosen, np.flatnonzero(allowed)[: k - len(chosen)]]
+
+
+def _one_at(positions: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    marks = np.zeros(n)
+    marks[positions] = 1.0
+    return marks
+
+
+def _walked_down(
+    tree: HST, counts: NDArray[np.float64], holds: NDArray[np.bool_], subtrees: NDArray[np.int64], known: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """From each node to its heaviest child with candidates, again and again, while that is known."""
+    heaviest = heaviest_children(tree.parent, counts, holds)
+    if known is not None:
+        heaviest[~known[heaviest]] = -1
+    at, moving = subtrees.copy(), np.arange(len(subtrees))
+    while len(moving := moving[heaviest[at[moving]] >= 0]):
+        at[moving] = heaviest[at[moving]]
+    return at
+
+
+def _representative(tree: HST, node: int, allowed: NDArray[np.bool_], power: int) -> int:
+    """A candidate from which all public points of a node are served well."""
+    points = tree.points(node).astype(np.int64)
+    inside = points[allowed[points]]
+    if len(inside) == 1 or tree.last_level[node] == tree.n_levels - 1:
+        return int(inside.min())
+    return part_median(tree.universe, np.ones(tree.n_points), points, power=power, allowed=inside, searches=_SEARCHES).center
