@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from metricdp.algorithms import methods
     from metricdp.algorithms.clustering import k_means, k_median, release
     from metricdp.algorithms.methods import METHODS
-    from metricdp.algorithms.partition_release import Coreset, PartitionRelease
+    from metricdp.algorithms.demand_release import Coreset
+    from metricdp.algorithms.partition_release import PartitionRelease
     from metricdp.algorithms.result import Result
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.metrics import (
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
 _HOME = {
     "metricdp.algorithms.clustering": ("k_means", "k_median", "release"),
     "metricdp.algorithms.methods": ("METHODS",),
-    "metricdp.algorithms.partition_release": ("Coreset", "PartitionRelease"),
+    "metricdp.algorithms.demand_release": ("Coreset",),
+    "metricdp.algorithms.partition_release": ("PartitionRelease",),
     "metricdp.algorithms.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": (

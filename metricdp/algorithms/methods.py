@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from metricdp.algorithms.hst import DPHST
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.partition_release import Partition
 from metricdp.algorithms.uniform import Uniform
 from metricdp.arguments import chosen
 
-__all__ = ["Method", "Partition", "Uniform"]
+__all__ = ["DPHST", "Method", "Partition", "Uniform"]
 
-_CLASSES: tuple[type[Method], ...] = (Partition, Uniform)
+_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, Uniform)
 BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""

@@ -15,19 +15,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
+from metricdp.algorithms.demand_release import DemandRelease
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
 from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
@@ -36,15 +35,6 @@ from metricdp.trees.ward import PartitionTree, hierarchy
 COUNT_SHARE = Fraction(1, 20)
 PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
 NET_POINTS = 4096
-STARTS = 3
-"""Starts of a search on noisy weights: more would fit their noise."""
-
-
-class Coreset(NamedTuple):
-    """Weighted points that stand for the private demand: ids (or coordinates in a box) and noisy weights, same length."""
-
-    points: Any
-    weights: NDArray[np.float64]
 
 
 class SpacePartition:
@@ -58,7 +48,7 @@ class SpacePartition:
         return self.tree.encode(self.tree.universe.snap(records))
 
 
-class PartitionRelease:
+class PartitionRelease(DemandRelease):
     """A private release of where the demand is, good for any number of questions.
 
     Attributes
@@ -75,55 +65,16 @@ class PartitionRelease:
         What it cost.
     """
 
+    method = "partition"
+
     def __init__(
         self, partition: PartitionTree, weights: NDArray[np.float64], histogram: Release, receipt: Receipt, *, in_space: bool
     ) -> None:
-        self.partition, self.weights, self.histogram, self.receipt = partition, weights, histogram, receipt
-        self.universe: Metric = partition.universe
-        self._in_space = in_space
-        self.weights.setflags(write=False)
+        super().__init__(partition.universe, weights, receipt, in_space=in_space)
+        self.partition, self.histogram = partition, histogram
 
     def __repr__(self) -> str:
         return f"PartitionRelease({self.universe.name}, {self.partition.n_parts:,} parts, epsilon {float(self.receipt.epsilon):g})"
-
-    def k_median(
-        self, k: int, *, candidates: Any = None, opened: Any = None, seed: int = 0, time_limit: float | None = None
-    ) -> Result:
-        """k centers of low sum of distances: post-processing, free.
-
-        Parameters
-        ----------
-        k : int
-        candidates : iterable of ids, optional
-            Where centers may stand; anywhere by default.
-        opened : iterable of ids, optional
-            Facilities that are open already: they count towards k and stay centers.
-        seed : int
-            Public coins of the solver.
-        time_limit : float, optional
-            Seconds after which the best centers found so far are returned; Ctrl-C then ends the search as well.
-        """
-        return self.answer(Question.checked(self.universe, k, 1, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit))
-
-    def k_means(
-        self, k: int, *, candidates: Any = None, opened: Any = None, seed: int = 0, time_limit: float | None = None
-    ) -> Result:
-        """k centers of low sum of squared distances; parameters as `k_median`."""
-        return self.answer(Question.checked(self.universe, k, 2, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit))
-
-    def coreset(self) -> Coreset:
-        """The points of positive estimated demand and that demand: a weighted set that may be published."""
-        at = np.flatnonzero(self.weights > 0)
-        return Coreset(self._names(at), self.weights[at])
-
-    def answer(self, question: Question) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
-        return Result(self._names(question.answer(self.weights, STARTS)), question.k, "partition", self.receipt, self)
-
-    def _names(self, positions: NDArray[np.int64]) -> Any:
-        if self._in_space and isinstance(self.universe, EuclideanMetric):
-            return self.universe.points[positions]
-        return [self.universe.ids[i] for i in positions]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,9 +28,9 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
 
     Notes
     -----
-    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor of it is ever taken (again). It ends with
-    the `wanted`-th, as taking the best missing ones together and dropping afterwards does: a batch reaches that number with its last node
-    or not at all. O(n_nodes): each node is passed upwards once.
+    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor of it is ever taken (again). It ends
+    with the `wanted`-th, as does taking the best missing ones together and dropping afterwards: a batch reaches that number with its last
+    node or not at all. O(n_nodes): each node is passed upwards once.
     """
     n = len(parent)
     kept = np.zeros(n, np.bool_)
@@ -121,3 +121,44 @@ def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: 
         elif below_spread[p] > 0:
             estimate[v] += rest * spread[v] / below_spread[p]
     return estimate
+
+
+@njit(cache=True, nogil=True)
+def settled_counts(parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
+    """Estimates where they stand out from the noise, and even spreading below.
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+    estimate : ndarray of float64, shape (n_nodes,)
+    floor : ndarray of float64, shape (n_nodes,)
+        A node settles if its parent did and its estimate is above this; the root does always.
+    size : ndarray of float64, shape (n_nodes,)
+        Positive.
+
+    Returns
+    -------
+    counts : ndarray of float64, shape (n_nodes,)
+        A settled node's estimate; what it has more than its settled children is divided among the other children in proportion to `size`.
+    settled : ndarray of bool, shape (n_nodes,)
+
+    Notes
+    -----
+    Where all children settle, they keep their estimates. O(n_nodes).
+    """
+    n = len(parent)
+    counts, settled = estimate.copy(), np.zeros(n, np.bool_)
+    inside, others = np.zeros(n), np.zeros(n)
+    settled[0] = True
+    for v in range(1, n):
+        p = parent[v]
+        if settled[p] and estimate[v] > floor[v]:
+            settled[v] = True
+            inside[p] += estimate[v]
+        else:
+            others[p] += size[v]
+    for v in range(1, n):
+        p = parent[v]
+        if not settled[v]:
+            counts[v] = (counts[p] - inside[p]) * size[v] / others[p]
+    return counts, settled

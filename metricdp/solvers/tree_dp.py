@@ -80,5 +80,5 @@ def _placed(tree: HST, centers: NDArray[np.int64], allowed: NDArray[np.bool_], f
     np.subtract.at(need, tree.leaf[fixed], 1)
     free = allowed.copy()
     free[fixed] = False
-    more = [points[free[points]][: need[leaf]] for leaf in np.flatnonzero(need > 0) for points in [tree.points(leaf)]]
+    more = [points[free[points]][: need[leaf]] for leaf in np.flatnonzero(need > 0) for points in [tree.points(int(leaf))]]
     return np.concatenate([fixed, *more]).astype(np.int64)
