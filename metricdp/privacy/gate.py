@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant, Pool, exact
+from metricdp.accounting.covering import exponent
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
+from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
 from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query
@@ -106,6 +108,51 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     return position, Receipt.of([mechanism], grant.neighboring, demand.unit)
 
 
+def cover(
+    demand: PrivateDemand, query: CoverQuery, cost: object, grant: Grant, *, published: bool = False
+) -> tuple[list[NDArray[np.int64]], Receipt]:
+    """Select sets in turn, each by how many records it covers that none before it did, paid from `grant` all at once.
+
+    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the range m or 2m of one round's scores.
+    *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an exponential mechanism with the factor that
+    `metricdp.accounting.covering` proves safe for so many rounds; the receipt names the bound. *Composition*: as the grant says.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    query : CoverQuery
+    cost : Cost or number
+        (epsilon, delta) of the whole loop; a number: epsilon alone.
+    grant : Grant
+        Not a `Pool`: the loop has no rho.
+    published : bool
+        As in `metricdp.accounting.covering.exponent`.
+
+    Returns
+    -------
+    selected : list of ndarray of int64
+        Numbers of the sets selected in every stage, in order.
+    receipt : Receipt
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `measure`.
+    """
+    _check(demand, query, (CoverQuery,), grant)
+    price = Cost.of(cost)
+    if price.epsilon <= 0:
+        raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
+    price = Cost(price.epsilon, price.delta)
+    eta, bound = exponent(price, query.rounds, grant.neighboring, demand.max_contributions, published=published)
+    spread = demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
+    mechanism = Mechanism("exponential mechanism", f"{query}, by {bound}", spread, float(1 / eta), price.epsilon, price.delta)
+    grant.draw(price)
+    rule = "the cover failed on private records (details withheld)"
+    selected = _vault._quietly(rule, lambda: _covered(demand, query, eta))
+    return selected, Receipt.of([mechanism], grant.neighboring, demand.unit)
+
+
 def split(
     demand: PrivateDemand, partition: Partition, epsilon: object | Sequence[object], ledger: Budget, purpose: str = ""
 ) -> list[tuple[PrivateDemand, Grant]]:
@@ -151,7 +198,7 @@ def split(
 
 
 def _check(
-    demand: PrivateDemand, query: Query | SelectionQuery, trusted: tuple[type, ...], grant: Budget, payer: type = Grant
+    demand: PrivateDemand, query: Query | SelectionQuery | CoverQuery, trusted: tuple[type, ...], grant: Budget, payer: type = Grant
 ) -> None:
     """Everything that can be refused without looking at the data."""
     for value, kind in ((demand, PrivateDemand), (grant, payer)):
@@ -165,7 +212,7 @@ def _check(
 
 
 def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[np.int64]:
-    """With `_selected` and `_parts`, the only lines that hold exact answers."""
+    """With `_selected`, `_covered` and `_parts`, the only lines that hold exact answers."""
     with silent():
         answer = query.exact(_vault._open(demand))
     return noise(answer) if noise else answer
@@ -174,6 +221,12 @@ def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[
 def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law) -> int:
     with silent():
         return choose(query.blocks(_vault._open(demand)), eta, law)
+
+
+def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[NDArray[np.int64]]:
+    with silent():
+        counts = query.histogram.exact(_vault._open(demand))
+        return query.selected(counts, lambda scores: choose([scores], eta, "exponential mechanism"))
 
 
 def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:
