@@ -248,3 +248,69 @@ def hst_distances(levels) -> np.ndarray:
             for u, v in itertools.permutations(cluster, 2):
                 d[u, v] = 2 * radius
     return d
+
+
+# Swaps of centers
+
+
+def cost_of(distance, centers, demand, scale) -> int:
+    """Sum over demand (vertices, repeats allowed) of min(ceil(d / 2^shift), cap)^power to the nearest center; no center: the cap."""
+    shift, cap, power = scale
+    near = (min([distance[p][c] for c in centers], default=FAR) for p in demand)
+    return sum(min(-(-int(d) // 2**shift), cap) ** power for d in near)
+
+
+def swap_table(distance, centers, demand, scale, candidates) -> list[list[int]]:
+    """The cost after every swap, from its definition: one row a slot, one column a candidate."""
+    rest = [[c for j, c in enumerate(centers) if j != i] for i in range(len(centers))]
+    return [[cost_of(distance, [*others, y], demand, scale) for y in candidates] for others in rest]
+
+
+# Nested clusters: labels of levels, coarse to fine, shape (n_points, n_levels)
+
+
+def clusters_of(labels: np.ndarray) -> list[list[frozenset[int]]]:
+    """The clusters of every level: points that share the labels of all levels so far."""
+    points = range(len(labels))
+    return [
+        sorted({frozenset(p for p in points if (labels[p, : i + 1] == labels[q, : i + 1]).all()) for q in points}, key=min)
+        for i in range(labels.shape[1])
+    ]
+
+
+def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> set[frozenset[int]]:
+    """Algorithms 4 and 5 of Fan, Li & Li as printed, on a node at every level: the last clusters that the k centers are in."""
+    levels = clusters_of(labels)
+    score = {(i, c): weights[list(c)].sum() * 2.0 ** (power * (len(levels) - 1 - i)) for i, level in enumerate(levels) for c in level}
+    ranked = sorted(score, key=lambda node: -score[node])
+
+    def above(one, other):
+        return one[0] < other[0] and one[1] >= other[1]
+
+    chosen = []
+    while len(chosen) < k:
+        open_to = [node for node in ranked if node not in chosen and not any(above(node, c) for c in chosen)]
+        chosen += open_to[: k - len(chosen)]
+        chosen = [node for node in chosen if not any(above(node, c) for c in chosen)]
+    leaves = set()
+    for i, cluster in chosen:
+        for level in levels[i + 1 :]:
+            cluster = max((c for c in level if c <= cluster), key=lambda c: weights[list(c)].sum())
+        leaves.add(cluster)
+    return leaves
+
+
+def least_squares_counts(parent, value, variance) -> np.ndarray:
+    """Counts of the leaves that fit all measured nodes best, summed up to every node."""
+    n = len(parent)
+    leaves = [v for v in range(n) if v not in set(parent)]
+    covers = np.zeros((n, len(leaves)))
+    for j, leaf in enumerate(leaves):
+        v = leaf
+        while v >= 0:
+            covers[v, j] = 1
+            v = parent[v]
+    counted = np.isfinite(variance)
+    scale = 1 / np.sqrt(np.asarray(variance)[counted])
+    fit = np.linalg.lstsq(covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None)[0]
+    return covers @ fit

@@ -17,6 +17,7 @@ from metricdp.errors import InputError
 
 T = TypeVar("T")
 _RECORDS: WeakKeyDictionary[object, NDArray[Any]] = WeakKeyDictionary()
+_MEMORY: WeakKeyDictionary[object, WeakKeyDictionary[object, dict[Any, Any]]] = WeakKeyDictionary()
 
 
 def _put(holder: object, records: NDArray[Any]) -> None:
@@ -31,6 +32,11 @@ def _put(holder: object, records: NDArray[Any]) -> None:
 def _open(holder: object) -> NDArray[Any]:
     """Return the records of `holder`: from here on the caller holds private data."""
     return _RECORDS[holder]
+
+
+def _memory(holder: object, payer: object) -> dict[Any, Any]:
+    """What queries about `holder`, paid by `payer`, computed for the next of them: as private as records, and gone with either object."""
+    return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(payer, {})
 
 
 def _quietly(rule: str, work: Callable[[], T]) -> T:

@@ -19,12 +19,13 @@ from metricdp.privacy.noise import Noise, best_noise
 from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
+from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.progress import silent
 from metricdp.releases import Mechanism, Receipt, Release
 
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery)
-TRUSTED_SELECTIONS = (CostQuery, CoverageQuery)
-"""Queries whose sensitivity ``queries.py`` and ``scores.py`` prove; a class outside these lists could claim any."""
+TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
+"""Queries whose sensitivity ``queries.py``, ``scores.py`` and ``swaps.py`` prove; a class outside these lists could claim any."""
 
 
 def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, delta: object = 0) -> Release:
@@ -68,7 +69,7 @@ def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, 
 
 
 def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant: Grant) -> tuple[int, Receipt]:
-    """Select one point of the universe by private scores, paid from `grant`.
+    """Select one candidate (a point of the universe, a swap of centers) by private scores, paid from `grant`.
 
     **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
     epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism, whose bounded range makes it
@@ -77,15 +78,16 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     Parameters
     ----------
     demand : PrivateDemand
-    query : CostQuery or CoverageQuery
+    query : SelectionQuery
+        One of the package's own.
     epsilon : int, float, str, Decimal or Fraction
         Of this selection.
     grant : Grant
 
     Returns
     -------
-    position : int
-        In the universe; ``universe.ids[position]`` is its id.
+    index : int
+        Of the candidate, which `query.decode` explains: mostly a position in the universe (``universe.ids[index]`` is its id).
     receipt : Receipt
 
     Raises
@@ -104,7 +106,7 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     mechanism = Mechanism(law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None)
     grant.draw(cost)
     rule = "the selection failed on private records (details withheld)"
-    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law))
+    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
     return position, Receipt.of([mechanism], grant.neighboring, demand.unit)
 
 
@@ -218,9 +220,9 @@ def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[
     return noise(answer) if noise else answer
 
 
-def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law) -> int:
+def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, grant: Grant) -> int:
     with silent():
-        return choose(query.blocks(_vault._open(demand)), eta, law)
+        return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, law)
 
 
 def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[NDArray[np.int64]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ _BITS = 32
 
 
 class SelectionQuery(ABC):
-    """A question answered by one of the points of a finite universe. `gate.select` accepts the classes of this file only.
+    """A question answered by one of finitely many candidates, such as the points of a universe. `gate.select` takes only classes it knows.
 
     Attributes
     ----------
@@ -47,6 +47,14 @@ class SelectionQuery(ABC):
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the gate."""
+
+    def resumed(self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]) -> Iterator[NDArray[np.int64]]:
+        """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in `memory`, which the vault keeps."""
+        return self.blocks(records)
+
+    def decode(self, index: int) -> Any:
+        """What the candidate of this number is: the position of a point, unless the query says otherwise."""
+        return index
 
     def range(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Largest spread of the scores' changes between neighbors.

@@ -13,4 +13,5 @@ def plant() -> AbstractContextManager[None]:
 
     records = "at = np.unique(_vault._open(demand)) if len(_vault._open(demand)) else np.arange(1)"
     race = "return int(at[choose([np.concatenate(list(query.blocks(_vault._open(demand))))[at]], eta, law)])"
-    return rewritten(gate, "_selected", "return choose(query.blocks(_vault._open(demand)), eta, law)", f"{records}\n        {race}")
+    honest = "return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, law)"
+    return rewritten(gate, "_selected", honest, f"{records}\n        {race}")

@@ -1,0 +1,188 @@
+"""Private local search: which center to swap for which point, and which of several sets of centers is the best.
+
+Neighbors, units and the meaning of *sensitivity* and *range*: `metricdp.privacy.scores`. Costs are integers of up to 30 bits a record
+on the universe's public grid (`metricdp.metrics.swap_costs.Scale`), so that sums over 2^33 records are exact; beyond 2^61 they saturate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import integer, listed, positive
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.metrics.base import Metric
+from metricdp.metrics.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
+from metricdp.privacy.scores import SelectionQuery
+from metricdp.releases import Neighboring
+
+
+class SwapQuery(SelectionQuery):
+    """The swap of one center x for one other point y after which the demand costs least.
+
+    The score of (x, y) is minus the sum over records v of c(d(v, F - x + y)), F the centers, c(d) the cost of a distance: d or d², in
+    steps, with d at most the cap.
+
+    **Privacy.** With far(v) the distance of v from its second-nearest center, each term lies between -c(far(v)) and 0: whichever x leaves,
+    the nearest or the second-nearest center stays. The centers are public or released before, hence so is R, the largest c(far(v))
+    over *all* points v of the universe. So the scores are monotone, and a unit of up to m records moves each by at most m·R (*add-remove*:
+    all down; *replace-one*: by the difference of two such). R is at most c(diameter), which the literature uses, and often several times
+    less. The terms are computed from the very distances of which R is the largest, so none exceeds it. *Composition*: one charge a
+    selection.
+
+    Sums are kept between the selections of one grant (`resumed`). They are what a fresh query would compute, to the last integer, so that
+    nothing depends on whether they were kept.
+
+    Parameters
+    ----------
+    universe : Metric
+    centers : iterable of ids
+        Distinct; public, or released before.
+    power : {1, 2}
+    cap : float, optional
+        Distances count at most this much, in the universe's unit of length; by default the public bound of its diameter.
+    candidates : iterable of ids, optional
+        What may come in; all points by default.
+    opened : iterable of ids, optional
+        Centers that may not leave.
+
+    Notes
+    -----
+    Candidates are numbered x by x; `decode` says which swap one is, and `swapped` asks about the centers after it. Time and memory: see
+    `SwapCosts`.
+    """
+
+    monotone = True
+
+    def __init__(
+        self, universe: Metric, centers: Iterable[Hashable], *, power: int = 1, cap: float | None = None,
+        candidates: Iterable[Hashable] | None = None, opened: Iterable[Hashable] = (),
+    ) -> None:  # fmt: skip
+        at, scale = _checked(universe, centers, power, cap)
+        allowed = None if candidates is None else np.unique(universe.positions(candidates))
+        fixed = np.isin(at, universe.positions(opened))
+        self._ask(universe, at, scale, allowed, fixed)
+
+    def _ask(
+        self, universe: Metric, at: NDArray[np.int64], scale: Scale, allowed: NDArray[np.int64] | None, fixed: NDArray[np.bool_]
+    ) -> None:
+        self.universe, self._scale, self._allowed, self._fixed = universe, scale, allowed, fixed
+        self._served = Served.by(universe, at)
+        everyone = np.arange(len(universe)) if allowed is None else inner(universe, allowed)
+        self._candidates = np.setdiff1d(everyone, inner(universe, at), assume_unique=True)
+        self._slots = np.flatnonzero(~fixed)
+        self._reach = max(int(scale.cost(self._served.far.max(keepdims=True))[0]), 1)
+        if not len(self):
+            raise InputError("there is nothing to swap: all centers are opened, or all candidates are centers")
+
+    def __len__(self) -> int:
+        """Number of swaps."""
+        return len(self._slots) * len(self._candidates)
+
+    @property
+    def centers(self) -> NDArray[np.int64]:
+        """Positions of the centers, shape (k,)."""
+        return self._served.centers
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m·R under both relations."""
+        return max_contributions * self._reach
+
+    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Minus the cost after each swap."""
+        return self.resumed(records, {})
+
+    def resumed(self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]) -> Iterator[NDArray[np.int64]]:
+        """The same, from the sums of the query before it where they are in `memory`.
+
+        They are taken out and put back when all scores have been read: what is interrupted, or asked at the same time, starts afresh.
+        """
+        key = (type(self), self._scale, len(self.centers))
+        costs = memory.pop(key, None)
+        if costs is None:
+            costs = SwapCosts(self.universe, *np.unique(records, return_counts=True), self._scale)
+        costs.serve(self._served)
+        for block in costs.costs(self._slots, self._candidates):
+            yield -np.minimum(block, CAP)
+        memory[key] = costs
+
+    def decode(self, index: int) -> tuple[int, int]:
+        """Positions of the center that leaves and of the point that comes."""
+        return int(self.centers[self._slots[index // len(self._candidates)]]), int(outer(self.universe, self._comes(index)))
+
+    def swapped(self, index: int) -> SwapQuery:
+        """The same question about the centers after a swap; the new one stands where the old one stood."""
+        at, query = self.centers.copy(), SwapQuery.__new__(SwapQuery)
+        at[self._slots[index // len(self._candidates)]] = outer(self.universe, self._comes(index))
+        query._ask(self.universe, at, self._scale, self._allowed, self._fixed)
+        return query
+
+    def _comes(self, index: int) -> Any:
+        return self._candidates[index % len(self._candidates)]
+
+    def __str__(self) -> str:
+        what = "cost" if self._scale.power == 1 else "squared cost"
+        return f"swap of one of {len(self._slots):,} centers that lowers the {what} most"
+
+
+class CentersQuery(SelectionQuery):
+    """Which of several sets of centers costs the demand least.
+
+    The score of set j is minus the sum over records v of c(d(v, F_j)) - min over i of c(d(v, F_i)): the cost above that of the best set
+    for each record, which ranks sets, and weighs them in a selection, as the cost itself does.
+
+    **Privacy.** The term of v lies between -S and 0, S the largest ``max_j c(d(v, F_j)) - min_j c(d(v, F_j))`` over *all* points v of the
+    universe: public, as the sets are. So the scores are monotone, and a unit of up to m records moves each by at most m·S (*add-remove*:
+    all down; *replace-one*: by the difference of two such). *Composition*: one charge a selection.
+
+    Parameters
+    ----------
+    universe : Metric
+    sets : sequence of iterables of ids
+        At least one; public, or released before.
+    power : {1, 2}
+    cap : float, optional
+        As of `SwapQuery`.
+
+    Notes
+    -----
+    The answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points bytes for each.
+    """
+
+    monotone = True
+
+    def __init__(
+        self, universe: Metric, sets: Sequence[Iterable[Hashable]], *, power: int = 1, cap: float | None = None
+    ) -> None:
+        several = [_checked(universe, centers, power, cap) for centers in listed(sets, "sets")]
+        if not several:
+            raise InputError("a CentersQuery needs at least one set of centers")
+        self.universe, self._scale = universe, several[0][1]
+        costs = np.stack([self._scale.cost(grid_nearest(universe, at)).astype(np.int32) for at, _ in several])
+        costs -= costs.min(axis=0)
+        self._costs, self._spread = costs, max(int(costs.max()), 1)
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m·S under both relations."""
+        return max_contributions * self._spread
+
+    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Minus the cost of each set above the best of each record: one block."""
+        points, counts = np.unique(inner(self.universe, records), return_counts=True)
+        yield -np.minimum([int(row[points].astype(np.int64) @ counts) for row in self._costs], CAP)
+
+    def __str__(self) -> str:
+        return f"best of {len(self._costs):,} sets of centers"
+
+
+def _checked(universe: Metric, centers: Iterable[Hashable], power: Any, cap: Any) -> tuple[NDArray[np.int64], Scale]:
+    if not isinstance(universe, Metric) or integer(power) not in (1, 2):
+        raise InputError("queries about centers need a finite universe (a Metric) and power 1 or 2")
+    at = universe.positions(centers)
+    if len(at) == 0 or len(np.unique(at)) < len(at):
+        raise InputError("centers must be distinct, and at least one")
+    return at, Scale.of(universe, int(power), None if cap is None else positive(cap, "cap"))
