@@ -26,9 +26,9 @@ def hst_init(
 ) -> NDArray[np.int64]:
     """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5; Appendix C for squares).
 
-    A node that first stands at height h, counted in levels from the leaves, has the score ``count · 2**(power · h)``. Nodes are taken
-    by score; one with a taken descendant is dropped and never taken again, until k pairwise disjoint subtrees stand. In each the heaviest
-    child is followed down to a leaf.
+    A node at height h, counted in levels from the leaves, has the score ``count · 2**(power · h)``. Nodes are taken by score; one with a
+    taken descendant is dropped and never taken again, until k pairwise disjoint subtrees stand. In each the heaviest child is followed down
+    to a leaf.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def hst_init(
 
     Notes
     -----
-    A chain of equal clusters, one node here, is a node at each of its levels in the paper. The highest has the largest score, and
-    if lower ones replace it, what stands is the same subtree. Points at distance 0 of each other share a leaf, which gives its other points
+    A chain of equal clusters, one node here, is a node at each of its levels in the paper. The one of largest score is taken first, and
+    whichever replaces it stands for the same subtree. Points at distance 0 of each other share a leaf, which gives its other points
     only when the leaves do not suffice. O(n log n) for n points, medians aside.
 
     References
@@ -73,12 +73,17 @@ def hst_init(
         raise InputError(f"k must be from {max(len(fixed), 1):,} to {len(fixed) + np.count_nonzero(allowed):,}; got {k}")
     holds = tree.sums(allowed) > 0
     free = holds & (tree.sums(_one_at(fixed, n)) == 0)
-    score = counts * 2.0 ** (power * (tree.n_levels - 1.0 - tree.level))
-    subtrees = disjoint_subtrees(tree.parent, np.argsort(-score, kind="stable"), free, k - len(fixed))
+    subtrees = disjoint_subtrees(tree.parent, np.argsort(-scores(tree, counts, power), kind="stable"), free, k - len(fixed))
     at = _walked_down(tree, counts, holds, subtrees, known)
     chosen = np.r_[fixed, [_representative(tree, node, allowed, power) for node in at]].astype(np.int64)
     allowed[chosen] = False
     return np.r_[chosen, np.flatnonzero(allowed)[: k - len(chosen)]]
+
+
+def scores(tree: HST, counts: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+    """``count · 2**(power · height)`` of every node, the best of all levels at which it stands; shape (n_nodes,)."""
+    level = np.where(counts < 0, tree.last_level, tree.level)
+    return counts * 2.0 ** (power * (tree.n_levels - 1.0 - level))
 
 
 def _one_at(positions: NDArray[np.int64], n: int) -> NDArray[np.float64]:
