@@ -17,6 +17,7 @@ from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.base import Metric, checked_ids
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import _RowMetric
+from metricdp.progress import progress
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
@@ -117,18 +118,25 @@ class Balls(SetSystem):
         self.n_elements = len(metric)
         self.n_sets = len(metric) if candidates is None else len(candidates)
         self._work: tuple[NDArray[np.int64], ...] = ()
+        self._nothing = np.zeros(self.n_elements, np.int64)
 
-    def center(self, number: int) -> int:
-        """Position of a ball's center."""
-        return int(number if self._candidates is None else self._candidates[number])
+    @property
+    def centers(self) -> NDArray[np.int64]:
+        """Positions of the balls' centers, shape (n_sets,)."""
+        return np.arange(self.n_elements) if self._candidates is None else self._candidates
 
     def members(self, number: int) -> NDArray[np.int64]:
         """All points within the radius of the set's center."""
-        center = np.array([self.center(number)])
+        center = np.array([number if self._candidates is None else self._candidates[number]])
         if isinstance(self._metric, GraphMetric):
-            inside = self._search(center, np.zeros(1, np.int64), np.zeros(self.n_elements, np.int64))
+            inside = self._search(center, np.zeros(1, np.int64), self._nothing)
             return self._metric.order[self._work[1][:inside]]
         return np.flatnonzero(self._metric.grid_rows(center)[0] <= self._steps)
+
+    def listed(self) -> ListedSets:
+        """The same sets, each ball listed: one search a candidate, in place of one an element each time."""
+        balls = [self.members(number) for number in progress(range(self.n_sets), label="balls", unit="ball")]
+        return ListedSets(np.r_[0, np.cumsum([len(ball) for ball in balls])], np.concatenate(balls), self.n_elements)
 
     def add(self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
         """One bounded search, or row of distances, an element."""

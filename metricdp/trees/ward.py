@@ -7,6 +7,7 @@ costs no privacy, is a function of (universe, seed), and serves any number of cu
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -83,10 +84,18 @@ class Hierarchy:
         self.points: dict[int, NDArray[np.int64]] = {}
         self.root = self._grow_root(seed)
 
-    def cut(self, n_parts: int) -> PartitionTree:
-        """Partition into `n_parts` parts (at most one a point): again and again the node that costs most to serve is split in two."""
+    def cut(self, n_parts: int, density: NDArray[np.float64] | None = None) -> PartitionTree:
+        """Partition into `n_parts` parts (at most one a point): again and again the node that costs most to serve is split in two.
+
+        With a public `density`, shape (n_points,), a node's cost is taken times its mean density: parts get finer where it is higher.
+        """
         n_parts = min(n_parts, len(self.universe))
-        heap = [(-self.cost[self.root], self.root)]
+        mass = None if density is None else self._masses(density)
+
+        def urgency(node: int) -> float:
+            return self.cost[node] if mass is None else self.cost[node] * mass(node) / self.size[node]
+
+        heap = [(-urgency(self.root), self.root)]
         internal: list[int] = []
         finished = 0
         bar = progress(total=n_parts, label="public partition", unit="part")
@@ -99,11 +108,30 @@ class Hierarchy:
             internal.append(node)
             for child in (self.left[node], self.right[node]):
                 # ties (zero-cost nodes of several points) go to the larger one
-                heapq.heappush(heap, (-self.cost[child] - 1e-300 * self.size[child], child))
+                heapq.heappush(heap, (-urgency(child) - 1e-300 * self.size[child], child))
             bar.update(1)
         bar.close()
         parts = [node for _, node in heap] + [-1 - i for i in internal if i < 0]
         return self._partition(sorted(parts), [i for i in internal if i >= 0])
+
+    def _masses(self, density: NDArray[np.float64]) -> Callable[[int], float]:
+        """Sum of the density over the points of a node, computed when it is asked for; nodes may be refined in between."""
+        known: dict[int, float] = {}
+
+        def mass(node: int) -> float:
+            stack = [node]
+            while stack:
+                v = stack[-1]
+                below = [] if v in known or v in self.points else [c for c in (self.left[v], self.right[v]) if c not in known]
+                if below:
+                    stack += below
+                    continue
+                if v not in known:
+                    known[v] = float(density[self.points[v]].sum()) if v in self.points else known[self.left[v]] + known[self.right[v]]
+                stack.pop()
+            return known[node]
+
+        return mass
 
     def _partition(self, parts: list[int], internal: list[int]) -> PartitionTree:
         number = {node: i for i, node in enumerate(parts)}
