@@ -92,7 +92,7 @@ class TreeCounts:
 
     def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Consistent estimates down to where they sink into the noise, even spreading below; and which nodes stand out."""
-        noise = floor * np.sqrt(self.variance)
+        noise = np.where(np.isinf(self.variance), np.inf, floor * np.sqrt(self.variance))
         return settled_counts(self.tree.parent, self.consistent(), noise, self.tree.sizes.astype(np.float64))
 
 

@@ -30,6 +30,9 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.trees.hst import HST
+from metricdp.trees.hst_levels import checked_tree, tree_for
+from metricdp.trees.hst_partition import HSTHierarchy
 from metricdp.trees.ward import PartitionTree, hierarchy
 
 COUNT_SHARE = Fraction(1, 20)
@@ -82,6 +85,11 @@ class Partition(Method):
     """The default method: `partition_release`, then the solver on its weights.
 
     **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing for one histogram, and is not spent.
+
+    Parameters
+    ----------
+    tree : HST, optional
+        Cut this public 2-HST of the very universe, in place of the Ward tree.
     """
 
     name = "partition"
@@ -89,19 +97,30 @@ class Partition(Method):
     in_space = True
     releases = True
 
+    tree: HST | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_tree(self.tree)
+
     def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
-        """Refuse an epsilon too small for the noise."""
+        """Refuse a tree of another universe, and an epsilon too small for the noise."""
+        if self.tree is not None:
+            tree_for(self.tree, question.metric, 0)
         check_noise(demand, price.epsilon, neighboring)
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
-        universe = demand.universe
-        return partition_release(universe, demand, grant, records_hint=self.records_hint, seed=question.seed).answer(question)
+        noisy = partition_release(
+            demand.universe, demand, grant, records_hint=self.records_hint, seed=question.seed, tree=self.tree
+        )  # fmt: skip
+        return noisy.answer(question)
 
 
 def partition_release(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand, grant: Grant, *, records_hint: float | None = None, seed: int = 0
-) -> PartitionRelease:
+    universe: Metric | EuclideanSpace, demand: PrivateDemand, grant: Grant, *, records_hint: float | None = None, seed: int = 0,
+    tree: HST | None = None,
+) -> PartitionRelease:  # fmt: skip
     """Spend a whole grant on one release of the demand; see the module's text for the steps and the guarantee.
 
     Parameters
@@ -115,6 +134,8 @@ def partition_release(
         A public guess of the number of records, which saves the paid count. Three times too large costs 1 or 2 % of accuracy.
     seed : int
         Public coins of the partition.
+    tree : HST, optional
+        Of the finite universe: cut in place of the Ward tree.
 
     Notes
     -----
@@ -126,13 +147,14 @@ def partition_release(
         receipts.append(count.receipt)
         total, total_scale = float(count.values[0]), count.receipt.mechanisms[0].scale
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    tree = hierarchy(finite, seed).cut(number_of_parts(float(total or 0.0), _noise_scale(demand, grant)))
-    query = HistogramQuery(SpacePartition(universe, tree) if isinstance(universe, EuclideanSpace) else tree)
+    whole = hierarchy(finite, seed) if tree is None else HSTHierarchy(tree)
+    parts = whole.cut(number_of_parts(float(total or 0.0), _noise_scale(demand, grant)))
+    query = HistogramQuery(SpacePartition(universe, parts) if isinstance(universe, EuclideanSpace) else parts)
     histogram = measure(demand, query, grant.left, grant)
     scale = histogram.receipt.mechanisms[0].scale
-    estimate = posterior_mean(tree, histogram.values, scale, None if records_hint is not None else total, max(total_scale, 0.5))
+    estimate = posterior_mean(parts, histogram.values, scale, None if records_hint is not None else total, max(total_scale, 0.5))
     receipt = Receipt.combined([*receipts, histogram.receipt])
-    return PartitionRelease(tree, tree.spread(estimate), histogram, receipt, in_space=finite is not universe)
+    return PartitionRelease(parts, parts.spread(estimate), histogram, receipt, in_space=finite is not universe)
 
 
 def number_of_parts(records: float, scale: float) -> int:
