@@ -451,3 +451,31 @@ def test_demo_without_the_maps_extra(world: Path, monkeypatch: pytest.MonkeyPatc
     assert "pip install 'metricdp[maps]'" in ran.out
     assert (world / "coquimbo_centers.json").exists()
     assert not (world / "coquimbo_map.html").exists()
+
+
+@pytest.mark.parametrize("method", ["hst", "partition"])
+def test_a_tree_is_built_once_and_used(world: Path, capsys: Capture, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(capsys, "tree", "roads.csv", "--output", "roads.npz", "--seed", "7").status == 0
+    before = snapshot(world)
+    loaded = []
+    load = mdp.HST.load.__func__
+    monkeypatch.setattr(mdp.HST, "load", classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1]))
+    ran = run(capsys, *PRIVATE, "--method", method, "--tree", "roads.npz")
+    assert ran.status == 0 and json.loads(ran.out)["method"] == method
+    assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
+
+
+def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world: Path, capsys: Capture) -> None:
+    tree = ["--tree", "roads.npz", "--ledger", "study.ledger", "--epsilon-budget", "2"]
+    missing = run(capsys, *PRIVATE, *tree)
+    assert missing.status == 2 and "roads.npz" in missing.err
+    (world / "other.csv").write_text("tail,head,length\n1,2,3\n2,3,4\n")
+    assert run(capsys, "tree", "other.csv", "--output", "roads.npz").status == 0
+    for argv, rule in (
+        ([*PRIVATE, *tree], "universe"),
+        ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "uses no tree"),
+        (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
+    ):
+        ran = run(capsys, *argv)
+        assert ran.status == 2 and rule in ran.err and not ran.out
+    assert not (world / "study.ledger").exists()

@@ -7,6 +7,7 @@ import io
 import os
 import time
 from argparse import Namespace
+from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
 from importlib.util import find_spec
 from typing import Any
@@ -29,6 +30,7 @@ _PRIVATE = [
     "user",
     "max_contributions",
     "records_hint",
+    "tree",
     "coreset",
 ]
 _COLUMNS = ["demand_column", "x", "y"]
@@ -63,6 +65,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--method", metavar="NAME", default="partition", help=METHODS_HELP)
     hint = "public guess of the number of records, saves the share of epsilon for counting them"
     group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
+    tree = "public tree of this graph, from metricdp tree, for methods that use one (default: built where needed)"
+    group.add_argument("--tree", metavar="FILE", help=tree)
     coins = "public coins of partitions and solvers, never of noise (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
     _add_search(group)
@@ -139,10 +143,12 @@ def _check(args: Namespace) -> None:
         raise UsageError(f"--method must be one of {', '.join(mdp.METHODS)}; got {args.method!r}")
     if args.demand is not None and args.coreset is not None and not mdp.methods.BY_NAME[args.method].releases:
         raise UsageError(f"--coreset: the method {args.method} releases no weights")
+    if args.tree is not None and "tree" not in {field.name for field in fields(mdp.methods.BY_NAME[args.method])}:
+        raise UsageError(f"--tree: the method {args.method} uses no tree")
     files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
-    given = {"--nodes": args.nodes, "--demand": args.demand, "--candidates": args.candidates, "--opened": args.opened}
+    given = {"--nodes": args.nodes, "--demand": args.demand, "--tree": args.tree, "--candidates": args.candidates, "--opened": args.opened}
     streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
     if args.map is not None and find_spec("plotly") is None:
         raise MissingExtraError("the map page", "maps")
@@ -220,12 +226,21 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
     return asked
 
 
+def _method(args: Namespace, metric: Any) -> Any:
+    """The method's name, or the method with the tree that is given."""
+    import metricdp as mdp
+
+    if args.tree is None:
+        return args.method
+    return replace(mdp.methods.method_of(args.method), tree=mdp.HST.load(args.tree, metric))  # type: ignore[call-arg]
+
+
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
-    demand, search = inputs.read_demand(args, metric), _search(args, metric)
+    demand, search, method = inputs.read_demand(args, metric), _search(args, metric), _method(args, metric)
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
-        options = {"method": args.method, "records_hint": args.records_hint, **search}
+        options = {"method": method, "records_hint": args.records_hint, **search}
         result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, delta=args.delta or 0, ledger=ledger, **options)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
