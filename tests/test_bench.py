@@ -276,3 +276,21 @@ def test_real_instances_are_near_their_optima():
     report = pmed.run(DATA / "pmed", instances="1-10")
     assert report.summary["with_known_optimum"] == report.summary["within_0.1_percent"] == 10 and report.summary["optimal"] >= 9
     assert all(row["gap_percent"] >= -1e-9 for row in report.rows)
+
+
+def test_ctrl_c_keeps_what_is_done(library, capsys, monkeypatch):
+    real = mdp.k_median
+
+    def until_the_third(*args, **options):
+        if options["k"] == 9:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(mdp, "k_median", until_the_third)
+    ran = run(capsys, "bench", "pmed", "orlib", "--output", "out.json")
+    assert (ran.status, ran.lines) == (130, ["metricdp: wrote out.json", "metricdp: interrupted after 2 of 3 instances"])
+    written = json.loads(Path("out.json").read_text())
+    assert [row["instance"] for row in written["rows"]] == ["pmed1", "pmed2"] and "2 instances, " in ran.out
+    assert written["unfinished"] == "interrupted after 2 of 3 instances"
+    nothing = run(capsys, "bench", "pmed", "orlib", "--instances", "10", "--output", "none.json")
+    assert (nothing.status, nothing.out, nothing.err) == (130, "", "metricdp: interrupted\n") and not Path("none.json").exists()

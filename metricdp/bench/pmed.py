@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.report import Column, Report
+from metricdp.bench.report import Column, Report, gathered
 from metricdp.errors import GraphFileError, InputError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def run(
     Returns
     -------
     Report
-        A row an instance (and method): cost, gap or ratio, seconds.
+        A row an instance (and method): cost, gap or ratio, seconds. Ctrl-C ends the run; instances done by then are in it.
 
     Raises
     ------
@@ -171,12 +171,12 @@ def run(
     settings: dict[str, Any] = {"instances": [i.name for i in chosen], "seed": seed, "time_limit": time_limit}
     solver = partial(mdp.k_median, time_limit=time_limit)
     if private is None:
-        rows = _rows(chosen, partial(_solved, solver=solver, seed=seed))
-        return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start))
+        rows, unfinished = _rows(chosen, partial(_solved, solver=solver, seed=seed))
+        return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start), unfinished)
     settings |= {"epsilon": private.epsilon, "methods": list(private.methods), "repeats": private.repeats}
     settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
-    rows = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
-    return Report("pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start))
+    rows, unfinished = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
+    return Report("pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start), unfinished)
 
 
 def _checked(epsilon: Any, methods: Sequence[str], repeats: int, records: int | None, hot_spots: bool) -> Privacy:
@@ -267,17 +267,17 @@ def _known(name: str, path: Path) -> int | None:
     return info.optimum if hashlib.sha256(read_bytes(path)).hexdigest() in info.sha256 else None
 
 
-def _rows(instances: list[Instance], measured: Any) -> list[dict[str, Any]]:
-    """Read and measure each instance."""
+def _rows(instances: list[Instance], measured: Any) -> tuple[list[dict[str, Any]], str]:
+    """Read and measure each instance, up to Ctrl-C."""
     import metricdp as mdp
-    from metricdp.progress import progress
     from metricdp.universe import read_pmed_p
 
-    rows: list[dict[str, Any]] = []
-    for instance in progress(instances, label="pmed", unit="instance"):
+    def rows(instance: Instance) -> Iterator[dict[str, Any]]:
         metric, k = mdp.read_graph(instance.path, format="pmed"), read_pmed_p(instance.path)
-        rows += ({"instance": instance.name, "n": len(metric), "k": k, **row} for row in measured(metric, k, instance.optimum))
-    return rows
+        for row in measured(metric, k, instance.optimum):
+            yield {"instance": instance.name, "n": len(metric), "k": k, **row}
+
+    return gathered(rows, instances, label="pmed", unit="instance")
 
 
 def _solved(metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, seed: int) -> Iterator[dict[str, Any]]:

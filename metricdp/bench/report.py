@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from metricdp.progress import progress
+
+Step = TypeVar("Step")
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Report:
         JSON-ready.
     lines : list of str
         The summary in words, under the table.
+    unfinished : str
+        What was left out because Ctrl-C ended the run; empty if nothing was.
     """
 
     suite: str
@@ -55,6 +61,7 @@ class Report:
     rows: list[dict[str, Any]]
     summary: dict[str, Any]
     lines: list[str]
+    unfinished: str = ""
 
     def table(self) -> str:
         """Headings, rows and the summary in words, as aligned text.
@@ -69,11 +76,7 @@ class Report:
         <BLANKLINE>
         2 instances
         """
-        cells = [[c.heading for c in self.columns], *([c.cell(row) for c in self.columns] for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        sides = [str.rjust if c.form else str.ljust for c in self.columns]
-        text = ["  ".join(put(cell, width) for put, cell, width in zip(sides, row, widths)).rstrip() for row in cells]
-        return "\n".join([*text, "", *self.lines]) + "\n"
+        return "\n".join([*aligned(self.columns, self.rows), "", *self.lines]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as the table, and all that the rows hold: JSON-ready."""
@@ -83,4 +86,41 @@ class Report:
             number: str | None = version("metricdp")
         except PackageNotFoundError:
             number = None
-        return {"suite": self.suite, "version": number, "settings": self.settings, "rows": self.rows, "summary": self.summary}
+        whole = {"suite": self.suite, "version": number, "settings": self.settings, "rows": self.rows, "summary": self.summary}
+        return whole | {"unfinished": self.unfinished} if self.unfinished else whole
+
+
+def aligned(columns: Sequence[Column], rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Lines of a table: headings, then rows."""
+    cells = [[c.heading for c in columns], *([c.cell(row) for c in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    sides = [str.rjust if c.form else str.ljust for c in columns]
+    return ["  ".join(put(cell, width) for put, cell, width in zip(sides, row, widths)).rstrip() for row in cells]
+
+
+def gathered(
+    measure: Callable[[Step], Iterable[dict[str, Any]]], steps: Sequence[Step], *, label: str, unit: str
+) -> tuple[list[dict[str, Any]], str]:
+    """Rows of one step after another; Ctrl-C ends the run and keeps those of the steps that are done.
+
+    Returns
+    -------
+    rows : list of dict
+    unfinished : str
+        Empty, or after how many steps the run was interrupted. (Before the end of the first it is: there is nothing to keep.)
+
+    Examples
+    --------
+    >>> gathered(lambda n: [{"n": n}], [1, 2], label="counting", unit="number")
+    ([{'n': 1}, {'n': 2}], '')
+    """
+    rows: list[dict[str, Any]] = []
+    done = 0
+    try:
+        for step in progress(steps, label=label, unit=unit):
+            rows += list(measure(step))
+            done += 1
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    return rows, "" if done == len(steps) else f"interrupted after {done:,} of {len(steps):,} {unit}s"

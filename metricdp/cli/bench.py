@@ -6,7 +6,7 @@ from argparse import Namespace
 from importlib import import_module
 
 from metricdp.bench import SUITES
-from metricdp.cli import parsing, streams
+from metricdp.cli import INTERRUPTED, parsing, streams
 from metricdp.cli.streams import say
 
 
@@ -30,7 +30,7 @@ def register(subparsers: parsing.Subparsers) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Measure and print."""
+    """Measure and print; Ctrl-C prints what was measured by then."""
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output}, {})
     report = args.measure(args)
@@ -42,4 +42,7 @@ def run(args: Namespace) -> int:
             say(f"wrote {args.output}")
     if problem is not None:
         raise problem
+    if report.unfinished:
+        say(report.unfinished)
+        return INTERRUPTED
     return 0
