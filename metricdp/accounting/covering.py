@@ -38,6 +38,7 @@ from __future__ import annotations
 from contextlib import suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from metricdp.accounting.cost import BASIC, ZCDP, Cost, selection_epsilon
@@ -99,6 +100,7 @@ def exponent(budget: Cost, rounds: int, neighboring: Neighboring, max_contributi
     return max(known)
 
 
+@lru_cache(maxsize=256)
 def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fraction:
     """Largest multiple x of 1/_GRID, up to epsilon, at which the theorem's delta is at most the one given: by bisection."""
     low, high = 0, int(epsilon * _GRID)

@@ -2,17 +2,19 @@
 
 The default recipe, for a universe with a metric:
 
-1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed (`records_hint`). 2. *Cover*, with a tenth
-of epsilon and all of delta: public balls of a few radii, small ones first, selected in turn by how many records each
-   covers that none before it did.
-3. *Count*, with another tenth, the records that each selected ball covered first, and the rest: disjoint public parts. 4. *Refine*: cut
-the public hierarchy of the universe into M parts, finer where step 3 found more records a point. 5. Release the histogram of the parts
-with the rest of epsilon, estimate as the default method does, and solve, for any k, as often as asked.
+1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed (`records_hint`).
+2. *Cover*, with a tenth of epsilon and all of delta: public balls of a few radii, small ones first, selected in turn by how many records
+   each covers that none before it did.
+3. *Count*, with another tenth, the records that each selected ball covered first, and the rest: disjoint public parts.
+4. *Refine*: cut the public hierarchy of the universe into M parts, finer where step 3 found more records a point.
+5. Release the histogram of the parts with the rest of epsilon, estimate as the default method does, and solve, for any k, as often as
+   asked.
 
 **Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop as in `metricdp.accounting.covering`, (epsilon/10, delta)-DP as a
 whole; the others are counts with Laplace noise. They add up by sequential composition; each is chosen in view of released values and
 public facts only. With ``published=True`` the recipe is the paper's Algorithm 2: half of epsilon for the loop, half for the histogram of
-the Voronoi cells of all selected centers, which are public once selected. """
+the Voronoi cells of all selected centers, which are public once selected.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ UNITS: tuple[int | None, ...] = (None, 1, 3)
 
 def cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too, where those are left out whose mechanism another case shows."""
-    for make in (_counts, _gaussians, _selections, _pools, _composed, _methods):
+    for make in (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _levels):
         yield from make()
 
 
@@ -179,6 +179,46 @@ def _pools() -> Iterator[tuple[Case, bool]]:
         )  # fmt: skip
 
 
+def _covers() -> Iterator[tuple[Case, bool]]:
+    """Covering loops of few rounds, whose whole law can be followed; `metricdp.audit.covering` has the long ones."""
+    from metricdp.accounting import Cost
+    from metricdp.metrics.set_systems import Balls, ListedSets
+    from metricdp.privacy import CoverQuery, cover
+
+    def covering(stages: Any, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
+        query = CoverQuery(finest(demand.universe), stages)
+        return cover(demand, query, Cost.of(*budget), ledger.charge(*budget))
+
+    every = worlds()
+    for name in ("two points", "three points", "a path"):
+        world = every[name]
+        points = len(world.places)
+        listed = ListedSets(np.arange(points + 1), np.arange(points), points)
+        overlapping = ListedSets([0, 2, 3], [0, 1, 1], points)
+        queries: dict[str, Any] = {
+            "CoverQuery": ([(listed, 1), (listed, 1)], (LARGE, 0)),
+            "CoverQuery, overlapping sets": ([(overlapping, 2), (listed, 1)], (LARGE, 0)),
+            "CoverQuery, balls": ([(Balls(world.universe, 0), 1), (Balls(world.universe, 1), 1)], (LARGE, 0)),
+            "CoverQuery, with delta": ([(listed, 1)] * 4, (1, Fraction(1, 10))),
+        }
+        for kind, (stages, budget) in queries.items():
+            for relation in RELATIONS:
+                for m in (None, 2):
+                    some = demands(points, 5 if points == 2 else 2) if m is None else small_demands(world, m)
+                    reach = 0.7 if name == "two points" and m is None and kind == "CoverQuery" else 0.0
+                    essential = name == "two points" and m is None and kind != "CoverQuery, balls"
+                    yield Case(kind, world, partial(covering, stages, budget), some, relation, m, budget, reach), essential
+
+    def published(demand: Any, ledger: Any) -> Any:
+        import metricdp as mdp
+
+        printed = mdp.methods.MaxCoverage(published=True, picks=1)
+        return mdp.k_median(demand.universe, demand, 1, epsilon=4, delta="1/10", ledger=ledger, method=printed)
+
+    for relation in RELATIONS:
+        yield Case("k_median, max-coverage as published", every["two points"], published, demands(2, 2), relation, None, (4, "1/10"), 0.01), True
+
+
 def _composed() -> Iterator[tuple[Case, bool]]:
     from metricdp.errors import BudgetError
     from metricdp.privacy import HistogramQuery, measure, split
@@ -264,3 +304,21 @@ def _methods() -> Iterator[tuple[Case, bool]]:
         for kind, hint, relation in (("release", None, "add-remove"), ("release, hint", 50.0, "replace-one")):
             case = Case(kind, world, partial(release, hint), some, relation, None, (1, 0), 0.9, journal=name == "two points")
             yield case, name == ("a path" if hint is None else "two points")
+
+
+def _levels() -> Iterator[tuple[Case, bool]]:
+    """The method hst with several levels: Laplace noise by the paper's shares, and Gaussian noise from a pool."""
+    import metricdp as mdp
+
+    printed, gaussian = mdp.methods.DPHST(levels=3, budget="geometric"), mdp.methods.DPHST(levels=9, budget="uniform", centers="initial")
+
+    def ask(method: Any, delta: Any, demand: Any, ledger: Any) -> Any:
+        result = mdp.k_median(demand.universe, demand, 2, epsilon=EPSILON if not delta else GAUSS[0], delta=delta, ledger=ledger, method=method)
+        return [result, result.release.counts.measured]
+
+    world = worlds()["two points"]
+    some = demands(2, 2)
+    for relation in RELATIONS:
+        yield Case("k_median, hst by levels", world, partial(ask, printed, 0), some, relation, None, (1, 0), 0.9), True
+    rho = gaussian.price(*GAUSS).rho
+    yield Case("k_median, hst, Gaussian", world, partial(ask, gaussian, GAUSS[1]), demands(2, 1), "add-remove", None, GAUSS, 0.5, rho=rho), True

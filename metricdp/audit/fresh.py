@@ -112,7 +112,8 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Calls of every door of the gate, paid for or not."""
     import metricdp as mdp
     from metricdp.accounting import Ledger
-    from metricdp.privacy import CostQuery, CoverageQuery, HistogramQuery, measure, select
+    from metricdp.metrics.set_systems import Balls
+    from metricdp.privacy import CostQuery, CoverageQuery, CoverQuery, HistogramQuery, cover, measure, select
 
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
@@ -120,5 +121,7 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "HistogramQuery", lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half))
     yield "CostQuery", lambda: select(demand, CostQuery(universe), "1/2", Ledger(1).charge(half))
     yield "CoverageQuery", lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half))
+    covers = CoverQuery(finest(universe), [(Balls(universe, 0), 2)])
+    yield "CoverQuery", lambda: cover(demand, covers, "1/2", Ledger(1).charge(half))
     yield "k_median", lambda: mdp.k_median(universe, demand, 1, epsilon="1/2", ledger=Ledger(half))
     yield "release", lambda: mdp.release(universe, demand, epsilon="1/2", ledger=Ledger(half))

@@ -30,13 +30,14 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.boxes import box_checks
     from metricdp.audit.canaries import canary_checks
     from metricdp.audit.cases import cases
+    from metricdp.audit.covering import covering_checks
     from metricdp.audit.exact import examine
     from metricdp.audit.fresh import fresh_checks
     from metricdp.audit.samplers import sampler_checks
 
     for case, essential in cases():
         yield Check(str(case), essential, lambda quick, case=case: examine(case))  # type: ignore[misc]
-    for more in (sampler_checks, box_checks, fresh_checks, canary_checks):
+    for more in (covering_checks, sampler_checks, box_checks, fresh_checks, canary_checks):
         for check in more():
             yield Check(*check)
 

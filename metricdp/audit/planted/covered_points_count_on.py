@@ -1,0 +1,14 @@
+"""A record that a selected set holds goes on counting: the same record pays for many selections, at the price of one."""
+
+from contextlib import AbstractContextManager
+
+from metricdp.audit.patch import rewritten
+
+CAUGHT_BY = ("covering loop, whole-loop bound, add-remove", "covering loop, whole-loop bound, replace-one")
+
+
+def plant() -> AbstractContextManager[None]:
+    """Never take anything off the demand that is left."""
+    from metricdp.privacy import CoverQuery
+
+    return rewritten(CoverQuery, "selected", "left[covered] = 0", "pass")
