@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from metricdp.algorithms.hst import DPHST
+from metricdp.algorithms.local_search import LocalSearch
 from metricdp.algorithms.max_coverage import MaxCoverage
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.partition_release import Partition
 from metricdp.algorithms.uniform import Uniform
 from metricdp.arguments import chosen
 
-__all__ = ["DPHST", "MaxCoverage", "Method", "Partition", "Uniform"]
+__all__ = ["DPHST", "LocalSearch", "MaxCoverage", "Method", "Partition", "Uniform"]
 
-_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, MaxCoverage, Uniform)
+_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, LocalSearch, MaxCoverage, Uniform)
 BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""

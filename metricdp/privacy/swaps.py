@@ -112,17 +112,20 @@ class SwapQuery(SelectionQuery):
 
     def decode(self, index: int) -> tuple[int, int]:
         """Positions of the center that leaves and of the point that comes."""
-        return int(self.centers[self._slots[index // len(self._candidates)]]), int(outer(self.universe, self._comes(index)))
+        slot, comes = divmod(index, len(self._candidates))
+        return int(self.centers[self._slots[slot]]), int(outer(self.universe, self._candidates[comes : comes + 1])[0])
 
     def swapped(self, index: int) -> SwapQuery:
         """The same question about the centers after a swap; the new one stands where the old one stood."""
-        at, query = self.centers.copy(), SwapQuery.__new__(SwapQuery)
-        at[self._slots[index // len(self._candidates)]] = outer(self.universe, self._comes(index))
-        query._ask(self.universe, at, self._scale, self._allowed, self._fixed)
+        query = SwapQuery.__new__(SwapQuery)
+        query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
 
-    def _comes(self, index: int) -> Any:
-        return self._candidates[index % len(self._candidates)]
+    def after(self, index: int) -> NDArray[np.int64]:
+        """Positions of the centers after a swap, shape (k,)."""
+        at = self.centers.copy()
+        at[self._slots[index // len(self._candidates)]] = self.decode(index)[1]
+        return at
 
     def __str__(self) -> str:
         what = "cost" if self._scale.power == 1 else "squared cost"
