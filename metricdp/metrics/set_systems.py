@@ -65,12 +65,20 @@ class ListedSets(SetSystem):
             raise InputError("sets need row starts from 0 to the number of entries, and there must be at least one set")
         if len(entries) and not 0 <= entries.min() <= entries.max() < n_elements:
             raise InputError(f"sets must hold elements 0 to {n_elements - 1:,}")
-        self.n_sets, self.n_elements = len(starts) - 1, int(n_elements)
-        rows = np.repeat(np.arange(self.n_sets), np.diff(starts))
-        once = np.unique(rows * self.n_elements + entries) if len(entries) else np.empty(0, np.int64)
-        self._starts = np.searchsorted(once, np.arange(self.n_sets + 1) * self.n_elements)
-        self._members = (once % self.n_elements).astype(np.int64)
-        self._holders = transposed(self._starts, self._members, self.n_elements)
+        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        once = np.unique(rows * int(n_elements) + entries)
+        self._fill(np.searchsorted(once, np.arange(len(starts)) * int(n_elements)), once % int(n_elements), int(n_elements))
+
+    def _fill(self, starts: NDArray[np.int64], members: NDArray[np.int64], n_elements: int) -> None:
+        self.n_sets, self.n_elements, self._starts, self._members = len(starts) - 1, n_elements, starts, members
+        self._holders = transposed(starts, members, n_elements)
+
+    @classmethod
+    def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
+        """Sets whose elements are known to be distinct and in range: nothing is checked."""
+        system = cls.__new__(cls)
+        system._fill(np.r_[0, np.cumsum([len(one) for one in sets], dtype=np.int64)], np.concatenate(sets), n_elements)
+        return system
 
     @classmethod
     def of(cls, sets: Any, universe: Metric) -> ListedSets:
@@ -136,7 +144,7 @@ class Balls(SetSystem):
     def listed(self) -> ListedSets:
         """The same sets, each ball listed: one search a candidate, in place of one an element each time."""
         balls = [self.members(number) for number in progress(range(self.n_sets), label="balls", unit="ball")]
-        return ListedSets(np.r_[0, np.cumsum([len(ball) for ball in balls])], np.concatenate(balls), self.n_elements)
+        return ListedSets.of_distinct(balls, self.n_elements)
 
     def add(self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
         """One bounded search, or row of distances, an element."""
