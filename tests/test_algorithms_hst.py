@@ -16,10 +16,10 @@ from metricdp.algorithms.hst_counts import (
     BUDGETS,
     checked_budget,
     count_levels,
-    first_level,
     level_shares,
     noise_variance,
     number_of_levels,
+    splitting_levels,
 )
 from metricdp.algorithms.question import Question
 from metricdp.errors import InputError
@@ -138,17 +138,17 @@ def test_a_share_of_a_grant_gives_initial_centers(grid, records):
 def test_levels_fit_the_number_of_records(grid):
     tree = mdp.build_hst(grid, 0)
     sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
-    assert sizes[first_level(tree)] > 1 and set(sizes[: first_level(tree)]) <= {1}
+    assert splitting_levels(tree) == [i for i in range(1, tree.n_levels) if sizes[i] > sizes[i - 1]]
     numbers = [number_of_levels(tree, records, 1.0) for records in (-50, 0, 10, 1000, 10**6, 10**12)]
     assert numbers[0] == numbers[1] == 1 and numbers == sorted(numbers) and numbers[-1] <= 8
     counts = count_levels(mdp.PrivateDemand(grid, []), Ledger(1).charge(1), tree, Fraction(1), 99)
-    assert counts.levels == tuple(range(first_level(tree), tree.n_levels)) and np.isfinite(counts.variance[1:]).all()
+    assert counts.levels == tuple(splitting_levels(tree)) and np.isfinite(counts.variance[1:]).all()
 
 
 def test_counts_of_a_chain_are_averaged_by_precision(grid):
     tree = mdp.build_hst(grid, 0)
     demand = mdp.PrivateDemand(grid, [(0, 0)] * 500)
-    counts = count_levels(demand, Ledger(1).charge(1), tree, Fraction(2), tree.n_levels)
+    counts = count_levels(demand, Ledger(1).charge(1), tree, Fraction(2), 99)
     scales = [m.scale for m in counts.receipt.mechanisms]
     assert len(scales) == len(counts.levels)
     for node in (tree.leaf[0], tree.leaf[-1]):

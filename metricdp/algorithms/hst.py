@@ -97,8 +97,8 @@ class DPHST(Method):
         What a level gets of the budget of the level above it: 8/5 (the default: it measured best), 1, 1/2 (the paper), or that factor. The
         shares add up to 1 exactly.
     levels : int, optional
-        How many levels are counted, from the first of several clusters (paper: 8). By default as many as the number of records can
-        fill; that number costs 5 % of epsilon, unless it is public or `records_hint` guesses it.
+        How many levels are counted (paper: 8), the highest first, of those at which a cluster splits. By default as many as the
+        number of records can fill; that number costs 5 % of epsilon, unless it is public or `records_hint` guesses it.
     centers : {"solver", "initial", "tree"}
         "solver": the solver on the counts' consistent estimates; "initial": the paper's answer, k disjoint subtrees of largest score and a
         point in each; "tree": the exact k-median of the tree's metric on the estimates.

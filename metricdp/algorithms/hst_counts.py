@@ -96,15 +96,15 @@ class TreeCounts:
         return settled_counts(self.tree.parent, self.consistent(), noise, self.tree.sizes.astype(np.float64))
 
 
-def first_level(tree: HST) -> int:
-    """The first level of several clusters, or the last level."""
-    return min(int(tree.last_level[0]) + 1, tree.n_levels - 1)
+def splitting_levels(tree: HST) -> list[int]:
+    """The levels whose clusters are not those of the level above; of a tree of one node, the last."""
+    return [int(level) for level in np.unique(tree.level[1:])] or [tree.n_levels - 1]
 
 
 def count_levels(
     demand: PrivateDemand, grant: Grant, tree: HST, factor: Fraction, levels: int | None = None, records_hint: float | None = None
 ) -> TreeCounts:
-    """Spend a whole grant on the levels of a tree, from the first that has several clusters; see the module's text for the guarantee.
+    """Spend a whole grant on the levels of a tree at which clusters split; see the module's text for the guarantee.
 
     Parameters
     ----------
@@ -125,10 +125,9 @@ def count_levels(
         count = budget.measure(demand, CountQuery(), COUNT_SHARE)
         receipts.append(count.receipt)
         records_hint = float(count.values[0])
-    first = first_level(tree)
     if levels is None:
         levels = number_of_levels(tree, float(records_hint or 0.0), budget.scale(demand))
-    counted = range(first, min(first + levels, tree.n_levels))
+    counted = splitting_levels(tree)[:levels]
     total, precision = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     shares = level_shares(factor, len(counted))
     for i, level in enumerate(counted):
@@ -148,9 +147,8 @@ def number_of_levels(tree: HST, records: float, scale: float) -> int:
 
     Public inputs only: `records` is a noisy count or a guess, `scale` that of one histogram of the whole budget.
     """
-    parts, first = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER, first_level(tree)
-    fitting = [len(tree.nodes_at(level)) <= parts for level in range(first, min(first + MOST_LEVELS, tree.n_levels))]
-    return max(sum(fitting), 1)
+    parts = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER
+    return max(sum(len(tree.nodes_at(level)) <= parts for level in splitting_levels(tree)[:MOST_LEVELS]), 1)
 
 
 def noise_variance(mechanism: Mechanism) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.exact import Case
+from metricdp.audit.searching import search_cases
 from metricdp.audit.tape import Tape, recorded
 from metricdp.audit.worlds import RELATIONS, Demand, Labels, UnitCells, World, demands, finest, small_nets, worlds
 
@@ -24,7 +25,7 @@ UNITS: tuple[int | None, ...] = (None, 1, 3)
 
 def cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too, where those are left out whose mechanism another case shows."""
-    for make in (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _levels):
+    for make in (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _levels, search_cases):
         yield from make()
 
 
@@ -307,18 +308,13 @@ def _methods() -> Iterator[tuple[Case, bool]]:
 
 
 def _levels() -> Iterator[tuple[Case, bool]]:
-    """The method hst with several levels: Laplace noise by the paper's shares, and Gaussian noise from a pool."""
+    """The method hst with several levels, by the paper's shares."""
     import metricdp as mdp
 
-    printed, gaussian = mdp.methods.DPHST(levels=3, budget="geometric"), mdp.methods.DPHST(levels=9, budget="uniform", centers="initial")
-
-    def ask(method: Any, delta: Any, demand: Any, ledger: Any) -> Any:
-        result = mdp.k_median(demand.universe, demand, 2, epsilon=EPSILON if not delta else GAUSS[0], delta=delta, ledger=ledger, method=method)
+    def ask(demand: Any, ledger: Any) -> Any:
+        printed = mdp.methods.DPHST(levels=2, budget="geometric")
+        result = mdp.k_median(demand.universe, demand, 2, epsilon=EPSILON, ledger=ledger, method=printed)
         return [result, result.release.counts.measured]
 
-    world = worlds()["two points"]
-    some = demands(2, 2)
     for relation in RELATIONS:
-        yield Case("k_median, hst by levels", world, partial(ask, printed, 0), some, relation, None, (1, 0), 0.9), True
-    rho = gaussian.price(*GAUSS).rho
-    yield Case("k_median, hst, Gaussian", world, partial(ask, gaussian, GAUSS[1]), demands(2, 1), "add-remove", None, GAUSS, 0.5, rho=rho), True
+        yield Case("k_median, hst by levels", worlds()["a path"], ask, demands(4, 1), relation, None, (1, 0), 0.9), True
