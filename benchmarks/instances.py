@@ -11,33 +11,18 @@ from pathlib import Path
 import numpy as np
 
 import metricdp as mdp
+from metricdp.bench.universes import clustered_graph
 from metricdp.universe import build_graph
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data"))
 Instance = tuple[mdp.GraphMetric, np.ndarray]
 
 
-def clustered(r: float, imbalanced: bool, n: int = 3000, clusters: int = 10, seed: int = 3) -> Instance:
-    """Ten random clusters: pairs inside joined with probability 0.2, length U[0, 1]; 30 edges between two clusters, U[0.5, r].
-
-    Demand: 500 distinct vertices.
-    """
-    rng = np.random.default_rng(seed)
-    cluster = rng.integers(0, clusters, n)
-    parts = []
-    for c in range(clusters):
-        members = np.flatnonzero(cluster == c)
-        i, j = np.triu_indices(len(members), 1)
-        keep = rng.random(len(i)) < 0.2
-        parts.append((members[i[keep]], members[j[keep]], rng.uniform(0, 1, keep.sum())))
-    for a in range(clusters):
-        for b in range(a + 1, clusters):
-            ends = [rng.choice(np.flatnonzero(cluster == c), 30) for c in (a, b)]
-            parts.append((*ends, rng.uniform(min(0.5, r), max(0.5, r), 30)))
-    tails, heads, lengths = map(np.concatenate, zip(*parts))
-    graph = build_graph(tails, heads, lengths, ids=range(n), directed=False, name="clusters")
-    pool = np.flatnonzero(cluster < 2) if imbalanced else np.arange(n)
-    return mdp.GraphMetric(graph), np.random.default_rng(5).choice(pool, 500, replace=False)
+def clustered(r: float, imbalanced: bool, seed: int = 3) -> Instance:
+    """Ten random clusters of 3,000 vertices, as in `metricdp bench paper2`; 500 distinct vertices, of two clusters if imbalanced."""
+    metric, cluster = clustered_graph(r, seed)
+    pool = np.flatnonzero(cluster < 2) if imbalanced else np.arange(len(metric))
+    return metric, np.random.default_rng(5).choice(pool, 500, replace=False)
 
 
 def hot_spots(metric: mdp.GraphMetric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7) -> np.ndarray:
