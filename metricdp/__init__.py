@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from metricdp import datasets
     from metricdp.algorithms import methods
     from metricdp.algorithms.clustering import k_means, k_median, release
-    from metricdp.algorithms.methods import METHODS
     from metricdp.algorithms.demand_release import Coreset
+    from metricdp.algorithms.max_coverage import Coverage, max_coverage
+    from metricdp.algorithms.methods import METHODS
     from metricdp.algorithms.partition_release import PartitionRelease
     from metricdp.algorithms.result import Result
     from metricdp.errors import BudgetError, InputError, MetricDPError
@@ -41,12 +42,14 @@ if TYPE_CHECKING:
         PrecomputedMetric,
         read_graph,
     )
+    from metricdp.metrics.set_systems import GroundSet
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt, Release
     from metricdp.trees.hst import HST, build_hst
 
 _HOME = {
     "metricdp.algorithms.clustering": ("k_means", "k_median", "release"),
+    "metricdp.algorithms.max_coverage": ("Coverage", "max_coverage"),
     "metricdp.algorithms.methods": ("METHODS",),
     "metricdp.algorithms.demand_release": ("Coreset",),
     "metricdp.algorithms.partition_release": ("PartitionRelease",),
@@ -61,6 +64,7 @@ _HOME = {
         "PrecomputedMetric",
         "read_graph",
     ),
+    "metricdp.metrics.set_systems": ("GroundSet",),
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt", "Release"),
     "metricdp.trees.hst": ("HST", "build_hst"),
@@ -73,9 +77,11 @@ __all__ = [
     "METHODS",
     "BudgetError",
     "Coreset",
+    "Coverage",
     "EuclideanMetric",
     "EuclideanSpace",
     "GraphMetric",
+    "GroundSet",
     "InputError",
     "Ledger",
     "ManhattanMetric",
@@ -93,6 +99,7 @@ __all__ = [
     "exact_cost",
     "k_means",
     "k_median",
+    "max_coverage",
     "methods",
     "read_graph",
     "release",

@@ -314,3 +314,59 @@ def least_squares_counts(parent, value, variance) -> np.ndarray:
     scale = 1 / np.sqrt(np.asarray(variance)[counted])
     fit = np.linalg.lstsq(covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None)[0]
     return covers @ fit
+
+
+# Covering
+
+
+def covering(stages, records, times: int, script) -> tuple[list[list[int]], list[list[int]]]:
+    """(sets taken stage by stage, scores shown in every round): a record counts until a set that was taken holds it."""
+    left, found, rounds = list(records), [], []
+    for sets in stages:
+        allowed, taken = list(range(len(sets))), []
+        for _ in range(min(times, len(sets))):
+            rounds.append([sum(record in sets[s] for record in left) for s in allowed])
+            taken.append(allowed.pop(script[len(rounds) - 1] % len(allowed)))
+            left = [record for record in left if record not in sets[taken[-1]]]
+        found.append(taken)
+    return found, rounds
+
+
+def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
+    """Exact law of all selections of a covering loop: P(set) proportional to exp(eta · records it holds that are left)."""
+    law = {((), tuple(records)): 1.0}
+    for sets, times in stages:
+        here = {(taken, (), left): p for (taken, left), p in law.items()}
+        for _ in range(times):
+            after: dict = {}
+            for (taken, now, left), p in here.items():
+                allowed = [s for s in range(len(sets)) if s not in now]
+                weight = [np.exp(eta * sum(record in sets[s] for record in left)) for s in allowed]
+                for s, w in zip(allowed, weight):
+                    key = ((*taken, s), (*now, s), tuple(record for record in left if record not in sets[s]))
+                    after[key] = after.get(key, 0.0) + p * w / sum(weight)
+            here = after
+        law = {}
+        for (taken, _, left), p in here.items():
+            law[taken, left] = law.get((taken, left), 0.0) + p
+    return {taken: sum(p for (t, _), p in law.items() if t == taken) for taken, _ in law}
+
+
+def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
+    """Smallest delta of a loop at epsilon, without against with a unit of so many records, by listing all its courses.
+
+    ``chances[i][c]`` is proportional to the chance, without the unit, that round i covers c of its records, if it has that many left.
+    """
+    total = 0.0
+    courses = [(unit, 1.0, 1.0)]
+    for row in chances:
+        after = []
+        for left, p, q in courses:
+            law = np.array(row[: left + 1], dtype=float) / sum(row[: left + 1])
+            tilted = law * np.exp(eta * np.arange(left + 1))
+            tilted /= tilted.sum()
+            after += [(left - c, p * law[c], q * tilted[c]) for c in range(left + 1) if law[c]]
+        courses = after
+    for _, p, q in courses:
+        total += max(0.0, p - np.exp(epsilon) * q)
+    return total

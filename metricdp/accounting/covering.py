@@ -103,9 +103,9 @@ def exponent(budget: Cost, rounds: int, neighboring: Neighboring, max_contributi
 @lru_cache(maxsize=256)
 def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fraction:
     """Largest multiple x of 1/_GRID, up to epsilon, at which the theorem's delta is at most the one given: by bisection."""
+    if _safe(epsilon, epsilon, delta, neighboring):
+        return epsilon
     low, high = 0, int(epsilon * _GRID)
-    if _safe(Fraction(high, _GRID), epsilon, delta, neighboring):
-        return Fraction(high, _GRID)
     while high - low > 1:
         middle = (low + high) // 2
         if _safe(Fraction(middle, _GRID), epsilon, delta, neighboring):
