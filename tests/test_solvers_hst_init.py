@@ -141,3 +141,20 @@ def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
     counts, settled = settled_counts(parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes)
     assert settled.tolist() == [True, False, False, False, False, False]  # below a node that has not settled nothing does
     np.testing.assert_allclose(counts, sizes * 10)
+
+
+@pytest.mark.parametrize("limit", [20_000_000, 100])
+def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
+    from metricdp.solvers import kmedian
+
+    monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", limit)
+    metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    weights = np.random.default_rng(0).random(81)
+    tree = mdp.build_hst(metric, 1)
+    start = solve_on_tree(tree, weights, 4, opened=np.array([7])).centers
+    found = kmedian.solve(metric, weights, 4, opened=np.array([7]), first=start, starts=1)
+    assert found.centers[0] == 7 and len(set(found.centers)) == 4
+    assert found.cost <= weights @ metric.nearest_to(start)[1]
+    for wrong in (start[:3], [7, 7, 1, 2], [0, 1, 2, 3]):
+        with pytest.raises(InputError, match="first must be"):
+            kmedian.solve(metric, weights, 4, opened=np.array([7]), first=np.array(wrong))

@@ -94,7 +94,7 @@ class DPHST(Method):
     tree : HST, optional
         Of the very universe; by default it is built with the question's seed, and kept with the universe.
     budget : {"rising", "uniform", "geometric"} or float
-        What a level gets of the budget of the level above it: 8/5 (the default: it measured best), 1, 1/2 (the paper), or that factor. The
+        What a level gets of the budget of the level above it: 3 (the default: it measured best), 1, 1/2 (the paper), or that factor. The
         shares add up to 1 exactly.
     levels : int, optional
         How many levels are counted (paper: 8), the highest first, of those at which a cluster splits. By default as many as the

@@ -26,7 +26,7 @@ from metricdp.releases import Mechanism, Receipt
 from metricdp.trees.hst import HST
 from metricdp.trees.hst_levels import LevelCells
 
-BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(8, 5)}
+BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
 """What each level gets of the budget of the level above it."""
 COUNT_SHARE = Fraction(1, 20)
 FLOOR = 4.0

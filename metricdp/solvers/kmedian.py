@@ -59,6 +59,7 @@ class _Problem:
     opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     deadline: Deadline = NEVER
     effort: float = 1.0
+    first: NDArray[np.int64] | None = None
 
 
 def solve(
@@ -72,6 +73,7 @@ def solve(
     seed: int = 0,
     starts: int | None = 3,
     time_limit: float | None = None,
+    first: NDArray[np.int64] | None = None,
 ) -> Solution:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v, c)**power``.
 
@@ -96,11 +98,15 @@ def solve(
         the last descent may then end early.
     time_limit : float, optional
         Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
+    first : ndarray of int64, shape (k,), optional
+        Centers to begin one search with, in place of the first k-median++ or coarse start: such as those of a 2-HST
+        (`metricdp.solvers.hst_init`, `metricdp.solvers.tree_dp`; no better by measurement, ``benchmarks/hst_init.md``). The opened are
+        among them.
 
     Raises
     ------
     InputError
-        k out of range, or fewer than the opened facilities.
+        k out of range, or fewer than the opened facilities; `first` not k distinct candidates, the opened among them.
 
     Notes
     -----
@@ -118,6 +124,11 @@ def solve(
         raise InputError(f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}")
     if len(fixed) > k:
         raise InputError(f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}")
+    if first is not None:
+        given = np.unique(first)
+        if len(given) != k or not np.isin(given, allowed).all() or not np.isin(fixed, given).all():
+            raise InputError("first must be k distinct candidates, the opened facilities among them")
+        first = np.r_[fixed, np.setdiff1d(given, fixed)]
     rng = np.random.default_rng(seed)
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
@@ -129,10 +140,12 @@ def solve(
     if len(allowed) * len(demand) <= _WHOLE_BLOCK:
         with deadline:
             block = _block(metric, allowed, demand, power)
-            first = np.searchsorted(allowed, fixed)
-            rows, cost = block_search(block, weights[demand], k, rng, starts=starts, opened=first, deadline=deadline)
+            rows, cost = block_search(
+                block, weights[demand], k, rng, starts=starts, opened=np.searchsorted(allowed, fixed), deadline=deadline,
+                first_start=None if first is None else np.searchsorted(allowed, first),
+            )  # fmt: skip
         return Solution(allowed[rows], cost)
-    problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline)
+    problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline, first=first)
     if starts is not None and n > _LARGE:
         problem = replace(problem, effort=_EFFORT)
     with deadline:
@@ -201,7 +214,9 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
 
 
 def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers to begin with: for one center the best of some dozens proposed by bounds, else those of the coarse search."""
+    """Centers to begin with: those given; for one center the best of some dozens proposed by bounds; else those of the coarse search."""
+    if problem.first is not None:
+        return problem.first
     if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
         median = part_median(
             problem.metric, problem.weights, power=problem.power, allowed=problem.allowed, searches=_SEARCHES, deadline=problem.deadline
@@ -216,7 +231,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> Gra
     count = (starts or _STARTS) if sweeps else _STARTS if starts is None and small else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
-        drawn = sweeps or len(found) > 0
+        drawn = len(found) > 0 or (sweeps and problem.first is None)
         centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0)) if drawn else _start(problem, starts)
         found.append(_searched(problem, metric, centers))
     search = min(found, key=lambda one: one.cost)
