@@ -113,7 +113,7 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     import metricdp as mdp
     from metricdp.accounting import Ledger
     from metricdp.metrics.set_systems import Balls
-    from metricdp.privacy import CostQuery, CoverageQuery, CoverQuery, HistogramQuery, cover, measure, select
+    from metricdp.privacy import CentersQuery, CostQuery, CoverageQuery, CoverQuery, HistogramQuery, SwapQuery, cover, measure, select
 
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
@@ -121,6 +121,8 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "HistogramQuery", lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half))
     yield "CostQuery", lambda: select(demand, CostQuery(universe), "1/2", Ledger(1).charge(half))
     yield "CoverageQuery", lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half))
+    yield "SwapQuery", lambda: select(demand, SwapQuery(universe, ["a"]), "1/2", Ledger(1).charge(half))
+    yield "CentersQuery", lambda: select(demand, CentersQuery(universe, ["a", "b"]), "1/2", Ledger(1).charge(half))
     covers = CoverQuery(finest(universe), [(Balls(universe, 0), 2)])
     yield "CoverQuery", lambda: cover(demand, covers, "1/2", Ledger(1).charge(half))
     yield "k_median", lambda: mdp.k_median(universe, demand, 1, epsilon="1/2", ledger=Ledger(half))

@@ -8,6 +8,8 @@ CAUGHT_BY = (
     "CoverageQuery, two points, replace-one",
     "CostQuery, two points, replace-one",
     "4 selections from a pool, two points, replace-one",
+    "SwapQuery, a path, replace-one",
+    "CentersQuery, a path, replace-one",
 )
 
 
