@@ -70,7 +70,7 @@ def coarse_to_fine(monkeypatch):
     monkeypatch.setattr(block_module, "_SAMPLE", 20)
     monkeypatch.setattr(block_module, "_PER_CENTER", 2)
     monkeypatch.setattr(block_module, "_BATCH", 16)
-    monkeypatch.setattr(block_module, "_KICKED_FROM", 4)
+    monkeypatch.setattr(block_module, "_MANY", 4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])

@@ -13,6 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_GATHER_BITS, _BYTE = np.uint64(0x0102040810204080), np.uint64(56)
+"""Eight bytes of 0 or 1, times this, shifted by this: eight bits."""
+_PLACES = np.array([sorted(range(8), key=lambda bit: not byte >> bit & 1) for byte in range(256)], np.int32)
+"""The places of the ones in each byte, in order, and then the others."""
+_HOW_MANY = np.array([byte.bit_count() for byte in range(256)], np.uint64)
+_1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
+
 
 @njit(cache=True, nogil=True)
 def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int, centers: NDArray) -> None:
@@ -52,6 +59,14 @@ def _cheapest_row(block: NDArray, j: int) -> int:
         if block[i, j] < block[best, j]:
             best = i
     return best
+
+
+@njit(cache=True, nogil=True)
+def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> None:
+    """Fill `part` (n_rows, n_columns) with some rows and columns of the block."""
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            part[i, j] = block[rows[i], columns[j]]
 
 
 @njit(cache=True, nogil=True)
@@ -126,11 +141,14 @@ def _change(
     for b in range(len(eights)):
         words[found] = b
         found += eights[b] != 0
-    count = 0
+    count = np.uint64(0)
     for q in range(found):
-        for j in range(8 * words[q], 8 * words[q] + 8):
-            hits[count] = j
-            count += nearer[j]
+        at, byte = 8 * words[q], (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
+        a, b, c, d = _PLACES[byte, 0], _PLACES[byte, 1], _PLACES[byte, 2], _PLACES[byte, 3]
+        e, f, g, h = _PLACES[byte, 4], _PLACES[byte, 5], _PLACES[byte, 6], _PLACES[byte, 7]
+        hits[count], hits[count + _1], hits[count + _2], hits[count + _3] = at + a, at + b, at + c, at + d
+        hits[count + _4], hits[count + _5], hits[count + _6], hits[count + _7] = at + e, at + f, at + g, at + h
+        count += _HOW_MANY[byte]
     for h in range(count):
         j = hits[h]
         d, near = np.float64(row[j]), np.float64(c_first[j])

@@ -16,6 +16,7 @@ from metricdp.kernels.block_swaps import (
     block_relink,
     block_seeds,
     block_swaps,
+    gather,
     label_columns,
 )
 from metricdp.metrics.graph import in_threads
@@ -30,12 +31,10 @@ _WORK, _FEWEST, _MOST = 104_000_000, 3, 128
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
-_COARSE, _MOST_COARSE = 100, 8
-"""Centers of all starts on that sample together, and most starts."""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
-_KICKED_FROM, _KICKS, _KICKS_AT_ONCE, _KICKED, _KICKED_ROWS = 40, 3, 4, 3, 10
-"""From so many centers on, a few random exchanges of three: rounds, exchanges a round, fraction of rows to descend on."""
+_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 4, 2, 3
+"""From so many centers on one search, then rounds of exchanges of three random centers; below, two searches and what lies between."""
 _IN_VAIN = 2
 
 Found = tuple[float, NDArray[np.int64]]
@@ -168,8 +167,7 @@ class _Search:
     def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
         """Local search on a sample of rows and columns, then on all: most swaps are made where they cost little.
 
-        Few centers are searched for on the sample from several starts; the two results that serve all demand best are improved on all rows,
-        and what lies between them is searched too.
+        Few centers are searched for twice, and between the two results too: their local optima differ more from each other.
         """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
@@ -177,17 +175,18 @@ class _Search:
             return self._fine(centers)
         rows = np.union1d(centers, self.rng.choice(m, min(some, m), replace=False))
         columns, weights = self._sampled_demand(some)
-        part = np.ascontiguousarray(self.block[rows[:, None], columns])
+        part = np.empty((len(rows), len(columns)), self.block.dtype)
+        in_threads(lambda at: gather(self.block, rows[at : at + _BATCH], columns, part[at : at + _BATCH]), range(0, len(rows), _BATCH))
         coarse = _Search(part, weights, self.k, np.searchsorted(rows, self.opened), self.rng, self.deadline, large=np.inf)
-        found = coarse.from_starts(int(np.clip(_COARSE // self.k, 1, _MOST_COARSE)), np.searchsorted(rows, centers))
-        chosen = sorted((rows[one[1]] for one in found), key=lambda c: float(self.weights @ self.block[c].min(axis=0)))
-        if len(chosen) == 1:
-            return self._fine(chosen[0])
-        pair = [self._fine(centers, proven=False) for centers in chosen[:2]]
+        found = coarse.from_starts(1 if self.k >= _MANY else 2, np.searchsorted(rows, centers))
+        if len(found) == 1:
+            return self._fine(rows[found[0][1]])
+        promise = np.full(m, np.inf)
+        pair = [self._fine(rows[one[1]], promise, proven=False) for one in found]
         union = np.unique(np.concatenate([one[1] for one in pair]))
         both = _Search(self.block[union], self.weights, self.k, np.searchsorted(union, self.opened), self.rng, self.deadline, large=np.inf)
         best = min(both.recombined([(cost, np.searchsorted(union, c)) for cost, c in pair], 2), key=lambda one: one[0])
-        return self._fine(union[best[1]])
+        return self._fine(union[best[1]], promise)
 
     def _sampled_demand(self, some: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Columns and weights of an unbiased sample of the demand."""
@@ -199,15 +198,18 @@ class _Search:
         columns, times = np.unique(drawn, return_counts=True)
         return columns, np.sign(self.weights[columns]) * times
 
-    def _fine(self, centers: NDArray[np.int64], proven: bool = True) -> Found:
+    def _fine(self, centers: NDArray[np.int64], promise: NDArray[np.float64] | None = None, proven: bool = True) -> Found:
         """Local optimum on the whole block: passes over all rows, and after each over the most promising ones until none improves.
 
-        Without `proven` that is the end: rows that seemed less promising are not tried again.
+        `promise`, the least change that other descents saw for each row, tells where to begin. Without `proven` there is no last pass over
+        all rows, and `promise` is brought up to date.
         """
         m = len(self.block)
         state, cost = self._labeled(centers)
         change, known, fallen = np.full(m, -np.inf), np.zeros(m), 0.0
-        rows, kick = self.rng.permutation(m), self.k >= _KICKED_FROM
+        rows, kick = self.rng.permutation(m), self.k >= _MANY
+        if proven and promise is not None:
+            rows = np.argsort(promise, kind="stable")[: m // _PROMISING]
         while not self.deadline.over:
             swaps, cost, fallen = self._pass(rows, state, change, known, cost, fallen)
             if swaps == 0 and (len(rows) == m or not proven):
@@ -215,8 +217,10 @@ class _Search:
             ordered = np.argsort(change, kind="stable")
             rows = ordered[: m // _PROMISING] if swaps else ordered
             if swaps == 0 and kick:
-                state, cost = self._labeled(self._kicked(np.union1d(rows[: m // _KICKED_ROWS], state[0]), state[0], cost))
+                state, cost = self._labeled(self._kicked(rows[: m // _PROMISING], state[0], cost))
                 known[:], kick = -np.inf, False
+        if promise is not None:
+            np.minimum(promise, change, out=promise)
         return float(cost), state[0]
 
     def _labeled(self, centers: NDArray[np.int64]) -> tuple[Any, float]:
@@ -228,24 +232,24 @@ class _Search:
         return state, block_losses(self.weights, len(self.opened), labels[0], labels[2], labels[3], state[-1])
 
     def _kicked(self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float) -> NDArray[np.int64]:
-        """Exchange a few centers at random and descend again on some rows, a few times at once; keep the best, and repeat."""
-        fixed, part, best = len(self.opened), self.block[rows], np.searchsorted(rows, centers)
+        """Exchange a few centers at random and descend again on some rows, twice at once; keep the best, and repeat."""
+        fixed, rows = len(self.opened), np.union1d(rows, centers)
         few = min(_KICKED, self.k - fixed, len(rows) - self.k)
         for _ in range(_KICKS):
-            trials, orders, reached = [], [], np.empty(_KICKS_AT_ONCE)
-            for _ in range(_KICKS_AT_ONCE):
-                trial, closed = best.copy(), np.setdiff1d(np.arange(len(rows)), best)
+            closed, trials, orders, reached = np.setdiff1d(rows, centers), [], [], np.empty(_AT_ONCE)
+            for _ in range(_AT_ONCE):
+                trial = centers.copy()
                 trial[fixed + self.rng.choice(self.k - fixed, few, replace=False)] = self.rng.choice(closed, few, replace=False)
                 trials.append(trial)
-                orders.append(self.rng.permutation(len(rows)))
+                orders.append(self.rng.permutation(rows))
 
             def work(i: int, trials: Any = trials, orders: Any = orders, reached: Any = reached) -> None:
-                reached[i] = block_local_search(part, self.weights, fixed, trials[i], orders[i], TOLERANCE, MAX_SWAPS)
+                reached[i] = block_local_search(self.block, self.weights, fixed, trials[i], orders[i], TOLERANCE, MAX_SWAPS)
 
-            in_threads(work, range(_KICKS_AT_ONCE))
+            in_threads(work, range(_AT_ONCE))
             if reached.min() < cost:
-                cost, best = reached.min(), trials[int(reached.argmin())]
-        return rows[best]
+                cost, centers = reached.min(), trials[int(reached.argmin())]
+        return centers
 
     def _pass(
         self, rows: NDArray[np.int64], state: Any, change: NDArray[np.float64], known: NDArray[np.float64], cost: float, fallen: float
