@@ -290,6 +290,18 @@ def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
     assert found["partition"]["final"] <= found["NDP-rand"]["reference"] * 1.01 < found["uniform"]["final"]
 
 
+def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
+    from dataclasses import replace
+
+    asked = []
+    real = mdp.k_median
+    monkeypatch.setattr(mdp, "k_median", lambda *args, **options: asked.append(options["epsilon"]) or real(*args, **options))
+    for half in (False, True):
+        for method in tables.PRIVATE:
+            paper2_methods._private(replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method)
+    assert [str(epsilon) for epsilon in asked] == ["1/3"] * 3 + ["1/6", "1/6", "1/3"]
+
+
 def test_k_means_costs_are_of_squares():
     report = paper2.run("graph-r1/imbalanced", k=[2], repeats=1, points=200, records=30, steps=3, power=2)
     row = next(row for row in report.rows if row["method"] == "NDP-HST")
@@ -338,7 +350,7 @@ def test_quick_is_two_values_of_k_twice_unless_more_is_said(monkeypatch, capsys)
     run(capsys, "bench", "paper2", "--quick")
     run(capsys, "bench", "paper2", "--quick", "-k", "3", "--settings", "graph")
     run(capsys, "bench", "paper2", "--power", "2", "-e", "1/2", "--seed", "4")
-    common = {"epsilon": "1", "power": 1, "records": 500, "seed": 0}
+    common = {"epsilon": "1", "power": 1, "records": 500, "half_search": False, "seed": 0}
     assert asked[0] == {"settings": "graph-r1", "k": (5, 20), "repeats": 2, **common}
     assert asked[1] == {"settings": "graph", "k": [3], "repeats": 2, **common}
     assert asked[2] == {**common, "power": 2, "epsilon": "1/2", "seed": 4}

@@ -62,6 +62,7 @@ class Plan:
     points: int
     records: int
     steps: int
+    half_search: bool = False
 
 
 def register(suites: Any) -> ArgumentParser:
@@ -80,6 +81,8 @@ def register(suites: Any) -> ArgumentParser:
     parser.add_argument("--power", metavar="Z", type=int, default=1, help="1: k-median; 2: k-means, Appendix C (default: %(default)s)")
     parser.add_argument("--records", metavar="N", type=int, default=RECORDS, help="of the private demand (default: %(default)s)")
     parser.add_argument("--points", metavar="N", type=int, default=None, help="vertices of a graph (default: 3000)")
+    half = "DP-rand and DP-kmedian++ search with half of epsilon, as DP-HST must (default: with all of it, as their starts are public)"
+    parser.add_argument("--half-search", action="store_true", help=half)
     parser.add_argument("--quick", action="store_true", help="one graph, k = 5 and 20, two repetitions, where nothing else is said")
     parser.add_argument("--plots", metavar="DIR", help="write the figures into this folder, as PNG")
     parser.set_defaults(measure=measure)
@@ -95,7 +98,8 @@ def measure(args: Namespace) -> Report:
         chosen["k"] = _numbers(args.k)
     chosen |= {name: value for name in ("settings", "repeats", "points") if (value := getattr(args, name)) is not None}
     folder = None if args.plots is None else paper2_figures.checked_folder(args.plots)
-    report = run(**chosen, epsilon=args.epsilon, power=args.power, records=args.records, seed=args.seed)
+    given = {name: getattr(args, name) for name in ("epsilon", "power", "records", "half_search", "seed")}
+    report = run(**chosen, **given)
     if folder is not None:
         report.lines.extend(f"wrote {path}" for path in paper2_figures.draw(report, folder))
     return report
@@ -111,6 +115,7 @@ def run(
     records: int = RECORDS,
     points: int | None = None,
     steps: int = STEPS,
+    half_search: bool = False,
     seed: int = 0,
 ) -> Report:
     """Measure the paper's six methods and this package's own.
@@ -132,6 +137,8 @@ def run(
         Vertices of each graph; 3000 by default.
     steps : int
         Of local search: at most so many without privacy, exactly so many with it.
+    half_search : bool
+        Searches from public starts have half of epsilon, as that from DP-HST, and leave the rest. (The paper does not say which it did.)
     seed : int
         Public: universes, demand, trees, solvers. Noise is never seeded.
 
@@ -153,14 +160,14 @@ def run(
     from metricdp.bench.universes import POINTS
 
     start = time.perf_counter()
-    plan = Plan(str(epsilon), power, seed, POINTS if points is None else points, records, steps)
+    plan = Plan(str(epsilon), power, seed, POINTS if points is None else points, records, steps, half_search)
     wanted, skipped = _available(_settings(settings))
     _check(plan, k, repeats)
     ks = sorted(set(k))
     cells = [Cell(u, d, i, j) for u in UNIVERSES for i in range(repeats) for d in DEMANDS if f"{u}/{d}" in wanted for j in ks]
     draws, unfinished = gathered(_Bench(plan).measured, cells, label="paper2", unit="cell")
     asked = {"settings": wanted, "k": ks, "repeats": repeats, "epsilon": plan.epsilon, "power": power, "records": records}
-    asked |= {"points": plan.points, "steps": steps, "seed": seed}
+    asked |= {"points": plan.points, "steps": steps, "half_search": half_search, "seed": seed}
     return paper2_tables.report(asked, draws, skipped, unfinished, time.perf_counter() - start)
 
 
@@ -246,7 +253,7 @@ class _Bench:
         plan = self._plan
         return Trial.drawn(
             self._universe[1], records=plan.records, imbalanced=cell.demand == "imbalanced", power=plan.power, epsilon=plan.epsilon,
-            steps=plan.steps, seed=plan.seed, repeat=cell.repeat,
+            steps=plan.steps, seed=plan.seed, repeat=cell.repeat, half_search=plan.half_search,
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class Trial:
         Costs of serving each record from each point.
     power, steps, seed : int
     epsilon : str
+    half_search : bool
+        Whether searches from public starts have half of epsilon, and leave the rest.
     """
 
     universe: Classified
@@ -56,18 +59,20 @@ class Trial:
     steps: int
     seed: int
     epsilon: str
+    half_search: bool = False
 
     @classmethod
     def drawn(
-        cls, universe: Classified, *, records: int, imbalanced: bool, power: int, epsilon: str, steps: int, seed: int, repeat: int
-    ) -> Trial:
+        cls, universe: Classified, *, records: int, imbalanced: bool, power: int, epsilon: str, steps: int, seed: int, repeat: int,
+        half_search: bool = False,
+    ) -> Trial:  # fmt: skip
         """The demand and the tree of a repetition."""
         positions = universe.draw(records, np.random.default_rng([seed, repeat, imbalanced]), imbalanced=imbalanced)
         metric = universe.metric
         demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions])
         block = np.ascontiguousarray(metric.distance_rows(positions).T) ** power
         coins = 1000 * seed + repeat
-        return cls(universe, positions, demand, mdp.build_hst(metric, coins), block, power, steps, coins, epsilon)
+        return cls(universe, positions, demand, mdp.build_hst(metric, coins), block, power, steps, coins, epsilon, half_search)
 
     def cost(self, centers: Positions) -> float:
         """Exact cost of centers, a made-up demand's."""
@@ -78,10 +83,10 @@ class Trial:
         rng = np.random.default_rng([self.seed, k])
         return float(block_search(self.block, np.ones(self.block.shape[1]), k, rng, starts=REFERENCE_STARTS)[1])
 
-    def answered(self, k: int, method: Any) -> Positions:
-        """Positions of the centers of a private answer for a fresh ledger: add-remove neighbors."""
-        ask, metric = (mdp.k_median, mdp.k_means)[self.power - 1], self.universe.metric
-        return metric.positions(ask(metric, self.demand, k, epsilon=self.epsilon, method=method, seed=self.seed).centers)
+    def answered(self, k: int, method: Any, share: Fraction = Fraction(1)) -> Positions:
+        """Positions of the centers of a private answer from a fresh ledger, for a share of epsilon: add-remove neighbors."""
+        ask, metric, epsilon = (mdp.k_median, mdp.k_means)[self.power - 1], self.universe.metric, Fraction(self.epsilon) * share
+        return metric.positions(ask(metric, self.demand, k, epsilon=epsilon, method=method, seed=self.seed).centers)
 
     def weights(self) -> NDArray[np.float64]:
         """Records at every point."""
@@ -133,11 +138,11 @@ class WatchedSearch(LocalSearch):
 
 
 def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:
-    """Algorithm 7: from DP-HST (the paper's budgets, L) for half of epsilon, or from a public start and all of epsilon for the search."""
+    """Algorithm 7: from DP-HST (the paper's budgets, L) for half of epsilon, or from a public start, which leaves all for the search."""
     starts = {"DP-rand": "random", "DP-kmedian++": "k-median++"}
     paper = DPHST(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS, centers="initial")
     search = WatchedSearch(steps=trial.steps, start=starts.get(method, paper))
-    final = trial.answered(k, search)
+    final = trial.answered(k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1))
     costs = [trial.cost(centers) for centers in search.seen]
     after = costs[1:]
     average = {"average": sum(after) / len(after), "best": min(after), "iterations": iterations(after)} if after else {}
