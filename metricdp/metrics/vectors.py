@@ -170,7 +170,8 @@ class PrecomputedMetric(_RowMetric):
             raise InputError("a distance matrix must be symmetric; (M + M.T) / 2 or np.minimum(M, M.T) makes one")
         self.ids = checked_ids(ids, len(m))
         self.name = f"{len(m):,} points"
-        self.unit = public_grid(checked_extent(self.diameter_bound()), len(m))
+        self._diameter = float(m.max())  # a pass over the matrix: asked for often
+        self.unit = public_grid(checked_extent(self._diameter), len(m))
 
     def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the matrix is one."""
@@ -182,7 +183,7 @@ class PrecomputedMetric(_RowMetric):
 
     def diameter_bound(self) -> float:
         """The largest entry: the exact diameter."""
-        return float(self.matrix.max())
+        return self._diameter
 
 
 def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
