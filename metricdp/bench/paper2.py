@@ -34,12 +34,13 @@ examples:
   metricdp bench paper2 --settings graph --plots figures         the half of the paper that needs no data
   METRICDP_DATA=data metricdp bench paper2 --output paper2.json  all of it
 
-Settings are UNIVERSE/DEMAND: graph-r1, graph-r100, mnist-l2 or mnist-l1, and balanced or imbalanced; "graph" or "mnist-l2" stands for all
-that begin so. MNIST is read from points/mnist, mnist or the top of the folder that METRICDP_DATA names.
+Settings are UNIVERSE/DEMAND: graph-r1, graph-r100, mnist-l2 or mnist-l1, and balanced or imbalanced; "graph" or
+"mnist-l2" stands for all that begin so. MNIST is read from points/mnist, mnist or the top of the folder METRICDP_DATA.
 
-NDP-… are local search from random centers, k-median++ and the 2-HST; DP-… the paper's private ones. Beside them this package's own: the
-initialization alone with the whole epsilon (hst), its private local search (local-search), its default method, and centers of the
-universe that ignore the demand (uniform). The demand is made up, so exact costs may be told. Noise has no seed: figures vary."""
+NDP-… are local search from random centers, k-median++ and the 2-HST; DP-… the paper's private ones. Beside them this
+package's own, with their defaults: counts of the tree and a solver (hst), private local search (local-search), the
+default method (partition), and centers of the universe that ignore the demand (uniform). The demand is made up, so
+exact costs may be told. Noise has no seed: figures vary from run to run."""
 
 
 @dataclass(frozen=True)
