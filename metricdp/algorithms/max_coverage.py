@@ -31,7 +31,7 @@ from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
 from metricdp.algorithms.demand_release import DemandRelease
 from metricdp.algorithms.method import Method
-from metricdp.algorithms.partition_release import COUNT_SHARE, number_of_parts
+from metricdp.algorithms.partition_release import COUNT_SHARE, SpacePartition, number_of_parts
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
 from metricdp.arguments import flag, integer, positive, shown
@@ -40,6 +40,7 @@ from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
+from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import CountQuery, CoverQuery, Grant, HistogramQuery, PrivateDemand, cover, exact, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt
@@ -90,9 +91,10 @@ class CoverageRelease(DemandRelease):
     method = "max-coverage"
 
     def __init__(
-        self, universe: Metric, weights: NDArray[np.float64], receipt: Receipt, centers: list[tuple[NDArray[np.int64], float]]
-    ) -> None:
-        super().__init__(universe, weights, receipt)
+        self, universe: Metric, weights: NDArray[np.float64], receipt: Receipt, centers: list[tuple[NDArray[np.int64], float]],
+        *, in_space: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(universe, weights, receipt, in_space=in_space)
         self.centers = centers
 
     def __repr__(self) -> str:
@@ -126,6 +128,7 @@ class MaxCoverage(Method):
 
     name = "max-coverage"
     summary = "counts on parts refined where private balls lie"
+    in_space = True
     releases = True
 
     picks: int | None = None
@@ -172,34 +175,42 @@ class MaxCoverage(Method):
             total, total_scale = float(count.values[0]), max(count.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(some.listed(), self.picks or PICKS) for some in balls]
-        selected, receipt = cover(demand, CoverQuery(Points.of(metric), stages), Cost(whole * self._share, grant.left_delta), grant)
+        query = CoverQuery(located(Points.of(metric), demand), stages)
+        selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
         receipts.append(receipt)
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
         pieces = Points(metric, first, int(first.max()) + 1)
-        counts = measure(demand, HistogramQuery(pieces), whole * PIECES_SHARE, grant)
+        counts = measure(demand, HistogramQuery(located(pieces, demand)), whole * PIECES_SHARE, grant)
         receipts.append(counts.receipt)
         scale = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions) / float(grant.left)
         density = piece_density(counts.values, counts.receipt.mechanisms[0].scale, first) + FLOOR * max(total, 1.0) / len(metric)
         tree = hierarchy(metric, question.seed).cut(number_of_parts(total, scale), density)
-        histogram = measure(demand, HistogramQuery(tree), grant.left, grant)
+        histogram = measure(demand, HistogramQuery(located(tree, demand)), grant.left, grant)
         receipts.append(histogram.receipt)
         observed = None if self.records_hint is not None else total
         estimate = posterior_mean(tree, histogram.values, histogram.receipt.mechanisms[0].scale, observed, total_scale)
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
-        return CoverageRelease(metric, tree.spread(estimate), Receipt.combined(receipts), centers)
+        return CoverageRelease(metric, tree.spread(estimate), Receipt.combined(receipts), centers, in_space=question.in_space)
 
     def _as_published(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
         metric, whole = question.metric, grant.left
         balls = [Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)]
         picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
-        query = CoverQuery(Points.of(metric), [(some, picks) for some in balls])
+        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
         selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True)
         at = np.unique(np.concatenate(selected))
-        counts = measure(demand, HistogramQuery(Points(metric, metric.nearest_to(at)[0], len(at))), grant.left, grant)
+        cells = Points(metric, metric.nearest_to(at)[0], len(at))
+        counts = measure(demand, HistogramQuery(located(cells, demand)), grant.left, grant)
         weights = np.zeros(len(metric))
         weights[at] = np.maximum(counts.values, 0)
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return CoverageRelease(metric, weights, Receipt.combined([receipt, counts.receipt]), centers)
+        return CoverageRelease(metric, weights, Receipt.combined([receipt, counts.receipt]), centers, in_space=question.in_space)
+
+
+def located(partition: Any, demand: PrivateDemand) -> Any:
+    """The partition itself, or, in a box, the cells of the points of its net."""
+    space = demand.universe
+    return SpacePartition(space, partition) if isinstance(space, EuclideanSpace) else partition
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:
