@@ -152,9 +152,12 @@ def test_rows_come_by_setting_and_k_whatever_the_order_of_draws():
     assert all(len(row["repeats"]) == 2 for row in rows)
 
 
-def test_a_ratio_to_nothing_is_no_division_by_zero():
-    zero = [{**d, "reference": 0.0} for d in draws({"DP-HST": [0.0], "hst": [1.0]})]
-    assert [row["ratios"]["final"][0] for row in tables.gathered_rows(zero)] == [1.0, math.inf]
+def test_there_is_no_ratio_to_nothing(no_data, capsys):
+    zero = tables.gathered_rows({**d, "reference": 0.0} for d in draws({"DP-rand": [1.0], "DP-kmedian++": [1.0], "DP-HST": [0.0]}))
+    assert [row["ratios"] for row in zero] == [{}] * 3
+    assert tables.judged(LOWER, zero)["cells"] == 0 and tables.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
+    ran = run(capsys, "bench", "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json")
+    assert ran.status == 0 and {row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]} == {True, False}
 
 
 LOWER = tables.Claim("DP-HST is below", "initial", "DP-HST", ("DP-rand", "DP-kmedian++"), ("imbalanced",))

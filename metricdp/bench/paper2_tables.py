@@ -103,16 +103,17 @@ def gathered_rows(draws: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     settings = list(dict.fromkeys(row["setting"] for row in rows.values()))
     ordered.sort(key=lambda row: settings.index(row["setting"]))
     for row in ordered:
-        row["ratios"] = {m: mean_error(_ratios(row, m)) for m in row["costs"]}
+        row["ratios"] = {m: mean_error(values) for m in row["costs"] if (values := _ratios(row, m))}
     return ordered
 
 
 def _ratios(row: dict[str, Any], measure: str) -> list[float]:
-    """Over the reference of the same repetition; iterations are as they are."""
+    """Over the reference of the same repetition, none if one of these is 0; iterations are as they are."""
     if measure == ITERATIONS:
         return [float(v) for v in row["iterations"]]
-    pairs = zip(row["costs"][measure], row["references"], strict=True)
-    return [cost / reference if reference > 0 else math.inf if cost > 0 else 1.0 for cost, reference in pairs]
+    if min(row["references"]) <= 0:
+        return []
+    return [cost / reference for cost, reference in zip(row["costs"][measure], row["references"], strict=True)]
 
 
 def judged(claim: Claim, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -154,7 +155,8 @@ def _values(row: dict[str, Any] | None, measure: str) -> list[float]:
 
 def over_searched(rows: Sequence[dict[str, Any]], begin: str = "graph", lower: str = DEFAULT, other: str = SEARCHED) -> dict[str, Any]:
     """Mean over settings and k of the default's mean final cost over that of DP-HST with local search."""
-    finals = {(row["setting"], row["k"], row["method"]): row["ratios"]["final"][0] for row in rows if row["setting"].startswith(begin)}
+    told = [row for row in rows if row["setting"].startswith(begin) and "final" in row["ratios"]]
+    finals = {(row["setting"], row["k"], row["method"]): row["ratios"]["final"][0] for row in told}
     cells = [(s, k) for s, k, method in finals if method == lower and (s, k, other) in finals]
     ratios = {f"{s} k={k}": finals[s, k, lower] / finals[s, k, other] for s, k in cells}
     return {"mean": sum(ratios.values()) / len(ratios) if ratios else None, "cells": ratios}
@@ -183,7 +185,8 @@ def _means(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for group in ("graph", "mnist"):
         for method in METHODS:
-            some = [r["ratios"]["final"][0] for r in rows if r["method"] == method and r["setting"].startswith(group)]
+            own = [r for r in rows if r["method"] == method and r["setting"].startswith(group)]
+            some = [r["ratios"]["final"][0] for r in own if "final" in r["ratios"]]
             if some:
                 means.setdefault(group, {})[method] = sum(some) / len(some)
     return means
