@@ -300,20 +300,29 @@ def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> se
     return leaves
 
 
-def least_squares_counts(parent, value, variance) -> np.ndarray:
-    """Counts of the leaves that fit all measured nodes best, summed up to every node."""
-    n = len(parent)
-    leaves = [v for v in range(n) if v not in set(parent)]
-    covers = np.zeros((n, len(leaves)))
-    for j, leaf in enumerate(leaves):
-        v = leaf
+def _covers(parent) -> np.ndarray:
+    """Which leaves (columns) are below which node (rows)."""
+    leaves = [v for v in range(len(parent)) if v not in set(parent)]
+    covers = np.zeros((len(parent), len(leaves)))
+    for j, v in enumerate(leaves):
         while v >= 0:
             covers[v, j] = 1
             v = parent[v]
-    counted = np.isfinite(variance)
+    return covers
+
+
+def least_squares_counts(parent, value, variance) -> np.ndarray:
+    """Counts of the leaves that fit all measured nodes best, summed up to every node."""
+    covers, counted = _covers(parent), np.isfinite(variance)
     scale = 1 / np.sqrt(np.asarray(variance)[counted])
-    fit = np.linalg.lstsq(covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None)[0]
-    return covers @ fit
+    return covers @ np.linalg.lstsq(covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None)[0]
+
+
+def least_squares_variance(parent, variance) -> np.ndarray:
+    """Variances of these estimates."""
+    covers, counted = _covers(parent), np.isfinite(variance)
+    information = covers[counted].T @ (covers[counted] / np.asarray(variance)[counted][:, None])
+    return np.diag(covers @ np.linalg.inv(information) @ covers.T)
 
 
 # Covering

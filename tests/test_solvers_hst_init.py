@@ -121,15 +121,18 @@ def test_consistent_counts_are_the_least_squares_fit(points, seed):
     value, variance = rng.normal(size=tree.n_nodes) * 10, rng.uniform(0.1, 5, tree.n_nodes)
     inner = np.flatnonzero(tree.last_level < tree.n_levels - 1)
     variance[rng.permutation(inner)[: len(inner) // 2]] = np.inf
-    found = consistent_counts(tree.parent, value, variance, tree.sizes.astype(float))
+    found, spread = consistent_counts(tree.parent, value, variance, tree.sizes.astype(float))
     np.testing.assert_allclose(found, naive.least_squares_counts(tree.parent, value, variance), atol=1e-7)
+    assert (spread <= variance).all() and spread[0] == pytest.approx(naive.least_squares_variance(tree.parent, variance)[0])
+    assert (spread >= naive.least_squares_variance(tree.parent, variance) - 1e-9).all()
 
 
 def test_what_was_not_counted_is_spread_evenly():
     parent = np.array([-1, 0, 0, 1, 1], np.int32)
     sizes = np.array([4.0, 3, 1, 2, 1])
-    found = consistent_counts(parent, np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4]), sizes)
+    found, spread = consistent_counts(parent, np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4]), sizes)
     np.testing.assert_allclose(found, [8, 6, 2, 4, 2])
+    assert spread.tolist() == [1.0, *[np.inf] * 4]
 
 
 def test_nodes_settle_above_the_noise_and_the_rest_is_spread():

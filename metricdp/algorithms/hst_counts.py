@@ -86,14 +86,18 @@ class TreeCounts:
     variance: NDArray[np.float64]
     receipt: Receipt
 
-    def consistent(self) -> NDArray[np.float64]:
-        """Estimates that add up, of all nodes, shape (n_nodes,): least squares (Hay et al. 2010); evenly spread below the last level."""
+    def consistent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimates that add up, of all nodes, and bounds of their variances, both of shape (n_nodes,).
+
+        Least squares (Hay et al. 2010), evenly spread below the last level.
+        """
         return consistent_counts(self.tree.parent, self.measured, self.variance, self.tree.sizes.astype(np.float64))
 
     def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Consistent estimates down to where they sink into the noise, even spreading below; and which nodes stand out."""
-        noise = np.where(np.isinf(self.variance), np.inf, floor * np.sqrt(self.variance))
-        return settled_counts(self.tree.parent, self.consistent(), noise, self.tree.sizes.astype(np.float64))
+        estimate, variance = self.consistent()
+        noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
+        return settled_counts(self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64))
 
 
 def splitting_levels(tree: HST) -> list[int]:

@@ -67,7 +67,7 @@ def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDA
 
 
 @njit(cache=True, nogil=True)
-def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: NDArray) -> NDArray:
+def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
     """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of a tree.
 
     Parameters
@@ -82,8 +82,10 @@ def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: 
 
     Returns
     -------
-    ndarray of float64, shape (n_nodes,)
+    estimate : ndarray of float64, shape (n_nodes,)
         Every inner node's is the sum of its children's; where leaves were counted, the best linear unbiased estimate.
+    spread : ndarray of float64, shape (n_nodes,)
+        Variance of what a node and all below it say of its count, an upper bound of the estimate's; infinite where nothing was counted.
 
     Notes
     -----
@@ -120,7 +122,7 @@ def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: 
                 estimate[v] = rest * size[v] / unknown[p]
         elif below_spread[p] > 0:
             estimate[v] += rest * spread[v] / below_spread[p]
-    return estimate
+    return estimate, spread
 
 
 @njit(cache=True, nogil=True)
