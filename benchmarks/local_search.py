@@ -31,6 +31,7 @@ from metricdp.metrics.swap_costs import Scale, Served, SwapCosts
 from metricdp.privacy import exact_cost
 
 PAPER = {"steps": 20, "share": "1/2", "final": True}
+INITIAL = DPHST(centers="initial")
 
 
 # Time
@@ -94,25 +95,23 @@ def settings() -> Iterator[tuple[str, Any]]:
     yield "uniform", Uniform()
     yield "partition", Partition()
     yield "hst", DPHST()
-    for start in ("random", "k-median++", "hst"):
-        yield f"{start}, T=20, final (paper)", LocalSearch(start=start, **PAPER)
-        for steps in (0, 1, 3, 8, 20):
-            yield f"{start}, T={steps}", LocalSearch(start=start, steps=steps, final=False)
-    for share in ("3/4", "9/10"):
-        for steps in (1, 3, 8):
-            yield f"hst, T={steps}, share {share}", LocalSearch(steps=steps, final=False, share=share)
-    for name, first in (("hst solved", DPHST()), ("partition", Partition())):
-        for share, steps in (("1/2", 3), ("9/10", 1), ("9/10", 3)):
-            yield f"{name}, T={steps}, share {share}", LocalSearch(start=first, steps=steps, final=False, share=share)
+    for name, start in (("random", "random"), ("k-median++", "k-median++"), ("DP-HST initialization", INITIAL), ("hst", "hst")):
+        yield f"{name}, T=20, final (paper)", LocalSearch(start=start, **PAPER)
+        yield f"{name}, T=0", LocalSearch(start=start, steps=0, final=False)
+        for steps in (1, 2, 4, 8):
+            yield f"{name}, T={steps}", LocalSearch(start=start, steps=steps, final=False)
+            yield f"{name}, T={steps}, final", LocalSearch(start=start, steps=steps, final=True)
+    for name, first in (("DP-HST initialization", INITIAL), ("hst", "hst"), ("partition", Partition())):
+        for steps in (1, 2):
+            yield f"{name}, T={steps}, final, share 3/4", LocalSearch(start=first, steps=steps, final=True, share="3/4")
 
 
 def measure(repeats: int, output: Path | None, epsilon: float = 1.0) -> None:
     """All settings on all instances, in interleaved order; prints means of cost / best non-private cost."""
     rows: dict[tuple[str, str], list[float]] = {}
-    cases = {name: make for name, make in MAIN.items() if "clusters" in name or name in ("Coquimbo 500", "Coquimbo 5,000", "facebook 500")}
-    for name, make in cases.items():
-        metric, at = make()
-        for k in (5, 20):
+    for name in ("clusters r=1 imbalanced", "clusters r=100 imbalanced", "clusters r=100 balanced", "Coquimbo 500", "Coquimbo 5,000"):
+        metric, at = MAIN[name]()
+        for k in (5, 15):
             _instance(f"{name}, k={k}", (metric, at), k, repeats, epsilon, rows)
             if output:
                 output.write_text(json.dumps([[*key, values] for key, values in rows.items()]))

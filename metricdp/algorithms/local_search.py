@@ -1,11 +1,11 @@
 """Private local search: swaps of centers drawn by private scores (Fan, Li & Li, NeurIPS 2023, Algorithm 7; Gupta et al., SODA 2010).
 
-1. Centers F to begin with: private ones (DP-HST, or any other method) from a share of the budget, or public ones, which cost nothing.
+1. Centers F to begin with: private ones (of DP-HST or any other method) from a share of the budget, or public ones, which cost nothing.
 2. T times: draw a swap of x in F for y outside F with a probability that grows as cost(F - x + y, D) falls, and make it.
 3. If `final`: draw one of the T + 1 sets visited by its cost. Else the last one is the answer.
 
 **Privacy.** *Neighboring*, unit: the grant's and the demand's. Step 1 is a release of its own. Steps 2 and 3 are selections of the gate
-(`SwapQuery`, `CentersQuery`, with their sensitivities), each about centers that only earlier releases and public coins have chosen: adaptive
+(`SwapQuery`, `CentersQuery`, with their sensitivities), each about centers that only earlier releases and public coins chose: adaptive
 composition. *Composition*: pure epsilon adds up, the steps' shares sum to the grant, and permute-and-flip selects; with a delta, where
 that lets a step have more, the grant counts rho (zCDP), and the exponential mechanism selects: epsilon²/8 a step by its bounded range.
 Nothing else is computed from the demand.
@@ -49,9 +49,10 @@ class LocalSearch(Method):
     Parameters
     ----------
     steps : int
-        How many swaps (paper: 20). Each more means less budget for every one.
+        How many swaps (paper: 20). Each more means less budget for every one; few measured best.
     start : {"hst", "k-median++", "random"} or Method
-        "hst": DP-HST initialization; k-median++ on the public universe; random points; or the answer of another private method.
+        The answer of the method hst or of any other private method, k-median++ on the public universe, or random points. The paper's is
+        ``DPHST(centers="initial", budget="geometric", levels=8)``.
     share : number
         Of the budget, for a private start (paper: 1/2). A public one costs nothing.
     final : bool
@@ -69,7 +70,7 @@ class LocalSearch(Method):
     name = "local-search"
     summary = "swaps of centers drawn by their cost"
 
-    steps: int = 20
+    steps: int = 2
     start: Any = "hst"
     share: Any = Fraction(1, 2)
     final: bool = True
@@ -94,7 +95,7 @@ class LocalSearch(Method):
     def _first(self) -> Method | None:
         """The method of a private start."""
         if self.start == "hst":
-            return DPHST(centers="initial", tree=self.tree, records_hint=self.records_hint)
+            return DPHST(tree=self.tree, records_hint=self.records_hint)
         return self.start if isinstance(self.start, Method) else None
 
     @property
