@@ -150,6 +150,17 @@ def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
         assert found.cost <= best + (0.15 if power == 1 else 0.3) * abs(best) + 1e-9
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_among_the_centers_of_several_searches(power, large, monkeypatch):
+    metric = road_like(30)
+    weights, opened = np.random.default_rng(0).random(len(metric)), np.array([7, 200])
+    together = [solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost for seed in range(6)]
+    monkeypatch.setattr(kmedian, "_UNION", 0)
+    apart = [solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost for seed in range(6)]
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(together, apart))
+    assert sum(together) < sum(apart)
+
+
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
 def test_candidates_of_large_universes(name, scale, request):

@@ -20,6 +20,8 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 _WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
+_UNION = 20_000_000
+"""Largest block of the centers of several searches that is searched once more."""
 _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS, _VISITS_EACH = 12_000_000, 12
@@ -28,8 +30,8 @@ _EFFORT, _LAST_VISITS = 0.4, 4
 """On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and the last descent's for each vertex."""
 _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
-_STARTS, _SEARCHES = 3, 64
-"""Starts where the caller leaves their number open; searches for a single center."""
+_STARTS, _RELINKED, _SEARCHES = 4, 8, 64
+"""Starts where the caller leaves their number open; starts of the search among all their results; searches for a single center."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROW_SHARES = 24, (1, 2, 8)
@@ -112,7 +114,8 @@ def solve(
     -----
     Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points while that block has at most 20 M
     entries. Beyond, on graphs by pruned searches (`metricdp.solvers.graph_search`): over all candidates from several starts where that is
-    cheap (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000 vertices, then at full resolution.
+    cheap (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000 vertices, then at full resolution;
+    what several searches found is searched once more, all their centers together, by exact rows.
     At the end no center of a graph can be improved by moving it to a neighboring vertex, unless a time limit struck. Elsewhere by rows of
     distances to what lies near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows; figures in
     ``benchmarks/graph_solver.md``.
@@ -234,8 +237,29 @@ def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> Gra
         drawn = len(found) > 0 or (sweeps and problem.first is None)
         centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0)) if drawn else _start(problem, starts)
         found.append(_searched(problem, metric, centers))
-    search = min(found, key=lambda one: one.cost)
+    search = _between(problem, metric, found)
     search.descend(visits=float("inf") if problem.effort == 1 else _LAST_VISITS * len(metric))
+    return search
+
+
+def _between(problem: _Problem, metric: GraphMetric, found: list[GraphSearch]) -> GraphSearch:
+    """The best of some searches, or of what a search among the centers of all of them finds, by exact rows of distances."""
+    best = min(found, key=lambda one: one.cost)
+    union = np.unique(np.concatenate([one.centers for one in found]))
+    demand = np.flatnonzero(problem.weights)
+    if len(union) == problem.k or len(union) * len(demand) > _UNION or problem.deadline.over:
+        return best
+    block = _block(metric, union, demand, problem.power)
+    start, fixed = (np.searchsorted(union, centers) for centers in (best.centers, problem.opened))
+    rows, cost = block_search(
+        block, problem.weights[demand], problem.k, problem.rng, starts=_RELINKED, first_start=start, opened=fixed, deadline=problem.deadline
+    )  # fmt: skip
+    if cost >= best.cost:
+        return best
+    search = GraphSearch(
+        metric, problem.weights, union[rows], problem.power, allowed=problem.allowed, opened=len(fixed), deadline=problem.deadline
+    )  # fmt: skip
+    search.budget = best.budget
     return search
 
 
