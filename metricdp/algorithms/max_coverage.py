@@ -20,18 +20,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
 from metricdp.algorithms.demand_release import DemandRelease
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.partition_release import COUNT_SHARE, SpacePartition, number_of_parts
+from metricdp.algorithms.private_candidates import private_candidates
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
 from metricdp.arguments import flag, integer, positive, shown
@@ -41,6 +43,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy import CountQuery, CoverQuery, Grant, HistogramQuery, PrivateDemand, cover, exact, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt
@@ -52,6 +55,10 @@ CANDIDATES = 8
 """Balls to select from, for each of them."""
 PICKS = 6
 LOOP_SHARE = PIECES_SHARE = Fraction(1, 10)
+HASHES_SHARE = Fraction(1, 2)
+"""Of epsilon, and half of delta, for candidates in a box."""
+NET, LLOYD = 64, 20
+"""Public points that are candidates besides; steps of Lloyd's method on the released weights."""
 FLOOR = 0.25
 """Of the mean density that every point of the universe has at least, when parts are refined."""
 
@@ -102,6 +109,22 @@ class CoverageRelease(DemandRelease):
         return f"CoverageRelease({self.universe.name}, {balls:,} balls, epsilon {float(self.receipt.epsilon):g})"
 
 
+class CandidatesRelease(CoverageRelease):
+    """Weights on private candidate centers in a box. Means are moved to the weighted means of what they serve (Lloyd), in the box again."""
+
+    universe: EuclideanMetric
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        points, centers = self.universe.points, self.universe.points[self._centers(question)]
+        for _ in range(LLOYD if question.power == 2 else 0):
+            label = cdist(points, centers).argmin(axis=1)
+            mass = np.bincount(label, self.weights, len(centers))
+            sums = np.stack([np.bincount(label, self.weights * column, len(centers)) for column in points.T], axis=1)
+            centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+        return Result(centers, question.k, self.method, self.receipt, self)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MaxCoverage(Method):
     """Balls that cover the demand, selected privately; then counts on a public partition that is refined there.
@@ -113,6 +136,10 @@ class MaxCoverage(Method):
     ----------
     picks : int, optional
         Balls selected for each radius: 6, or 2k·ln(1/eta) if `published`.
+    net_dimensions : int
+        Boxes of up to so many dimensions are answered on a public net; beyond, the paper's Section 5: private candidates by
+        locality-sensitive hashing (`metricdp.algorithms.private_candidates`), a cover of the demand by balls around them, and counts of the
+        selected ones' cells.
     share : number, optional
         Of epsilon for the selections: 1/10, or 1/2 if `published`.
     published : bool
@@ -132,6 +159,7 @@ class MaxCoverage(Method):
     releases = True
 
     picks: int | None = None
+    net_dimensions: int = 2
     share: Any = None
     published: bool = False
     eta: float = 0.5
@@ -159,11 +187,17 @@ class MaxCoverage(Method):
         """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
         laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
+        if price.delta and isinstance(demand.universe, EuclideanSpace):
+            Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
         cost = Cost(price.epsilon * self._share, price.delta)
         exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
+        space = demand.universe
+        if isinstance(space, EuclideanSpace) and space.dimension > self.net_dimensions and not self.published:
+            release = self._hashed(demand, space, grant, question)
+            return release.answer(replace(question, metric=release.universe))
         return (self._as_published if self.published else self._refined)(demand, grant, question).answer(question)
 
     def _refined(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
@@ -192,10 +226,30 @@ class MaxCoverage(Method):
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         return CoverageRelease(metric, tree.spread(estimate), Receipt.combined(receipts), centers, in_space=question.in_space)
 
+    def _hashed(self, demand: PrivateDemand, space: EuclideanSpace, grant: Grant, question: Question) -> CandidatesRelease:
+        whole, loss = grant.left, grant.left_delta / 2
+        share = grant.charge(Cost.zcdp(whole * HASHES_SHARE, loss) if loss else whole * HASHES_SHARE)
+        points, radii, receipt = private_candidates(demand, space, share, question.seed)
+        metric = EuclideanMetric(np.unique(np.concatenate([points, space.net(max(NET, question.k), question.seed).points]), axis=0))
+        picks, balls = self.picks or self._most(question.k), [Balls(metric, radius) for radius in sorted(radii)]
+        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
+        selected, covered = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
+        at = np.unique(np.concatenate(selected))
+        cells = Points(metric, metric.nearest_to(at)[0], len(at))
+        counts = measure(demand, HistogramQuery(located(cells, demand)), grant.left, grant)
+        weights = np.zeros(len(metric))
+        weights[at] = np.maximum(counts.values, 0)
+        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
+        return CandidatesRelease(metric, weights, Receipt.combined([receipt, covered, counts.receipt]), centers, in_space=True)
+
+    def _most(self, k: int) -> int:
+        """The paper's number of selections for one radius."""
+        return math.ceil(2 * k * math.log(1 / self.eta))
+
     def _as_published(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
         metric, whole = question.metric, grant.left
         balls = [Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)]
-        picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
+        picks = self.picks or self._most(question.k)
         query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
         selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True)
         at = np.unique(np.concatenate(selected))

@@ -45,7 +45,7 @@ def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> 
 
 
 def _counts() -> Iterator[tuple[Case, bool]]:
-    from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
+    from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
 
     every = worlds()
     for name in ("two points", "three points", "a zero-distance pair", "a box"):
@@ -53,6 +53,8 @@ def _counts() -> Iterator[tuple[Case, bool]]:
         box = name == "a box"
         fine = HistogramQuery(UnitCells(world.universe) if box else finest(world.universe))
         queries: dict[str, Any] = {"HistogramQuery": fine, "CountQuery": CountQuery()}
+        if box:
+            queries["SumsQuery"] = SumsQuery(fine, bits=3)
         if name == "two points":
             queries["HistogramQuery with an empty part"] = HistogramQuery(Labels(world.universe, (0, 2), 3))
             queries["LevelsQuery"] = LevelsQuery((HistogramQuery(Labels(world.universe, (0, 0), 1)), fine))
@@ -67,6 +69,8 @@ def _counts() -> Iterator[tuple[Case, bool]]:
                         reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
                     if m == 3 and name != "two points":
                         reach = 0.3  # users of two records
+                    if kind == "SumsQuery":
+                        essential, reach = m is None, min(reach, 0.8)  # the places are not at opposite ends of the box
                     call = partial(_measure, query, EPSILON, 0)
                     yield Case(kind, world, call, small_demands(world, m), relation, m, reach=reach), essential
 
@@ -216,8 +220,16 @@ def _covers() -> Iterator[tuple[Case, bool]]:
         printed = mdp.methods.MaxCoverage(published=True, picks=1)
         return mdp.k_median(demand.universe, demand, 1, epsilon=4, delta="1/10", ledger=ledger, method=printed)
 
+    def hashed(demand: Any, ledger: Any) -> Any:
+        import metricdp as mdp
+
+        found = mdp.methods.MaxCoverage(net_dimensions=0, picks=1)
+        return mdp.k_means(demand.universe, demand, 2, epsilon=4, ledger=ledger, method=found)
+
     for relation in RELATIONS:
-        yield Case("k_median, max-coverage as published", every["two points"], published, demands(2, 2), relation, None, (4, "1/10"), 0.01), True
+        some = demands(2, 2)
+        yield Case("k_median, max-coverage as published", every["two points"], published, some, relation, None, (4, "1/10"), 0.01), True
+        yield Case("k_means, max-coverage by hashing", every["a box"], hashed, demands(3, 1), relation, None, (4, 0), 0.01), False
 
 
 def _composed() -> Iterator[tuple[Case, bool]]:

@@ -16,14 +16,14 @@ from metricdp.privacy import _vault
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
-from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query
+from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query, SumsQuery
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.progress import silent
 from metricdp.releases import Mechanism, Receipt, Release
 
-TRUSTED = (CountQuery, HistogramQuery, LevelsQuery)
+TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery)
 TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
 """Queries whose sensitivity ``queries.py``, ``scores.py`` and ``swaps.py`` prove; a class outside these lists could claim any."""
 
@@ -41,7 +41,7 @@ def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, 
     Parameters
     ----------
     demand : PrivateDemand
-    query : CountQuery, HistogramQuery or LevelsQuery
+    query : CountQuery, HistogramQuery, LevelsQuery or SumsQuery
     epsilon : int, float, str, Decimal, Fraction or Cost
         How much of the grant to spend, read by `exact`.
     grant : Grant

@@ -9,6 +9,7 @@ are all answers, so no rounding enters any proof.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import listed
+from metricdp.arguments import integer, listed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Neighboring
 
 
@@ -148,6 +150,63 @@ class HistogramQuery(Query):
 
     def __str__(self) -> str:
         return f"histogram of {self.n_parts:,} parts"
+
+
+@dataclass(frozen=True)
+class SumsQuery(Query):
+    """Sum of the records in each part of a public partition of a box: n_parts · d integers, part after part, from the middle.
+
+    A record x counts as the integer vector v = (x - middle) / step, rounded towards zero, where step is the 2^-`bits` part of half the
+    box's diagonal; so ``|v| <= 2^bits``. Vectors that rounding left beyond that bound count as 0: the bound is applied, not assumed.
+
+    **Privacy.** Every record adds one v with |v|_2 <= B = 2^bits to one part, so |v|_1 <= B·√d. *Add-remove*: a unit of up to m records
+    moves the answer by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by twice that. *Composition*: one budget covers
+    all parts together; sequential with other queries.
+
+    Parameters
+    ----------
+    histogram : HistogramQuery
+        Of a partition of an `EuclideanSpace`.
+    bits : int
+        1 to 20.
+    """
+
+    histogram: HistogramQuery
+    bits: int = 10
+
+    def __post_init__(self) -> None:
+        boxed = type(self.histogram) is HistogramQuery and isinstance(self.histogram.partition.universe, EuclideanSpace)
+        if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
+            raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
+
+    @property
+    def step(self) -> float:
+        """Length of one step, in the box's unit."""
+        return float(self.histogram.partition.universe.diameter_bound()) / 2 ** (self.bits + 1)
+
+    def check(self, universe: object) -> None:
+        """The partition must be of this universe, the very object."""
+        self.histogram.check(universe)
+
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Sums of steps, shape (n_parts · d,)."""
+        box = self.histogram.partition.universe
+        steps = np.trunc((records - (box.lower + box.upper) / 2) / self.step).astype(np.int64)
+        steps[(steps**2).sum(axis=1) > 4**self.bits] = 0
+        sums = np.zeros((self.histogram.n_parts, box.dimension), np.int64)
+        np.add.at(sums, self.histogram.parts(records), steps)
+        return sums.ravel()
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Floor of m·B·√d, or of 2m·B·√d."""
+        return math.isqrt(self.squared_sensitivity(neighboring, max_contributions) * self.histogram.partition.universe.dimension)
+
+    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """(m·B)², or (2m·B)²."""
+        return (max_contributions * 2**self.bits * (1 if neighboring == "add-remove" else 2)) ** 2
+
+    def __str__(self) -> str:
+        return f"sums of records in {self.histogram.n_parts:,} parts"
 
 
 @dataclass(frozen=True)
