@@ -55,7 +55,7 @@ def speed(vertices: int, file: Path | None, records: int = 1000, k: int = 20) ->
     mdp.k_median(small, mdp.PrivateDemand(small, [1, 2, 3]), 3, epsilon=1, method=LocalSearch(**PAPER))  # compiles
     for what, at in demands.items():
         demand = mdp.PrivateDemand(metric, at)
-        for start in ("k-median++", "random", "hst"):
+        for name, start in (("k-median++", "k-median++"), ("random", "random"), ("DP-HST initialization", INITIAL)):
             for ask in (mdp.k_median, mdp.k_means) if start == "k-median++" else (mdp.k_median,):
                 before = single()
                 method = LocalSearch(start=start, **PAPER)
@@ -63,7 +63,7 @@ def speed(vertices: int, file: Path | None, records: int = 1000, k: int = 20) ->
                 one = (before + single()) / 2
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
                 used = f"{seconds / one:.0f} Dijkstras of {1000 * one:.0f} ms, peak {peak:.2f} GB"
-                print(f"{what}, {ask.__name__}, {start}: {used}", flush=True)
+                print(f"{what}, {ask.__name__}, {name}: {used}", flush=True)
         _stages(metric, at, k, single())
 
 
