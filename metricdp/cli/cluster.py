@@ -18,7 +18,9 @@ from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
 
 METHODS_HELP = (
-    "partition: noisy counts of public parts; uniform: ignores the demand and costs nothing (default: %(default)s)"
+    "partition: noisy counts of public parts; hst: noisy counts of the nodes of a public tree; local-search: swaps of "
+    "centers drawn by their cost; max-coverage: counts on parts refined where private balls lie (give it a --delta); "
+    "uniform: ignores the demand and costs nothing (default: %(default)s)"
 )
 _PRIVATE = [
     "epsilon",
