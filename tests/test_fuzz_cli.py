@@ -32,11 +32,14 @@ COMMANDS = [
     "cluster roads.csv -k 2 --demand homes.csv --epsilon 1/4 --ledger study.ledger --method uniform --records-hint 2000",
     "cluster roads.csv -k 4 --candidates places.csv --opened open.csv --time-limit 5 --certificate --output out.json",
     "tree roads.csv --output tree.npz --seed 3",
+    "cluster roads.csv -k 3 --demand homes.csv --epsilon 1/2 --ledger study.ledger --method hst --tree roads.npz",
+    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1e-6 --method local-search --tree roads.npz --objective k-means",
+    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1/1000 --ledger both.ledger --delta-budget 1e-2 --method max-coverage",
     "evaluate roads.csv --demand homes.csv --centers centers.json",
     "evaluate roads.csv --demand homes.csv --centers centers.json --objective k-means --x lon --y lat --nodes nodes.csv",
     "datasets",
 ]
-RUNNING = COMMANDS[:11]
+RUNNING = COMMANDS[:14]
 """Commands that are also run as they are."""
 
 WORDS = [
@@ -47,19 +50,20 @@ WORDS = [
     *("partition", "uniform", "k-means", "add-remove", "replace-one", "cluster", "evaluate", "--demand", "--epsilon", "--ledger"),
     *("--output", "--coreset", "--nodes", "--x", "--y", "--user", "--non-private", "--symmetrize", "--largest-component", "--format"),
     *("--weight", "--source", "--target", "--method", "--records-hint", "--max-contributions", "--neighboring", "--epsilon-budget"),
-    *("--candidates", "--opened", "--time-limit", "--certificate"),
+    *("--candidates", "--opened", "--time-limit", "--certificate", "--tree", "--delta", "--delta-budget", "hst", "local-search", "max-coverage"),
 ]
 PATHS = [
     *("roads.csv", "./roads.csv", "nodes.csv", "homes.csv", "study.ledger", "centers.json", "nowhere.csv", "folder", "folder/new"),
-    *("places.csv", "open.csv", "tree.npz"),
+    *("places.csv", "open.csv", "tree.npz", "roads.npz", "both.ledger"),
     *("nowhere/out", "roads.csv/out", "/dev/null", "out.json", "./out.json", "new.ledger", ".", "/", "dataset:", "dataset:nowhere"),
 ]
 FILES = {
     "roads.csv": COMMANDS[:1],
     "nodes.csv": [COMMANDS[1].replace("roads.csv.gz", "roads.csv"), COMMANDS[4]],
-    "homes.csv": [*COMMANDS[2:6], *COMMANDS[9:11]],
+    "homes.csv": [*COMMANDS[2:6], *COMMANDS[9:14]],
     "study.ledger": COMMANDS[2:3],
-    "centers.json": COMMANDS[9:10],
+    "centers.json": COMMANDS[12:13],
+    "roads.npz": COMMANDS[9:10],
     "places.csv": COMMANDS[7:8],
     "open.csv": COMMANDS[7:8],
 }
@@ -87,6 +91,8 @@ def world() -> Path:
     (folder / "places.csv").write_text("vertex,rent\n" + "".join(f"{v},7\n" for v in range(100, 112)))
     (folder / "open.csv").write_text("124\n118\n")
     (folder / "folder").mkdir()
+    with contextlib.chdir(folder), contextlib.redirect_stderr(io.StringIO()):
+        main(["tree", "roads.csv", "--output", "roads.npz"])
     return folder
 
 
