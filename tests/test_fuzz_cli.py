@@ -50,7 +50,8 @@ WORDS = [
     *("partition", "uniform", "k-means", "add-remove", "replace-one", "cluster", "evaluate", "--demand", "--epsilon", "--ledger"),
     *("--output", "--coreset", "--nodes", "--x", "--y", "--user", "--non-private", "--symmetrize", "--largest-component", "--format"),
     *("--weight", "--source", "--target", "--method", "--records-hint", "--max-contributions", "--neighboring", "--epsilon-budget"),
-    *("--candidates", "--opened", "--time-limit", "--certificate", "--tree", "--delta", "--delta-budget", "hst", "local-search", "max-coverage"),
+    *("--candidates", "--opened", "--time-limit", "--certificate"),
+    *("--tree", "--delta", "--delta-budget", "hst", "local-search", "max-coverage"),
 ]
 PATHS = [
     *("roads.csv", "./roads.csv", "nodes.csv", "homes.csv", "study.ledger", "centers.json", "nowhere.csv", "folder", "folder/new"),
