@@ -72,6 +72,10 @@ class _VectorMetric(_RowMetric):
         self.unit, self._on_grid = _snapped(self.points)
         self._tree: cKDTree | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickled without the tree for `snap`: its bytes hold memory that was never written, and it is built anew where it is needed."""
+        return {**self.__dict__, "_tree": None}
+
     def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets · d)."""
         return cdist(self.points[sources], self.points if targets is None else self.points[targets], self._scipy_name)
