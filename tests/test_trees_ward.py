@@ -178,3 +178,15 @@ def test_a_cut_outlives_its_hierarchy():
     assert Hierarchy(mdp.EuclideanMetric([[0.0], [1.0], [5.0]])).cut(2).labels.tolist() in ([0, 0, 1], [1, 1, 0])
     again = pickle.loads(pickle.dumps(partition))
     np.testing.assert_array_equal(again.labels, partition.labels)
+
+
+def test_a_cut_is_finer_where_the_density_is_high():
+    metric = mdp.EuclideanMetric(np.random.default_rng(3).random((600, 2)))
+    density = np.where(metric.points[:, 0] < 0.25, 20.0, 0.1)
+    plain, dense = hierarchy(metric).cut(40), hierarchy(metric).cut(40, density)
+    here = metric.points[:, 0] < 0.25
+    assert len(np.unique(dense.labels[here])) > 2 * len(np.unique(plain.labels[here]))
+    assert dense.n_parts == plain.n_parts == 40
+    assert (np.bincount(dense.labels) == dense.sizes[:40]).all()
+    even = hierarchy(metric).cut(40, np.ones(600))
+    assert (even.labels == plain.labels).all()

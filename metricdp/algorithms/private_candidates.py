@@ -54,7 +54,10 @@ class HashPartition:
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
         """Bucket of each point, shape (n,)."""
-        slab = np.floor(records @ self._directions + self._shift).astype(np.int64).astype(np.uint64)
+        place = np.broadcast_to(self._shift, (len(records), len(self._shift))).copy()
+        for coordinate, direction in zip(records.T, self._directions):  # a matrix product may round a row differently in other company
+            place += coordinate[:, None] * direction
+        slab = np.floor(place).astype(np.int64).astype(np.uint64)
         mixed = (slab * self._key).sum(axis=1, dtype=np.uint64)
         return ((mixed ^ (mixed >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)).astype(np.int64) % self.n_parts
 
