@@ -2,6 +2,7 @@
 
 python benchmarks/max_coverage.py [--draws 3] [--epsilon 1] [--only NAME] [--json FILE]
 python benchmarks/max_coverage.py --road
+python benchmarks/max_coverage.py --space
 
 Prints one row an instance: mean (largest) ratio over the draws, for k = 5 and 20, of every method at that epsilon and delta = 1e-6. Noise
 comes from the operating system, so figures vary from run to run; instances and solvers are seeded. Needs METRICDP_DATA for road networks.
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from instances import Instance, clustered, coquimbo, hot_spots
+from instances import DATA, Instance, clustered, coquimbo, hot_spots
 
 import metricdp as mdp
 from metricdp.solvers.kmedian import solve
@@ -111,6 +112,36 @@ def road(records: int = 10_000, k: int = 10) -> None:
             print(f"{len(metric):,} vertices, {method}, {call}: {took}", flush=True)
 
 
+def mixture(n: int, d: int, k: int = 8, std: float = 0.05, seed: int = 7) -> np.ndarray:
+    """Rows in the unit ball from a mixture of k Gaussians of unequal weights."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, d))
+    centers *= 0.8 * rng.random((k, 1)) ** (1 / d) / np.linalg.norm(centers, axis=1, keepdims=True)
+    points = centers[rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 5.0)))] + std * rng.normal(size=(n, d))
+    return points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
+
+
+def space(draws: int) -> None:
+    """k-means in boxes: cost over scikit-learn's, of the default method, of this one on a public net, and by hashing."""
+    from scipy.spatial.distance import cdist
+    from sklearn.cluster import KMeans
+
+    data = {f"mixture, {n:,} points, d = {d}": (mixture(n, d), -np.ones(d), np.ones(d), 8) for n in (20_000, 100_000) for d in (2, 4, 10)}
+    data |= {name: (np.loadtxt(DATA / f"points/sipu/{name}.data.gz"), np.zeros(2), np.full(2, 1e6), 15) for name in ("s1", "s3")}
+    ours = mdp.methods.MaxCoverage
+    methods = {"partition": "partition", "on a net": ours(net_dimensions=99), "by hashing": ours(net_dimensions=0)}
+    print("| data |", " | ".join(methods), "|")
+    for name, (points, lower, upper, k) in data.items():
+        universe = mdp.EuclideanSpace(lower, upper)
+        demand, best = mdp.PrivateDemand(universe, points), KMeans(k, n_init=5, random_state=0).fit(points).inertia_
+        cells = []
+        for method in methods.values():
+            found = [mdp.k_means(universe, demand, k, epsilon=1, delta=1e-6, method=method, seed=draw).centers for draw in range(draws)]
+            ratios = [cdist(points, centers, "sqeuclidean").min(axis=1).sum() / best for centers in found]
+            cells.append(f"{np.mean(ratios):.2f} ({max(ratios):.2f})")
+        print("|", name, "|", " | ".join(cells), "|", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=3)
@@ -119,9 +150,12 @@ def main() -> None:
     parser.add_argument("--method", action="append", choices=METHODS, help="may be repeated; all by default")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--road", action="store_true")
+    parser.add_argument("--space", action="store_true")
     options = parser.parse_args()
     if options.road:
         return road()
+    if options.space:
+        return space(options.draws)
     methods = [m for m in options.method or METHODS if m == "as published" or m in mdp.METHODS]
     print("| instance |", " | ".join(f"{method}, k = {k}" for method in methods for k in KS), "|")
     table = {}

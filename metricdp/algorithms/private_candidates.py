@@ -49,12 +49,12 @@ class HashPartition:
         self.universe, self.radius, self.n_parts = space, radius, BUCKETS
         directions = rng.normal(size=(space.dimension, min(PROJECTIONS, space.dimension)))
         self._directions = directions / np.linalg.norm(directions, axis=0) * (np.sqrt(space.dimension) / (WIDTH * radius))
-        self._shift = rng.random(directions.shape[1])
+        self._shift = np.asarray(rng.random(directions.shape[1]))
         self._key = rng.integers(1, 2**63, directions.shape[1], dtype=np.uint64) | np.uint64(1)
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
         """Bucket of each point, shape (n,)."""
-        place = np.broadcast_to(self._shift, (len(records), len(self._shift))).copy()
+        place = np.tile(self._shift, (len(records), 1))
         for coordinate, direction in zip(records.T, self._directions):  # a matrix product may round a row differently in other company
             place += coordinate[:, None] * direction
         slab = np.floor(place).astype(np.int64).astype(np.uint64)
