@@ -1,0 +1,153 @@
+"""Cells of a shifted quadtree in integers: where a cell is cut follows from the hash of its path, so every machine agrees on it.
+
+Keys are 64-bit hashes made by multiplications, shifts and exclusive ors of unsigned integers alone, so they are the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, uint64
+from numpy.typing import NDArray
+
+BITS = 48
+"""A box has 2**BITS steps along each coordinate."""
+MOST_CUTS = 30
+"""Cuts across one coordinate after which a side of 2**BITS steps still has one: each leaves at least a third."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mixed(x: int) -> int:
+    """A bijection of 64-bit integers that scatters them (splitmix64: Steele, Lea & Flood, OOPSLA 2014)."""
+    x = uint64(x)
+    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return x ^ (x >> uint64(31))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _child_key(key: int, upper: int) -> int:
+    """Key of one of a cell's halves: the two of one cell always differ."""
+    return _mixed(uint64(key) + (uint64(upper) + uint64(1)) * uint64(0x9E3779B97F4A7C15))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _cut(key: int, low: int, size: int) -> int:
+    """Where a cell of that key is cut: both halves of its side keep at least a third of it. 2 <= size <= 2**48."""
+    third = (uint64(size) + uint64(2)) // uint64(3)
+    places = uint64(size) - uint64(2) * third + uint64(1)
+    coin = _mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
+    shift = (((places >> uint64(16)) * coin) >> uint64(16)) + (((places & uint64(0xFFFF)) * coin) >> uint64(32))
+    return uint64(low) + third + min(shift, places - uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def root_key(limbs: NDArray) -> int:
+    """Key of the root from the seed's 64-bit limbs, an array of uint64."""
+    key = uint64(0)
+    for limb in limbs:
+        key = _mixed((key ^ limb) + uint64(0x9E3779B97F4A7C15))
+    return key
+
+
+@njit(cache=True, nogil=True)
+def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
+    """Keys of the cells of every point, from the root down.
+
+    Parameters
+    ----------
+    grid : ndarray of uint64, shape (n, d)
+        Points in steps of the box, below 2**BITS.
+    axes : ndarray of int64, shape (depth,)
+        The coordinate that each depth cuts across, each at most `MOST_CUTS` times.
+    root : uint64
+
+    Returns
+    -------
+    ndarray of uint64, shape (n, depth + 1)
+
+    Notes
+    -----
+    O(n · (d + depth)); a row depends on its own point alone.
+    """
+    n, d = grid.shape
+    depth = len(axes)
+    keys = np.empty((n, depth + 1), np.uint64)
+    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
+    for i in range(n):
+        key = uint64(root)
+        low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
+        keys[i, 0] = key
+        for level in range(depth):
+            j = axes[level]
+            cut = _cut(key, low[j], size[j])
+            if grid[i, j] >= cut:
+                size[j] = low[j] + size[j] - cut
+                low[j] = cut
+                key = _child_key(key, 1)
+            else:
+                size[j] = cut - low[j]
+                key = _child_key(key, 0)
+            keys[i, level + 1] = key
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def split_cells(keys: NDArray, low: NDArray, size: NDArray, axis: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Cut each cell in two.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (m,)
+    low, size : ndarray of uint64, shape (m, d)
+        Corner and sides, in steps.
+    axis : ndarray of int64, shape (m,)
+        The coordinate that each is cut across.
+
+    Returns
+    -------
+    cut : ndarray of uint64, shape (m,)
+        Points from here on are in the second half.
+    keys, low, size : ndarray of uint64, shapes (2m,), (2m, d), (2m, d)
+        Of the halves, the two of a cell side by side.
+    """
+    m, d = low.shape
+    cut, child = np.empty(m, np.uint64), np.empty(2 * m, np.uint64)
+    child_low, child_size = np.empty((2 * m, d), np.uint64), np.empty((2 * m, d), np.uint64)
+    for v in range(m):
+        j = axis[v]
+        at = _cut(keys[v], low[v, j], size[v, j])
+        cut[v] = at
+        for upper in range(2):
+            c = 2 * v + upper
+            child[c] = _child_key(keys[v], upper)
+            child_low[c], child_size[c] = low[v], size[v]
+        child_size[2 * v, j] = at - low[v, j]
+        child_low[2 * v + 1, j] = at
+        child_size[2 * v + 1, j] = low[v, j] + size[v, j] - at
+    return cut, child, child_low, child_size
+
+
+@njit(cache=True, nogil=True)
+def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDArray:
+    """The cell at which every point's way down the opened cells ends.
+
+    Parameters
+    ----------
+    grid : ndarray of uint64, shape (n, d)
+    child : ndarray of int64, shape (n_cells,)
+        First half of an opened cell, the other follows it; -1 where a cell is closed.
+    cut : ndarray of uint64, shape (n_cells,)
+    axis : ndarray of int64, shape (n_cells,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        O(n · depth); each depends on its own point alone.
+    """
+    found = np.empty(len(grid), np.int64)
+    for i in range(len(grid)):
+        v = 0
+        while child[v] >= 0:
+            v = child[v] + 1 if grid[i, axis[v]] >= cut[v] else child[v]
+        found[i] = v
+    return found
