@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,16 +100,18 @@ def _side_by_side(rows: Sequence[dict[str, Any]], measure: str, label: str, path
 
 def _curves(panel: Any, rows: Iterable[dict[str, Any]], measure: str, methods: Sequence[str]) -> None:
     """Means over the repetitions with their standard errors, by k."""
-    rows = list(rows)
+    rows, least, most = list(rows), math.inf, 0.0
     for method in methods:
         points = [(row["k"], *mean_error(v)) for row in rows if row["method"] == method and (v := _values(row, measure))]
         if points:
             ks, means, errors = zip(*points)
             bars = [error or 0.0 for error in errors]
+            least, most = min(least, *means), max(most, *means)
             panel.errorbar(ks, means, bars, label=method, capsize=2, markersize=5, linewidth=1.2, **STYLES[method])
     panel.set_xlabel("k")
     panel.set_xticks(sorted({row["k"] for row in rows}))
-    panel.set_ylim(bottom=0, top=21 if measure == ITERATIONS else None)
+    if least < most / 2 or measure == ITERATIONS:  # else the differences would be thin
+        panel.set_ylim(bottom=0, top=21 if measure == ITERATIONS else None)
     panel.grid(alpha=0.25)
 
 
