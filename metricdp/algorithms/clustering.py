@@ -178,6 +178,8 @@ def _cluster(
         )
     if in_space and not recipe.in_space:
         raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
+    if not in_space and not recipe.in_finite:
+        raise InputError(f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a finite universe")
     question = Question.checked(_finite(universe, seed), k, power, **asked, in_space=in_space)
     if demand is not None:
         if weights is not None:

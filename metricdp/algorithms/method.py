@@ -31,8 +31,8 @@ class Method(ABC):
         Its name for `method=`: the class with its defaults.
     summary : str
         What it does, in a line.
-    in_space : bool
-        Whether it answers in a box of R^d too.
+    in_finite, in_space : bool
+        Whether it answers in finite universes, and in a box of R^d.
     free : bool
         Whether it reads no demand, and costs nothing.
     releases : bool
@@ -41,6 +41,7 @@ class Method(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    in_finite: ClassVar[bool] = True
     in_space: ClassVar[bool] = False
     free: ClassVar[bool] = False
     releases: ClassVar[bool] = False

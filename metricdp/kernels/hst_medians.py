@@ -22,7 +22,7 @@ def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArra
 
 @njit(cache=True, nogil=True)
 def tree_k_median(
-    parent: NDArray, weight: NDArray, reach: NDArray, least: NDArray, most: NDArray, k: int, cost_at: NDArray, choice_at: NDArray
+    parent: NDArray, weight: NDArray, away: NDArray, least: NDArray, most: NDArray, k: int, cost_at: NDArray, choice_at: NDArray
 ) -> tuple[float, NDArray]:
     """The cheapest way to place k centers at leaves, each point served by a center with the lowest common ancestor.
 
@@ -32,8 +32,8 @@ def tree_k_median(
         -1 for the root, node 0; parents come before children.
     weight : ndarray of float64, shape (n_nodes,)
         Demand below each node; may be negative.
-    reach : ndarray of float64, shape (n_nodes,)
-        What a unit of demand pays to be served from another child of this node.
+    away : ndarray of float64, shape (n_nodes,)
+        What a unit of demand below this node pays if no center is there; the root's does not matter.
     least, most : ndarray of int64, shape (n_nodes,)
         Bounds of the centers below each node: open facilities, and places.
     k : int
@@ -49,7 +49,7 @@ def tree_k_median(
 
     Notes
     -----
-    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a center pays ``weight[c] · reach[v]``
+    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a center pays ``weight[c] · away[c]``
     whoever serves it; so f_v is the min-plus sum of its children's f_c, extended by that price at j = 0. Rows end at the number of places
     below: O(n_nodes · k) time and memory, less where k is large and subtrees are small. (Tamir 1996 for general trees: O(k n²).)
     """
@@ -66,7 +66,7 @@ def tree_k_median(
         above, picks = cost[cost_at[p] : cost_at[p + 1]], choice[choice_at[v] : choice_at[v + 1]]
         if not inner[p]:
             inner[p], above[0] = True, 0.0
-        own[0] = np.inf if least[v] > 0 else weight[v] * reach[p]
+        own[0] = np.inf if least[v] > 0 else weight[v] * away[v]
         before, width[p] = width[p], len(picks)
         for j in range(width[p] - 1, -1, -1):
             best = np.inf

@@ -69,8 +69,8 @@ def solve_on_tree(
     cost_at, choice_at = table_sizes(tree.parent, most, k)
     if cost_at[-1] + choice_at[-1] > _LARGEST:
         raise InputError(f"{k:,} centers of {tree.n_points:,} points are too many for an exact optimum on this tree")
-    reach = (2.0 * tree.node_height) ** power
-    cost, centers = tree_k_median(tree.parent, tree.sums(weights), reach, least, most, k, cost_at, choice_at)
+    away = (2.0 * tree.node_height[np.maximum(tree.parent, 0)]) ** power
+    cost, centers = tree_k_median(tree.parent, tree.sums(weights), away, least, most, k, cost_at, choice_at)
     return Solution(_placed(tree, centers, allowed, fixed), float(cost))
 
 

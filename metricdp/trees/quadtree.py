@@ -1,4 +1,4 @@
-"""The shifted quadtree of a public box (Cohen-Addad et al., NeurIPS 2022, Section 2): a function of the box and of public coins alone."""
+"""The shifted quadtree of a public box (Cohen-Addad et al., KDD 2022, Section 2): a function of the box and of public coins alone."""
 
 from __future__ import annotations
 
