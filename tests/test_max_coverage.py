@@ -62,6 +62,12 @@ def test_balls_are_the_points_within_the_radius(kind, some):
         assert balls.centers.tolist() == centers.tolist()
 
 
+def test_large_balls_are_listed_while_there_is_room():
+    balls = Balls(METRICS["graph"](), 100.0)
+    n = balls.n_elements
+    assert [balls.listed(most).n_sets for most in (0, n, 3 * n + 1, n * n)] == [1, 1, 3, n]
+
+
 def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
     universe = mdp.GroundSet("abcd")
     system = ListedSets.of(["abba", [], "d"], universe)

@@ -21,6 +21,8 @@ from metricdp.progress import progress
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
+_LISTED = 1 << 25
+"""Entries of listed balls: 400 MB."""
 
 
 class SetSystem(ABC):
@@ -141,9 +143,18 @@ class Balls(SetSystem):
             return self._metric.order[self._work[1][:inside]]
         return np.flatnonzero(self._metric.grid_rows(center)[0] <= self._steps)
 
-    def listed(self) -> ListedSets:
-        """The same sets, each ball listed: one search a candidate, in place of one an element each time."""
-        balls = [self.members(number) for number in progress(range(self.n_sets), label="balls", unit="ball")]
+    def listed(self, most: int = _LISTED) -> ListedSets:
+        """The same sets, each ball listed: one search a candidate, in place of one an element each time.
+
+        Where the balls are so large that they have more than `most` points in all, only the first ones are kept, and at least one.
+        """
+        balls, room = [], most
+        for number in progress(range(self.n_sets), label="balls", unit="ball"):
+            ball = self.members(number)
+            room -= len(ball)
+            if room < 0 and balls:
+                break
+            balls.append(ball)
         return ListedSets.of_distinct(balls, self.n_elements)
 
     def add(self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
