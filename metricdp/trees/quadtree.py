@@ -44,8 +44,8 @@ class ShiftedQuadtree:
 
     Notes
     -----
-    Points are rounded down to steps of 2**-48 of each side, by one subtraction, one division and one multiplication by a power of two, which
-    IEEE 754 defines to the bit; all else is integer arithmetic. So every machine computes the same cells.
+    Points are rounded down to steps of 2**-48 of each side, by a subtraction, a division and a multiplication by a power of two, which IEEE
+    754 defines to the bit; all else is integer arithmetic. So every machine computes the same cells.
 
     Examples
     --------
