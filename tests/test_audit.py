@@ -43,6 +43,7 @@ def test_the_folder_holds_the_bugs_that_must_be_caught_for_ever():
         "half the noise", "doubled exponent", "replace one forgotten", "users counted as records", "monotone exponent everywhere",
         "budget spent twice", "noise scaled by data", "candidates from private data", "diameter measured on data", "empty parts skipped",
         "raw counts kept", "permute and flip in a pool", "parallel composition charged once", "progress counts records", "seeded noise",
+        "covered points count on", "loose exponent beyond its range", "rounds charged nothing", "cover priced one way",
     ):  # fmt: skip
         assert name in BUGS
 
@@ -59,7 +60,7 @@ def test_all_methods_and_queries_are_audited():
     for method in mdp.METHODS:
         assert any(f"k_median, {method}, " in name for name in CHECKS)
         assert f"k_median, {method}, black box" in CHECKS
-    for query in ("CountQuery", "HistogramQuery", "LevelsQuery", "CostQuery", "CoverageQuery"):
+    for query in ("CountQuery", "HistogramQuery", "LevelsQuery", "CostQuery", "CoverageQuery", "CoverQuery"):
         for relation in worlds.RELATIONS:
             assert f"{query}, two points, {relation}" in CHECKS
 

@@ -234,9 +234,10 @@ def best_cover(sets: np.ndarray, weights: np.ndarray, k: int) -> float:
 def test_enough_selections_cover_nearly_the_optimum_on_200_random_systems():
     """Lemma 9 of the paper with its constants: all systems fail together with probability below 1e-6.
 
-    A selection falls short of the best set by more than t = ln(n_sets · rounds · 200 / 1e-6) / eta with probability below 1e-6 over
-    200 · rounds. Else, while the best set covers more than 2t, a selection covers at least half as much, and 2k·ln(1/a) of them leave a
-    fraction a of the optimum; once it covers less, k of them could not add 2kt. The bound is not empty: it asks for four fifths of (1 - a)·optimum.
+    A selection falls short of the best set by more than t = ln(n_sets · rounds · 200 / 1e-6) / eta with probability below 1e-6 over 200
+    · rounds. Else, while the best set covers more than 2t, a selection covers at least half as much, and 2k·ln(1/a) of them leave a
+    fraction a of the optimum; once it covers less, k of them could not add 2kt. The bound is not empty: it asks for four fifths of (1 -
+    a)·optimum.
     """
     rng, accuracy, asked = np.random.default_rng(4), 0.3, []
     for _ in range(200):

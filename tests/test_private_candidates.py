@@ -14,6 +14,7 @@ from metricdp.algorithms.max_coverage import MaxCoverage
 from metricdp.algorithms.private_candidates import HashPartition, private_candidates
 from metricdp.audit.worlds import finest
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
+from tests import naive
 
 BOX = mdp.EuclideanSpace([-1.0, 0.0, 2.0], [1.0, 4.0, 3.0])
 
@@ -30,9 +31,7 @@ CUBE = st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=8)
 def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
     points, hashed = inside(unit), HistogramQuery(HashPartition(BOX, radius, 3))
     query = SumsQuery(hashed, bits)
-    expected = np.zeros((hashed.n_parts, 3), np.int64)
-    for point, part in zip(points, hashed.parts(points)):
-        expected[part] += [int(v) for v in (point - [0.0, 2.0, 2.5]) / query.step]  # int() rounds towards zero
+    expected = naive.relative_sums(points, hashed.parts(points), [[0.0, 2.0, 2.5]] * hashed.n_parts, query.steps, 2**bits)
     assert query.exact(points).tolist() == expected.ravel().tolist()
 
 
@@ -129,3 +128,10 @@ def test_few_records_many_centers_and_users(relation, delta):
             assert result.centers.shape == (k, 3)
             assert (np.abs(result.centers) <= 1).all()
             assert ledger.left == 0
+
+
+def test_a_pickled_universe_holds_no_search_tree_and_still_snaps():
+    metric = mdp.EuclideanMetric(np.random.default_rng(0).random((50, 3)))
+    fresh, at = pickle.dumps(metric), metric.snap([[0.5, 0.5, 0.5]])
+    assert pickle.dumps(metric) == fresh
+    assert (pickle.loads(fresh).snap([[0.5, 0.5, 0.5]]) == at).all()
