@@ -6,6 +6,7 @@ Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; 
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -379,3 +380,24 @@ def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
     for _, p, q in courses:
         total += max(0.0, p - np.exp(epsilon) * q)
     return total
+
+
+def relative_sums(records, parts, centers, steps, bound):
+    """Sum of whole steps from the centers, record by record: far ones are moved onto the ball, those that rounding left outside count as 0."""
+    sums = np.zeros((len(centers), np.shape(centers)[1]), np.int64)
+    for record, part in zip(np.asarray(records), parts):
+        away = (record - centers[part]) / steps[part]
+        length = math.sqrt(sum(float(v) * float(v) for v in away))
+        whole = [int(v * (bound / length if length > bound else 1.0)) for v in away]
+        if sum(v * v for v in whole) <= bound * bound:
+            sums[part] += whole
+    return sums
+
+
+def nearest_centers(points, centers):
+    """The first of the nearest centers of every point, and the squared distance."""
+    found = []
+    for point in points:
+        squares = [sum((a - b) * (a - b) for a, b in zip(point.tolist(), center.tolist())) for center in centers]
+        found.append((squares.index(min(squares)), min(squares)))
+    return found

@@ -12,8 +12,9 @@ import pytest
 import metricdp as mdp
 from metricdp.algorithms import clustering
 from metricdp.algorithms import partition_release as recipe
+from metricdp.algorithms import space_release
 from metricdp.algorithms.result import Result
-from metricdp.privacy import CountQuery, Grant, HistogramQuery, Ledger, PrivateDemand, _vault, measure
+from metricdp.privacy import CountQuery, Grant, HistogramQuery, Ledger, PrivateDemand, SumsQuery, _vault, measure
 from metricdp.releases import Release
 from tests.test_metrics_diameter import road_like
 
@@ -42,9 +43,10 @@ class World:
         """Records, their positions, exact weights and exact counts of the release's parts: of all records, and of those kept of users."""
         found = []
         for records in (_vault._open(self.demand), self.records):
-            positions = records if release.universe is self.universe else release.universe.snap(records)
+            parts, finite = release.partition, release.universe is self.universe
+            positions = records if finite else parts.encode(records)
             counts = np.bincount(positions, minlength=len(release.universe))
-            found += [records, positions, counts, np.bincount(release.partition.labels, counts, release.partition.n_parts)]
+            found += [records, positions, counts, np.bincount(parts.labels, counts, parts.n_parts) if finite else counts]
         return found
 
 
@@ -172,14 +174,15 @@ def fixed(monkeypatch, total=700, seed=5):
     """The gate charges and answers as ever, and then its values are replaced by numbers that know nothing of the demand."""
     asked = []
 
-    def deaf(demand, query, epsilon, grant):
-        release = measure(demand, query, epsilon, grant)
+    def deaf(demand, query, epsilon, grant, delta=0):
+        release = measure(demand, query, epsilon, grant, delta)
         asked.append((type(query), len(release.values), release.receipt))
         rng = np.random.default_rng(seed)
         values = [total] if isinstance(query, CountQuery) else rng.integers(-30, 90, len(release.values))
         return Release(np.array(values), query, release.receipt)
 
-    monkeypatch.setattr(recipe, "measure", deaf)
+    for module in (recipe, space_release):
+        monkeypatch.setattr(module, "measure", deaf)
     return asked
 
 
@@ -187,8 +190,7 @@ def outcome(release):
     results = [release.k_median(k) for k in (1, 5)] + [release.k_means(3)]
     return {
         "weights": release.weights.tobytes(),
-        "labels": release.partition.labels.tobytes(),
-        "children": release.partition.children.tobytes(),
+        **{name: array.tobytes() for name, array in vars(release.partition).items() if isinstance(array, np.ndarray)},
         "coreset": [np.asarray(part).tolist() for part in release.coreset()],
         "answers": [(np.asarray(r.centers).tolist(), r.to_dict(), repr(r)) for r in results],
         "shown": (repr(release), str(release.receipt), repr(release.histogram), dataclasses.asdict(release.receipt)),
@@ -215,6 +217,20 @@ def test_results_are_functions_of_the_noisy_values(kind, hint, neighboring, monk
     assert outcomes[0] == outcomes[1]
     assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]  # the same questions at the same price
     assert len(asked) == (2 if hint else 4)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, monkeypatch):
+    universe, rng = mdp.EuclideanSpace([0, 0], [1, 1]), np.random.default_rng(1)
+    asked, outcomes = fixed(monkeypatch), []
+    for n, spread in ((3, 1), (9000, 4)):
+        demand = PrivateDemand(universe, rng.random((n, 2)) ** spread)
+        result = (mdp.k_median, mdp.k_means)[power - 1](universe, demand, 4, epsilon=0.8, ledger=Ledger(1, neighboring=neighboring))
+        outcomes.append((result.to_dict(), outcome(result.release)))
+    assert outcomes[0] == outcomes[1]
+    assert asked[:3] == asked[3:] and [kind for kind, *_ in asked[:3]] == [CountQuery, HistogramQuery, SumsQuery]
+    assert outcomes[0][0]["receipt"]["epsilon"] == 0.8
 
 
 def test_other_noisy_values_give_other_results(monkeypatch):

@@ -14,6 +14,7 @@ from metricdp.algorithms.methods import method_of
 from metricdp.algorithms.partition_release import NET_POINTS, Partition, PartitionRelease, partition_release
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result, checked_seed
+from metricdp.algorithms.space_release import SpaceMethod, SpaceRelease, space_release
 from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -140,7 +141,7 @@ def release(
     ledger: Budget | None = None,
     records_hint: float | None = None,
     seed: int = 0,
-) -> PartitionRelease:
+) -> PartitionRelease | SpaceRelease:
     """One private release of the demand, which then answers any k, any number of times, at no further cost.
 
     Parameters, guarantee and errors as `k_median` with the default method.
@@ -153,9 +154,12 @@ def release(
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """
-    method, seed, universe = Partition(records_hint=records_hint), checked_seed(seed), checked_space(universe)
+    seed = checked_seed(seed)
+    method = Partition(records_hint=records_hint).within(checked_space(universe))
     _check_demand(universe, demand, epsilon, ledger)
     grant = _charged(method, demand, Question.checked(_finite(universe, seed), 1, 1), (epsilon, 0), ledger, "release")
+    if isinstance(method, SpaceMethod):
+        return space_release(demand, grant, grant.left, records_hint=records_hint)
     return partition_release(universe, demand, grant, records_hint=records_hint, seed=seed)
 
 
@@ -166,7 +170,7 @@ def _cluster(
     recipe = method_of(method)
     if records_hint is not None:
         recipe = replace(recipe, records_hint=records_hint)
-    universe = checked_space(universe)
+    recipe = recipe.within(checked_space(universe))
     seed, in_space, certified = checked_seed(asked["seed"]), isinstance(universe, EuclideanSpace), flag(certificate, "certificate")
     for name in ("candidates", "opened"):
         if in_space and asked[name] is not None:

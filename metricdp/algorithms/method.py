@@ -52,6 +52,10 @@ class Method(ABC):
         if self.records_hint is not None:
             positive(self.records_hint, "records_hint")
 
+    def within(self, universe: object) -> Method:
+        """The method that answers for this one in a universe: itself, mostly."""
+        return self
+
     def price(self, epsilon: Any, delta: Any) -> Cost:
         """What is charged for a call that may spend (epsilon, delta), not more: epsilon alone unless a delta is of use.
 

@@ -24,6 +24,7 @@ from metricdp.algorithms.demand_release import DemandRelease
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
+from metricdp.algorithms.space_release import MOST_DIMENSIONS, SpaceMethod
 from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -102,6 +103,12 @@ class Partition(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
+
+    def within(self, universe: object) -> Method:
+        """In a box of few dimensions: a grid in place of a net's cells (`metricdp.algorithms.space_release`)."""
+        if isinstance(universe, EuclideanSpace) and universe.dimension <= MOST_DIMENSIONS and self.tree is None:
+            return SpaceMethod(records_hint=self.records_hint)
+        return self
 
     def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
         """Refuse a tree of another universe, and an epsilon too small for the noise."""

@@ -96,9 +96,9 @@ def private_candidates(
         sums = SumsQuery(query)
         total = measure(demand, sums, _share(grant, (1 - COUNTS_SHARE) / HASHES), grant)
         receipts.append(total.receipt)
-        scale = total.receipt.mechanisms[0].scale * sums.step * np.sqrt(space.dimension)
+        scale = total.receipt.mechanisms[0].scale * sums.steps[0] * np.sqrt(space.dimension)
         good = held > np.maximum(STANDS_OUT * deviation, scale / (NOISE_RADIUS * radii[i]))
-        means = total.values.reshape(-1, space.dimension)[good] * sums.step / held[good, None]
+        means = total.values.reshape(-1, space.dimension)[good] * sums.steps[0] / held[good, None]
         found.append(space.clip(middle + means))
     return np.concatenate(found), radii, grant.receipt(receipts)
 

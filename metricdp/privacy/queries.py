@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, listed
+from metricdp.arguments import floats, integer, listed
 from metricdp.errors import InputError
+from metricdp.kernels.points import relative_sums
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Neighboring
@@ -152,16 +153,17 @@ class HistogramQuery(Query):
         return f"histogram of {self.n_parts:,} parts"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SumsQuery(Query):
-    """Sum of the records in each part of a public partition of a box: n_parts · d integers, part after part, from the middle.
+    """Sum of the records in each part of a public partition of a box, from the part's center: n_parts · d integers, part after part.
 
-    A record x counts as the integer vector v = (x - middle) / step, rounded towards zero, where step is the 2^-`bits` part of half the
-    box's diagonal; so ``|v| <= 2^bits``. Vectors that rounding left beyond that bound count as 0: the bound is applied, not assumed.
+    A record x of part p counts as the integer vector v = (x - centers[p]) / steps[p], moved onto the ball of radius 2^`bits` steps if it
+    lies outside, then rounded towards zero; steps[p] = radii[p] / 2^`bits`. So ``|v| <= 2^bits``. Vectors that rounding left beyond that
+    bound count as 0: the bound is applied, not assumed.
 
-    **Privacy.** Every record adds one v with |v|_2 <= B = 2^bits to one part, so |v|_1 <= B·√d. *Add-remove*: a unit of up to m records
-    moves the answer by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by twice that. *Composition*: one budget covers
-    all parts together; sequential with other queries.
+    **Privacy.** v depends on x and public numbers alone. Every record adds one v with |v|_2 <= B = 2^bits to one part, so |v|_1 <= B·√d.
+    *Add-remove*: a unit of up to m records moves the answer by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by
+    twice that. *Composition*: one budget covers all parts together; sequential with other queries.
 
     Parameters
     ----------
@@ -169,20 +171,34 @@ class SumsQuery(Query):
         Of a partition of an `EuclideanSpace`.
     bits : int
         1 to 20.
+    centers : array_like, shape (n_parts, d), optional
+        Public, or released before: the middle of the box by default.
+    radii : array_like, shape (n_parts,), optional
+        Likewise, and positive, down to the 2^-20 part of the box's diagonal; half the diagonal by default, which clips nothing.
     """
 
     histogram: HistogramQuery
     bits: int = 10
+    centers: Any = None
+    radii: Any = None
 
     def __post_init__(self) -> None:
         boxed = type(self.histogram) is HistogramQuery and isinstance(self.histogram.partition.universe, EuclideanSpace)
         if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
+        box, n_parts = self.histogram.partition.universe, self.histogram.n_parts
+        around = (box.lower + box.upper) / 2 if self.centers is None else floats(self.centers, "centers must be numbers")
+        within = np.array(box.diameter_bound() / 2) if self.radii is None else floats(self.radii, "radii must be numbers")
+        shapes = around.shape in ((box.dimension,), (n_parts, box.dimension)) and within.shape in ((), (n_parts,))
+        if not shapes or not np.isfinite(around).all() or not ((box.diameter_bound() <= within * 2**20) & np.isfinite(within)).all():
+            raise InputError("sums need finite centers of shape (n_parts, d), and radii of shape (n_parts,), the box's diagonal / 2^20 at least")
+        object.__setattr__(self, "centers", np.array(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))))
+        object.__setattr__(self, "radii", np.array(np.broadcast_to(within, n_parts)))
 
     @property
-    def step(self) -> float:
-        """Length of one step, in the box's unit."""
-        return float(self.histogram.partition.universe.diameter_bound()) / 2 ** (self.bits + 1)
+    def steps(self) -> NDArray[np.float64]:
+        """Length of one step in every part, shape (n_parts,), in the box's unit."""
+        return self.radii / 2**self.bits
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
@@ -190,12 +206,7 @@ class SumsQuery(Query):
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Sums of steps, shape (n_parts · d,)."""
-        box = self.histogram.partition.universe
-        steps = np.trunc((records - (box.lower + box.upper) / 2) / self.step).astype(np.int64)
-        steps[(steps**2).sum(axis=1) > 4**self.bits] = 0
-        sums = np.zeros((self.histogram.n_parts, box.dimension), np.int64)
-        np.add.at(sums, self.histogram.parts(records), steps)
-        return sums.ravel()
+        return relative_sums(records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits).ravel()
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Floor of m·B·√d, or of 2m·B·√d."""

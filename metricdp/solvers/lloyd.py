@@ -1,59 +1,112 @@
-"""Centers that may stand anywhere in R^d, moved to the means or medians of the weighted points they serve."""
+"""k-means and k-median of weighted points in R^d with centers anywhere: several seedings, then Lloyd's or Weiszfeld's steps."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
-STEPS, _SETTLED = 30, 1e-4
+from metricdp.kernels.points import nearest_centers
+from metricdp.solvers.stopping import NEVER, Deadline
+
+TRIALS = 3
+"""Draws of which a seeding takes the best, beside one for every factor e of k."""
+MOST_STEPS = 60
+SETTLED = 1e-4
+"""A search ends when no center moves by more than this fraction of the points' extent."""
+
+Array = NDArray[np.float64]
 
 
-def settled_centers(
-    points: NDArray[np.float64], weights: NDArray[np.float64], centers: NDArray[np.float64], *, power: int = 1, steps: int = STEPS
-) -> NDArray[np.float64]:
-    """Lloyd's method for squared distances, Weiszfeld's steps for distances.
+def lloyd(
+    points: Array, weights: Array, k: int, *, power: int = 2, seed: int = 0, starts: int = 8, smooth: float = 0.0, deadline: Deadline = NEVER
+) -> Array:  # fmt: skip
+    """k centers of low weighted sum of (squared) distances.
 
     Parameters
     ----------
-    points : ndarray of float64, shape (n_points, d)
-    weights : ndarray of float64, shape (n_points,)
-        Negative ones count as 0.
-    centers : ndarray of float64, shape (k, d)
-        Where to begin.
+    points : ndarray of float64, shape (n, d)
+    weights : ndarray of float64, shape (n,)
+        Not negative.
+    k : int
+        At most n.
     power : {1, 2}
-        Sum of distances or of squared distances.
-    steps : int
-        At most; it ends before when a step gains less than a 10,000th.
+        2: k-means, by Lloyd's steps; 1: k-median, by Weiszfeld's.
+    seed : int
+    starts : int
+        Seedings that are tried; the best after its steps counts.
+    smooth : float
+        Distances below it count as this much in Weiszfeld's steps.
+    deadline : Deadline
+        Asked between starts, after the first.
 
     Returns
     -------
     ndarray of float64, shape (k, d)
-        Of no larger cost, in the convex hull of `points` and `centers`. One that serves no weight stays where it is.
+        Perhaps with repeats, where fewer than k points have weight.
 
     Notes
     -----
-    O(n · k · d) time a step, O(n · k) memory. Each step lowers the cost (Lloyd 1982; Weiszfeld 1937, whose step minimizes a quadratic that
-    lies above the cost).
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1.0], [8.0], [9.0]])
-    >>> settled_centers(points, np.ones(4), points[[0, 3]], power=2).ravel().tolist()
-    [0.5, 8.5]
+    O(starts · steps · n · k · d).
     """
-    held = weights > 0
-    points, weights, best, least = points[held], weights[held], centers, np.inf
-    for _ in range(steps if len(points) else 0):
-        distance = cdist(points, centers)
-        label = distance.argmin(axis=1)
-        nearest = distance[np.arange(len(points)), label]
-        cost = float((weights * nearest**power).sum())
-        if cost >= least * (1 - _SETTLED):
-            return centers if cost < least else best
-        best, least = centers, cost
-        pull = weights if power == 2 else weights / np.maximum(nearest, 1e-6 * max(nearest.max(), 1e-300))
-        mass = np.bincount(label, pull, len(centers))
-        sums = np.stack([np.bincount(label, pull * column, len(centers)) for column in points.T], axis=1)
-        centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+    rng, best, least = np.random.default_rng(seed), points[:k], np.inf
+    for start in range(starts):
+        if start and deadline.over:
+            break
+        centers = settled(points, weights, seeding(points, weights, k, rng, power), power=power, smooth=smooth)
+        total = float(weights @ nearest_centers(points, centers)[1] ** (power / 2))
+        if total < least:
+            best, least = centers, total
     return best
+
+
+def seeding(points: Array, weights: Array, k: int, rng: np.random.Generator, power: int = 2) -> Array:
+    """Greedy k-means++ [1]_: each center the best of a few points drawn by weight and distance to the power.
+
+    References
+    ----------
+    .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    """
+    trials = TRIALS + int(np.log(k))
+    density = weights if weights.sum() > 0 else np.ones(len(weights))
+    distance, centers = np.full(len(points), np.inf), np.empty((k, points.shape[1]))
+    for i in range(k):
+        mass = np.cumsum(density if i == 0 else density * distance)
+        if mass[-1] > 0:
+            drawn = np.searchsorted(mass, rng.random(1 if i == 0 else trials) * mass[-1], side="right").clip(max=len(points) - 1)
+        else:
+            drawn = np.array([i % len(points)])
+        rows = [np.minimum(distance, ((points - points[at]) ** 2).sum(axis=1) ** (power / 2)) for at in drawn]
+        pick = int(np.argmin([density @ row for row in rows]))
+        centers[i], distance = points[drawn[pick]], rows[pick]
+    return centers
+
+
+def settled(points: Array, weights: Array, centers: Array, *, power: int = 2, smooth: float = 0.0, steps: int = MOST_STEPS) -> Array:
+    """Centers after Lloyd's (Weiszfeld's) steps. Weights may be negative: a center whose cell has no positive total stays."""
+    enough = SETTLED * float(np.ptp(points, axis=0).max())
+    for _ in range(steps):
+        label, square = nearest_centers(points, centers)
+        force = weights if power == 2 else weights / np.maximum(np.sqrt(square), max(smooth, 1e-3 * enough, 1e-300))
+        total = np.bincount(label, force, len(centers))
+        sums = np.stack([np.bincount(label, force * column, len(centers)) for column in points.T], axis=1)
+        moves = (total > 0) & (np.bincount(label, weights, len(centers)) > 0)
+        moved = np.where(moves[:, None], sums / np.where(moves, total, 1.0)[:, None], centers)
+        moved = moved.clip(points.min(axis=0), points.max(axis=0))
+        shift = float(np.abs(moved - centers).max())
+        centers = moved
+        if shift <= enough:
+            break
+    return centers
+
+
+def distinct(centers: Array, spare: Array) -> Array:
+    """The centers, of each set of equal ones all but the first replaced by points of `spare` that are none of them, in order."""
+    kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
+    missing = len(centers) - len(kept)
+    if not missing:
+        return centers
+    taken = {tuple(center) for center in centers[kept].tolist()}
+    others = [point for point in np.unique(spare, axis=0).tolist() if tuple(point) not in taken][:missing]
+    found = centers.copy()
+    found[np.setdiff1d(np.arange(len(centers)), kept)] = others
+    return found

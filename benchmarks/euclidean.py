@@ -1,0 +1,138 @@
+"""The default method in a box of R^d beside scikit-learn, on the sets of points of `benchmarks/euclidean.md`.
+
+Cost of the private centers on the records / best of ten runs of scikit-learn's KMeans; means of several runs, each with fresh noise. For
+the k-median: cost / the best of three k-median runs on the records (Lloyd starts, Weiszfeld steps, not private). CPU seconds are those of
+the process, after a first call that fills caches, over those of one ``KMeans(n_init="auto")`` run.
+
+    python benchmarks/euclidean.py --sets gm-d2-k8 s1 --epsilons 1 --runs 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import metricdp as mdp
+
+DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
+Points = NDArray[np.float64]
+
+
+def gaussian_mixture(d: int, k: int, std: float = 0.05, n: int = 100_000, seed: int = 7, radius: float = 0.8) -> Points:
+    """Clipped Gaussian mixture in the unit ball, clusters of unequal size, shape (n, d)."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, d))
+    centers /= np.linalg.norm(centers, axis=1, keepdims=True)
+    centers *= radius * rng.random((k, 1)) ** (1 / d)
+    which = rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 5.0)))
+    points = centers[which] + std * rng.normal(size=(n, d))
+    return points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
+
+
+def sipu(name: str) -> Points:
+    """A set of the SIPU collection scaled by the public constant 10^6 into [0, 1]²."""
+    with gzip.open(DATA / "sipu" / f"{name}.data.gz", "rt") as file:
+        return np.loadtxt(file) / 1e6
+
+
+def skin() -> Points:
+    """Colors of UCI's skin set, scaled by 255 into [0, 1]³."""
+    with gzip.open(DATA / "uci" / "Skin_NonSkin.txt.gz", "rt") as file:
+        return np.loadtxt(file)[:, :3] / 255.0
+
+
+SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {
+    "gm-d2-k8": (lambda: gaussian_mixture(2, 8), 8, (-1, 1)),
+    "gm-d2-k20": (lambda: gaussian_mixture(2, 20), 20, (-1, 1)),
+    "gm-d10-k8": (lambda: gaussian_mixture(10, 8), 8, (-1, 1)),
+    "gm-d10-k20": (lambda: gaussian_mixture(10, 20), 20, (-1, 1)),
+    "gw-d10-k8": (lambda: gaussian_mixture(10, 8, std=0.15), 8, (-1, 1)),
+    **{name: (lambda name=name: sipu(name), 15, (0, 1)) for name in ("s1", "s2", "s3", "s4")},
+    "a1": (lambda: sipu("a1"), 20, (0, 1)),
+    "a2": (lambda: sipu("a2"), 35, (0, 1)),
+    "a3": (lambda: sipu("a3"), 50, (0, 1)),
+    "unbalance": (lambda: sipu("unbalance"), 8, (0, 1)),
+    "skin": (skin, 10, (0, 1)),
+}
+
+
+def cost(points: Points, centers: Points, power: int) -> float:
+    """Sum of distances to the nearest center, or of their squares."""
+    total = 0.0
+    for start in range(0, len(points), 1 << 14):
+        block = points[start : start + (1 << 14)]
+        square = ((block[:, None, :] - centers) ** 2).sum(axis=2).min(axis=1)
+        total += float((square ** (power / 2)).sum())
+    return total
+
+
+def public_median(points: Points, start: Points) -> Points:
+    """k-median of public points: Weiszfeld's steps from given centers."""
+    centers = start.copy()
+    for _ in range(25):
+        square = np.concatenate([((block[:, None] - centers) ** 2).sum(axis=2) for block in np.array_split(points, len(points) // 8192 + 1)])
+        label = square.argmin(axis=1)
+        weight = 1 / np.maximum(np.sqrt(square[np.arange(len(points)), label]), 1e-9)
+        total = np.bincount(label, weight, len(centers))
+        sums = np.stack([np.bincount(label, weight * column, len(centers)) for column in points.T], axis=1)
+        centers = np.where(total[:, None] > 0, sums / np.maximum(total, 1e-300)[:, None], centers)
+    return centers
+
+
+def measured(name: str, epsilons: list[float], delta: float, runs: int, powers: list[int]) -> dict[str, object]:
+    """Ratios and times of one set."""
+    from sklearn.cluster import KMeans
+
+    make, k, (low, high) = SETS[name]
+    points = make()
+    space = mdp.EuclideanSpace([low] * points.shape[1], [high] * points.shape[1])
+    demand = mdp.PrivateDemand(space, points)
+    fitted = [KMeans(k, n_init=10, random_state=0).fit(points)]
+    start = time.process_time()
+    KMeans(k, n_init="auto", random_state=0).fit(points)
+    reference = time.process_time() - start
+    found: dict[str, object] = {"set": name, "n": len(points), "k": k, "sklearn_cpu": round(reference, 3)}
+    best = {2: fitted[0].inertia_}
+    if 1 in powers:
+        starts = [fitted[0].cluster_centers_] + [KMeans(k, n_init=1, random_state=i).fit(points).cluster_centers_ for i in (1, 2)]
+        best[1] = min(cost(points, public_median(points, s), 1) for s in starts)
+    for power in powers:
+        ask = (mdp.k_median, mdp.k_means)[power - 1]
+        ask(space, demand, k, epsilon=1, delta=delta)
+        for epsilon in epsilons:
+            ratios, start = [], time.process_time()
+            answers = [ask(space, demand, k, epsilon=epsilon, delta=delta, seed=run).centers for run in range(runs)]
+            cpu = (time.process_time() - start) / runs
+            ratios = [cost(points, centers, power) / best[power] for centers in answers]
+            found[f"power {power}, epsilon {epsilon}"] = {
+                "ratio": round(float(np.mean(ratios)), 4), "worst": round(max(ratios), 4), "cpu": round(cpu, 3),
+                "cpu_ratio": round(cpu / reference, 2),
+            }  # fmt: skip
+            print(name, power, epsilon, found[f"power {power}, epsilon {epsilon}"], file=sys.stderr)
+    return found
+
+
+def main() -> None:
+    """Measure, and print one JSON object a set."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.25, 0.5, 1.0, 2.0])
+    parser.add_argument("--delta", type=float, default=0.0)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--powers", nargs="+", type=int, default=[2, 1], choices=[1, 2])
+    args = parser.parse_args()
+    for name in args.sets:
+        print(json.dumps(measured(name, args.epsilons, args.delta, args.runs, args.powers)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

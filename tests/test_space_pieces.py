@@ -1,0 +1,156 @@
+"""Pieces of the default method in a box: nearest centers, clipped sums, grids, Lloyd's steps; each beside a slow obvious twin."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import arrays
+
+import metricdp as mdp
+from metricdp.kernels.points import nearest_centers, relative_sums
+from metricdp.privacy import HistogramQuery, SumsQuery
+from metricdp.solvers.lloyd import distinct, lloyd, seeding, settled
+from metricdp.trees.grid import Grid
+from tests import naive
+
+NUMBERS = st.one_of(st.floats(-4, 4), st.integers(-3, 3).map(float))
+SETS = st.integers(1, 4).flatmap(
+    lambda d: st.tuples(
+        st.integers(0, 12).flatmap(lambda n: arrays(float, (n, d), elements=NUMBERS)),
+        st.integers(1, 5).flatmap(lambda k: arrays(float, (k, d), elements=NUMBERS)),
+    )
+)
+BOX = mdp.EuclideanSpace([-4.0, -4.0], [4.0, 4.0])
+
+
+@settings(deadline=None)
+@given(SETS)
+def test_nearest_centers(sets):
+    points, centers = sets
+    label, square = nearest_centers(points, centers)
+    assert list(zip(label.tolist(), square.tolist())) == naive.nearest_centers(points, centers)
+
+
+@settings(deadline=None)
+@given(SETS, st.sampled_from([0.01, 0.3, 2.0]), st.integers(1, 20))
+def test_sums_of_clipped_steps(sets, step, bits):
+    points, centers = sets
+    label, _ = nearest_centers(points, centers)
+    steps = step * (1 + np.arange(len(centers)))
+    found = relative_sums(points, label, centers, steps, 2**bits)
+    assert found.tolist() == naive.relative_sums(points, label, centers, steps, 2**bits).tolist()
+    each = [relative_sums(point[None], label[i : i + 1], centers, steps, 2**bits) for i, point in enumerate(points)]
+    assert (sum(each, np.zeros_like(found)) == found).all()  # a record counts the same in any company …
+    assert all((one**2).sum() <= 4**bits for one in each)  # … and for no more than the bound
+
+
+@settings(deadline=None)
+@given(arrays(float, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(-4, 4)), st.floats(1e-3, 20), st.integers(1, 20))
+def test_no_record_moves_a_clipped_sum_by_more_than_the_sensitivities(points, radius, bits):
+    centers = np.array([[-1.0, 0.0], [2.0, 3.0]])
+    query = SumsQuery(HistogramQuery(Grid(BOX, 2)), bits, centers, [radius, 2 * radius])
+    rows = np.array([query.exact(point[None]) for point in points])
+    assert (rows**2).sum(axis=1).max() <= query.squared_sensitivity("add-remove", 1)
+    assert np.abs(rows).sum(axis=1).max() <= query.sensitivity("add-remove", 1)
+    gaps = rows[:, None] - rows
+    assert (gaps**2).sum(axis=2).max() <= query.squared_sensitivity("replace-one", 1)
+    assert np.abs(gaps).sum(axis=2).max() <= query.sensitivity("replace-one", 1)
+    assert (query.exact(points) == rows.sum(axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    ("centers", "radii"),
+    [([[0, 0]] * 3, 1), ([0, 0, 0], 1), ([[np.nan, 0]] * 2, 1), (None, 0), (None, -1), (None, [1, np.inf]), (None, [1, 1, 1]),
+     (None, 1e-6), ("a", 1), (None, None.__class__)],
+)  # fmt: skip
+def test_bad_centers_and_radii_are_refused(centers, radii):
+    with pytest.raises(mdp.InputError):
+        SumsQuery(HistogramQuery(Grid(BOX, 2)), 10, centers, radii)
+
+
+def test_centers_of_sums_are_kept_in_the_box_and_cannot_be_changed_from_outside():
+    centers, radii = np.array([[9.0, 0.0], [1.0, 1.0]]), np.array([1.0, 2.0])
+    query = SumsQuery(HistogramQuery(Grid(BOX, 2)), 4, centers, radii)
+    before = query.exact(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
+    centers[:], radii[:] = 0.0, 1e-9
+    assert query.centers.tolist() == [[4.0, 0.0], [1.0, 1.0]] and query.steps.tolist() == [1 / 16, 2 / 16]
+    assert query.exact(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist() == before
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=4), st.integers(1, 300))
+def test_a_grid_has_no_more_cells_than_asked_and_every_point_one(extent, n_cells):
+    d = len(extent)
+    space = mdp.EuclideanSpace([-1.0] * d, np.array(extent) - 1.0)
+    grid = Grid(space, n_cells)
+    assert 1 <= grid.n_parts <= n_cells and grid.n_parts == np.prod(grid.shape)
+    assert grid.encode(grid.centers).tolist() == list(range(grid.n_parts))
+    assert (grid.centers > space.lower).all() and (grid.centers < space.upper).all()
+    corners = np.array([space.lower, space.upper])
+    assert grid.encode(corners).tolist() == [0, grid.n_parts - 1]
+    points = space.lower + np.random.default_rng(0).random((50, d)) * (space.upper - space.lower)
+    assert (np.abs(points - grid.centers[grid.encode(points)]) <= grid.side * (0.5 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("shape", [(7,), (4, 5), (3, 1, 4), (1, 1)])
+def test_box_sums(shape):
+    space = mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape])
+    grid = Grid(space, int(np.prod(shape)))
+    assert grid.shape == shape
+    values = np.random.default_rng(1).integers(-5, 9, grid.n_parts)
+    at = np.stack(np.unravel_index(np.arange(grid.n_parts), shape), axis=1)
+    near = (np.abs(at[:, None] - at) <= 1).all(axis=2)
+    assert grid.box_sums(values).tolist() == (near @ values).tolist()
+
+
+def mixture(seed=0):
+    rng = np.random.default_rng(seed)
+    middles = np.array([[0.0, 0.0], [5.0, 5.0], [0.0, 6.0], [9.0, 1.0]])
+    return middles, np.concatenate([middle + rng.normal(0, 0.3, (50, 2)) for middle in middles])
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_lloyd_finds_clusters_and_weighs_points(power):
+    middles, points = mixture()
+    weights = np.ones(len(points))
+    found = lloyd(points, weights, 4, power=power)
+    assert sorted(nearest_centers(middles, found)[0].tolist()) == [0, 1, 2, 3]
+    if power == 2:
+        means = points.reshape(4, 50, 2).mean(axis=1)
+        np.testing.assert_allclose(found[np.lexsort(found.T)], means[np.lexsort(means.T)], atol=1e-3)
+    repeated = lloyd(points, np.where(np.arange(200) < 50, 1.0, 0.0), 1, power=power)
+    assert np.linalg.norm(repeated - middles[0]) < 0.3
+    assert lloyd(points, weights, 4, power=power, seed=5).tolist() == lloyd(points, weights, 4, power=power, seed=5).tolist()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 40), st.integers(1, 6), st.sampled_from([1, 2]))
+def test_steps_never_make_positive_weights_cost_more(seed, k, power):
+    rng = np.random.default_rng(seed)
+    points, weights = rng.normal(size=(30, 3)), rng.random(30)
+    start = seeding(points, weights, k, rng, power)
+    assert len(start) == k and all((points == center).all(axis=1).any() for center in start)
+
+    def cost(centers):
+        return weights @ nearest_centers(points, centers)[1] ** (power / 2)
+
+    assert cost(settled(points, weights, start, power=power)) <= cost(start) * (1 + 1e-4)
+
+
+def test_steps_on_signed_weights_stay_among_the_points():
+    rng = np.random.default_rng(2)
+    points, weights = rng.random((40, 2)), rng.normal(size=40)
+    for power in (1, 2):
+        found = settled(points, weights, points[:5], power=power)
+        assert (found >= points.min(axis=0)).all() and (found <= points.max(axis=0)).all()
+    nothing = settled(points, -np.ones(40), points[:5])
+    assert nothing.tolist() == points[:5].tolist()
+
+
+def test_more_centers_than_points_of_weight():
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]])
+    for weights in (np.zeros(3), np.array([0.0, 5.0, 0.0])):
+        found = distinct(lloyd(points, weights, 3), np.random.default_rng(0).random((6, 2)))
+        assert len(np.unique(found, axis=0)) == 3
+    same = np.zeros((3, 2))
+    assert distinct(same, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist() == [[0, 0], [0, 1], [1, 0]]
