@@ -55,6 +55,7 @@ def _counts() -> Iterator[tuple[Case, bool]]:
         queries: dict[str, Any] = {"HistogramQuery": fine, "CountQuery": CountQuery()}
         if box:
             queries["SumsQuery"] = SumsQuery(fine, bits=3)
+            queries["SumsQuery from centers"] = SumsQuery(fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5])
         if name == "two points":
             queries["HistogramQuery with an empty part"] = HistogramQuery(Labels(world.universe, (0, 2), 3))
             queries["LevelsQuery"] = LevelsQuery((HistogramQuery(Labels(world.universe, (0, 0), 1)), fine))
@@ -69,8 +70,8 @@ def _counts() -> Iterator[tuple[Case, bool]]:
                         reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
                     if m == 3 and name != "two points":
                         reach = 0.3  # users of two records
-                    if kind == "SumsQuery":
-                        essential, reach = m is None, min(reach, 0.8)  # the places are not at opposite ends of the box
+                    if kind.startswith("SumsQuery"):  # of the whole box: the places are not at its opposite ends
+                        essential, reach = m is None, min(reach, 0.8 if kind == "SumsQuery" else 1.0)
                     call = partial(_measure, query, EPSILON, 0)
                     yield Case(kind, world, call, small_demands(world, m), relation, m, reach=reach), essential
 
@@ -306,11 +307,11 @@ def _methods() -> Iterator[tuple[Case, bool]]:
         for method in mdp.METHODS:
             if not _offered(method, world):
                 continue
-            reach = 0.9 if method == "partition" else 0.0
+            reach = (0.8 if name == "a box" else 0.9) if method == "partition" else 0.0  # in a box the last step has 15 %
             for relation in RELATIONS:
                 for m in (None, 2) if name == "two points" else (None,):
                     some = [d for d in demands(len(world.places), few, 1 if m is None else 3) if sum(map(len, d)) <= 4]
-                    for ask in (mdp.k_median, mdp.k_means) if name == "two points" else (mdp.k_median,):
+                    for ask in (mdp.k_median, mdp.k_means) if name == "two points" or (name, method) == ("a box", "partition") else (mdp.k_median,):
                         case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), reach)
                         yield case, ask is mdp.k_median and name == "two points" and m is None
         some = demands(len(world.places), few)
