@@ -9,12 +9,13 @@ from metricdp.algorithms.local_search import LocalSearch
 from metricdp.algorithms.max_coverage import MaxCoverage
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.partition_release import Partition
+from metricdp.algorithms.quadtree import Quadtree
 from metricdp.algorithms.uniform import Uniform
 from metricdp.arguments import chosen
 
-__all__ = ["DPHST", "LocalSearch", "MaxCoverage", "Method", "Partition", "Uniform"]
+__all__ = ["DPHST", "LocalSearch", "MaxCoverage", "Method", "Partition", "Quadtree", "Uniform"]
 
-_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, LocalSearch, MaxCoverage, Uniform)
+_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, LocalSearch, MaxCoverage, Quadtree, Uniform)
 BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""

@@ -205,8 +205,9 @@ def _covers() -> Iterator[tuple[Case, bool]]:
             "CoverQuery": ([(listed, 1), (listed, 1)], (LARGE, 0)),
             "CoverQuery, overlapping sets": ([(overlapping, 2), (listed, 1)], (LARGE, 0)),
             "CoverQuery, balls": ([(Balls(world.universe, 0), 1), (Balls(world.universe, 1), 1)], (LARGE, 0)),
-            "CoverQuery, with delta": ([(listed, 1)] * 4, (1, Fraction(1, 10))),
         }
+        if points == 2:
+            queries["CoverQuery, with delta"] = ([(listed, 1)] * 4, (1, Fraction(1, 10)))
         for kind, (stages, budget) in queries.items():
             for relation in RELATIONS:
                 for m in (None, 2):
@@ -313,7 +314,8 @@ def _methods() -> Iterator[tuple[Case, bool]]:
                     some = [d for d in demands(len(world.places), few, 1 if m is None else 3) if sum(map(len, d)) <= 4]
                     for ask in (mdp.k_median, mdp.k_means) if name == "two points" or (name, method) == ("a box", "partition") else (mdp.k_median,):
                         case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), reach)
-                        yield case, ask is mdp.k_median and name == "two points" and m is None
+                        first = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
+                        yield case, ask is mdp.k_median and name == first and m is None
         some = demands(len(world.places), few)
         for kind, hint, relation in (("release", None, "add-remove"), ("release, hint", 50.0, "replace-one")):
             case = Case(kind, world, partial(release, hint), some, relation, None, (1, 0), 0.9, journal=name == "two points")
@@ -321,7 +323,7 @@ def _methods() -> Iterator[tuple[Case, bool]]:
 
 
 def _levels() -> Iterator[tuple[Case, bool]]:
-    """The method hst with several levels, by the paper's shares."""
+    """The methods hst and quadtree with several levels, by their papers' shares."""
     import metricdp as mdp
 
     def ask(demand: Any, ledger: Any) -> Any:
@@ -331,3 +333,11 @@ def _levels() -> Iterator[tuple[Case, bool]]:
 
     for relation in RELATIONS:
         yield Case("k_median, hst by levels", worlds()["a path"], ask, demands(4, 1), relation, None, (1, 0), 0.9), True
+
+    def cells(demand: Any, ledger: Any) -> Any:
+        printed = mdp.methods.Quadtree(published=True, depth=2, threshold=0.02)
+        result = mdp.k_median(demand.universe, demand, 2, epsilon=EPSILON, ledger=ledger, method=printed)
+        return [result, result.release.counts.measured]
+
+    for relation in RELATIONS:
+        yield Case("k_median, quadtree by levels", worlds()["a box"], cells, demands(3, 1), relation, None, (1, 0), 0.5), True

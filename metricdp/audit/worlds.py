@@ -69,9 +69,9 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let boxes be covered by few points in this block: nets are public, and their size is not what is audited."""
-    from metricdp.algorithms import clustering, partition_release, space_release
+    from metricdp.algorithms import clustering, partition_release, quadtree, space_release
 
-    with patched(clustering, "NET_POINTS", 24), patched(partition_release, "NET_POINTS", 24):
+    with patched(clustering, "NET_POINTS", 24), patched(partition_release, "NET_POINTS", 24), patched(quadtree, "POINTS", 24):
         with patched(space_release, "MOST_CELLS", 24), patched(space_release, "MOST_CENTERS", 24):
             yield
 

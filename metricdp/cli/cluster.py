@@ -141,8 +141,9 @@ def _check(args: Namespace) -> None:
     _check_options(args)
     import metricdp as mdp
 
-    if args.method not in mdp.METHODS:
-        raise UsageError(f"--method must be one of {', '.join(mdp.METHODS)}; got {args.method!r}")
+    known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
+    if args.method not in known:
+        raise UsageError(f"--method must be one of {', '.join(known)}; got {args.method!r}")
     if args.demand is not None and args.coreset is not None and not mdp.methods.BY_NAME[args.method].releases:
         raise UsageError(f"--coreset: the method {args.method} releases no weights")
     if args.tree is not None and "tree" not in {field.name for field in fields(mdp.methods.BY_NAME[args.method])}:

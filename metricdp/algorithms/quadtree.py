@@ -1,0 +1,292 @@
+"""Noisy counts of the cells of a public shifted quadtree, opened where the demand is (Cohen-Addad et al., KDD 2022, Algorithms 1-3).
+
+1. Pay 5 % of epsilon for the number of records (the root's count), unless it is public (replace-one) or guessed (`records_hint`).
+2. In each of a few rounds, open cells whose released counts stand out of the noise, down to a public maximum depth; release the histogram
+   of all cells that are closed then, with the round's share of epsilon.
+3. Estimate the true counts from all rounds together, spread each over its cell.
+4. Solve on those weights, for any k, as often as asked.
+
+**Privacy.** Steps 1 and 2 are the only reads. The tree is made of the box and of public coins. Which cells are open in a round is decided
+on values released in earlier rounds, so each histogram's partition is public when it is asked for; every record lies in exactly one closed
+cell, by its own coordinates, so the histogram has sensitivity m, or 2m under replace-one (`metricdp.privacy.HistogramQuery`). The shares of
+the rounds are exact rationals that add up to what is left after step 1, for as many rounds as there are: sequential composition gives
+epsilon-DP. (The paper's scale d·log2(n)/epsilon is for d·log2(n) levels; middle-third cuts leave up to 2/3 of a side, so its tree can be
+1.7 times as deep, and `n` is private. Here noise is that of the rounds that are really made.) All else is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant
+from metricdp.algorithms.demand_release import DemandRelease
+from metricdp.algorithms.hst_counts import COUNT_SHARE, checked_budget, level_shares, noise_variance
+from metricdp.algorithms.method import Method
+from metricdp.algorithms.partition_release import number_of_parts
+from metricdp.algorithms.question import Question
+from metricdp.algorithms.result import Result
+from metricdp.arguments import chosen, flag, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.estimation.tree_posterior import posterior_mean
+from metricdp.kernels.hst_medians import table_sizes, tree_k_median
+from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+from metricdp.privacy.noise import laplace_scale
+from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.solvers.lloyd import distinct, settled
+from metricdp.trees.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.trees.ward import PartitionTree
+
+CENTERS = ("solver", "tree")
+ESTIMATES = ("supported", "posterior", "least-squares", "own")
+SIDE_CUTS, PUBLISHED_CUTS = 24, 12
+"""Cuts across each side at most, on average: of the default, and of the paper's experiments (alpha)."""
+ROUNDS = 2
+FEWEST_RECORDS = 4.0
+"""Cells of fewer estimated records, in scales of the next round's noise, stay closed; …"""
+PUBLISHED_THRESHOLD = 20 / 3
+"""… the paper's 10·beta·d/epsilon, with beta = 8, in scales alpha·d/epsilon."""
+MOST_CELLS = 8192
+SUPPORT = 3.0
+"""Standard deviations of noise above which a cell's estimate is told from nothing."""
+POINTS = 4096
+"""Points on which a release is solved at least: large cells stand for several."""
+
+
+class QuadtreeRelease(DemandRelease):
+    """Noisy counts of the opened cells of a shifted quadtree, and weights estimated from them.
+
+    Attributes
+    ----------
+    cells : OpenedCells
+        Public given the counts.
+    counts : CellCounts
+        Each cell's own noisy counts, averaged by precision.
+    amounts : ndarray of float64, shape (n_cells,)
+        Estimated demand in each cell.
+    universe : EuclideanMetric
+        Middles of the closed cells, and of parts of the large ones.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand around every point.
+    receipt : Receipt
+        What it cost.
+    """
+
+    method = "quadtree"
+    universe: EuclideanMetric
+
+    def __init__(
+        self, cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str, how: str
+    ) -> None:
+        self.cells, self.counts, self._how = cells, counts, how
+        self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
+        fine, amounts = cells.refined(self.amounts, POINTS)
+        super().__init__(EuclideanMetric(fine.centers[fine.leaves]), amounts[fine.leaves], receipt, in_space=True)
+
+    def __repr__(self) -> str:
+        return f"QuadtreeRelease({self.cells.universe.name}, {self.cells.n_parts:,} cells, epsilon {float(self.receipt.epsilon):g})"
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        if self._how == "tree":
+            centers = self.tree_centers(question.k, question.power)
+        else:
+            points = self.universe.points
+            found = points[self._centers(question)]
+            centers = distinct(settled(points, self.weights, found, power=question.power), points)
+        return Result(centers, question.k, self.method, self.receipt, self)
+
+    def tree_centers(self, k: int, power: int = 1) -> NDArray[np.float64]:
+        """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape (k, d).
+
+        Where there are fewer closed cells than centers, the largest are divided.
+        """
+        cells, amounts = self.cells.refined(self.amounts, k)
+        places = (cells.child < 0).astype(np.int64)
+        for v in range(len(places) - 1, 0, -1):
+            places[cells.parent[v]] += places[v]
+        at = table_sizes(cells.parent, places, k)
+        away = cells.diameter**power
+        _, centers = tree_k_median(cells.parent, amounts, away, np.zeros_like(places), places, k, *at)
+        return cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quadtree(Method):
+    """Noisy counts of the cells of a shifted quadtree of the box, opened where the counts stand out.
+
+    **Privacy.** epsilon-DP, by the module's text; a delta is of no use and not spent.
+
+    Parameters
+    ----------
+    depth : int, optional
+        Public bound of the levels: 24 (12 if `published`) for each coordinate by default, at most 30.
+    rounds : int, optional
+        Histograms: 2 by default, `depth` if `published`. Between two of them cells are opened by as many levels as their counts allow.
+    budget : {"rising", "uniform", "geometric"} or float
+        What a round gets of the budget of the one before: 3, 1, 1/2, or that factor. "uniform" if `published`.
+    threshold : float, optional
+        Cells whose estimated count is no larger, in scales of the next round's noise, stay closed: 4, or 20/3 if `published`.
+    centers : {"solver", "tree"}
+        "solver": the package's solver on the estimated weights, then Lloyd's or Weiszfeld's steps; "tree": the exact optimum of the
+        paper's dynamic program on the opened cells. "tree" if `published`.
+    estimate : {"supported", "posterior", "least-squares", "own"}
+        Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the same, without cells that do not stand out
+        of the noise beside one that does; "posterior": the mean under a prior on the tree (`metricdp.estimation.tree_posterior`); "own": each
+        cell's own noisy counts, the default if `published`.
+    published : bool
+        The paper's algorithm: one level a round, uniform budget, decisions and dynamic program on the cells' own counts.
+
+    References
+    ----------
+    Cohen-Addad, Epasto, Lattanzi, Mirrokni, Munoz, Saulpic, Schwiegelshohn & Vassilvitskii, Scalable differentially private clustering via
+    hierarchically separated trees (KDD 2022). Qardaji, Yang & Li, Differentially private grids for geospatial data (ICDE 2013).
+    """
+
+    name = "quadtree"
+    summary = "noisy counts of a box's cells, opened where the demand is"
+    in_finite = False
+    in_space = True
+    releases = True
+
+    depth: int | None = None
+    rounds: int | None = None
+    budget: Any = None
+    threshold: float | None = None
+    centers: str | None = None
+    estimate: str | None = None
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(self.published, "published")
+        for name in ("depth", "rounds"):
+            value = getattr(self, name)
+            if value is not None and (integer(value) or 0) < 1:
+                raise InputError(f"{name} must be an integer of at least 1, got {shown(value)}")
+        if self.budget is not None:
+            checked_budget(self.budget)
+        if self.threshold is not None:
+            positive(self.threshold, "threshold")
+        if self.centers is not None:
+            chosen(self.centers, CENTERS, "centers")
+        if self.estimate is not None:
+            chosen(self.estimate, ESTIMATES, "estimate")
+
+    def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
+        """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
+        depth = self._depth(demand.universe)
+        ShiftedQuadtree(demand.universe, depth)
+        least = min(COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in self._shares(depth)))
+        sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
+        laplace_scale(sensitivity, price.epsilon * least)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from."""
+        release = self._release(demand, grant, question.seed)
+        return release.answer(replace(question, metric=release.universe))
+
+    def _depth(self, space: EuclideanSpace) -> int:
+        return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
+
+    def _shares(self, depth: int) -> list[Fraction]:
+        rounds = self.rounds or (depth if self.published else ROUNDS)
+        return level_shares(checked_budget(self.budget or ("uniform" if self.published else "rising")), rounds)
+
+    def _release(self, demand: PrivateDemand, grant: Grant, seed: int) -> QuadtreeRelease:
+        """Steps 1 to 3."""
+        space, receipts, hint = demand.universe, [], self.records_hint
+        cells, depth = ShiftedQuadtree(space, seed=seed).opened(), self._depth(space)
+        known = CellCounts(np.array([hint or 0.0]), np.array([np.inf]))
+        if hint is None:
+            count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
+            receipts.append(count.receipt)
+            known = known.with_values(cells, np.array([0]), count)
+        sensitivity, shares = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions), self._shares(depth)
+        for i, share in enumerate(shares):
+            paid = grant.left * (share / sum(shares[i:]))
+            opened = self._opened(cells, known, sensitivity / float(paid), depth)
+            last = i == len(shares) - 1 or (self.published and opened is cells)
+            if opened is cells and not last:
+                continue  # what this round had is left to the next ones
+            cells = opened
+            histogram = measure(demand, HistogramQuery(cells), grant.left if last else paid, grant)
+            receipts.append(histogram.receipt)
+            known = known.with_values(cells, cells.leaves, histogram)
+            if last:
+                break
+        estimate, how = ("own", "tree") if self.published else ("supported", "solver")
+        return QuadtreeRelease(cells, known, Receipt.combined(receipts), self.estimate or estimate, self.centers or how)
+
+    def _opened(self, cells: OpenedCells, known: CellCounts, scale: float, depth: int) -> OpenedCells:
+        """The cells of the next round, by released counts alone; `scale` is that of the round's noise. The same object if none opens."""
+        if self.published:
+            floor = (self.threshold or PUBLISHED_THRESHOLD) * scale
+            at = cells.leaves[(known.measured[cells.leaves] > floor) & (cells.level[cells.leaves] < depth)]
+            return cells.open(at) if len(at) else cells
+        estimate, _ = known.consistent(cells)
+        most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
+        return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Released counts of cells: values and the variances of their noise, infinite where nothing was counted; shape (n_cells,) both."""
+
+    measured: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    def with_values(self, cells: OpenedCells, at: NDArray[np.int64], release: Release) -> CellCounts:
+        """These, and a histogram of the cells `at`; what was counted before is averaged by precision."""
+        more = len(cells.parent) - len(self.measured)
+        value, variance = np.r_[self.measured, np.zeros(more)], np.r_[self.variance, np.full(more, np.inf)]
+        noise = noise_variance(release.receipt.mechanisms[0]) if release.receipt.mechanisms[0].scale else 1e-6
+        share = 1.0 / (1.0 + noise / variance[at])
+        value[at] += share * (release.values - value[at])
+        variance[at] = noise * share
+        return CellCounts(value, variance)
+
+    def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of their variances."""
+        return consistent_counts(cells.parent, self.measured, self.variance, cells.volume)
+
+    def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
+        """The same where it stands out of the noise, from the root down: a cell that does not, beside one that does, holds nothing."""
+        estimate, variance = self.consistent(cells)
+        amounts, stands = settled_counts(cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume)
+        above, empty = cells.parent, np.zeros(len(estimate), bool)
+        beside = np.zeros(len(estimate), bool)
+        beside[above[1:][stands[1:]]] = True
+        for level in range(1, int(cells.level.max()) + 1):
+            at = np.flatnonzero(cells.level == level)
+            empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
+        return np.where(empty, 0.0, amounts)
+
+    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
+        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's noise."""
+        if estimate == "own":
+            return self.measured
+        if estimate == "posterior":
+            return self.posterior(cells, scale)
+        return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
+
+    def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
+        """Expected counts of closed cells given those of the last histogram, whose noise has that scale, and the root's; and their sums."""
+        leaves, inner = cells.leaves, np.flatnonzero(cells.child >= 0)[::-1]
+        number = np.empty(len(cells.parent), np.int64)
+        number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
+        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
+        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), np.arange(len(leaves)), children, cells.volume[np.r_[leaves, inner]])
+        known = None if np.isinf(self.variance[0]) else self.measured[0]
+        found = np.zeros(len(cells.parent))
+        found[leaves] = posterior_mean(tree, self.measured[leaves], max(scale, 0.5), known, max(np.sqrt(self.variance[0] / 2), 0.5))
+        for v in inner:
+            found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
+        return found
