@@ -38,10 +38,10 @@ def gaussian_mixture(d: int, k: int, std: float = 0.05, n: int = 100_000, seed: 
     return points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
 
 
-def sipu(name: str) -> Points:
-    """A set of the SIPU collection scaled by the public constant 10^6 into [0, 1]²."""
+def sipu(name: str, scale: float = 1e6) -> Points:
+    """A set of the SIPU collection scaled by a public constant into [0, 1]²."""
     with gzip.open(DATA / "sipu" / f"{name}.data.gz", "rt") as file:
-        return np.loadtxt(file) / 1e6
+        return np.loadtxt(file) / scale
 
 
 def skin() -> Points:
@@ -57,9 +57,9 @@ SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {
     "gm-d10-k20": (lambda: gaussian_mixture(10, 20), 20, (-1, 1)),
     "gw-d10-k8": (lambda: gaussian_mixture(10, 8, std=0.15), 8, (-1, 1)),
     **{name: (lambda name=name: sipu(name), 15, (0, 1)) for name in ("s1", "s2", "s3", "s4")},
-    "a1": (lambda: sipu("a1"), 20, (0, 1)),
-    "a2": (lambda: sipu("a2"), 35, (0, 1)),
-    "a3": (lambda: sipu("a3"), 50, (0, 1)),
+    "a1": (lambda: sipu("a1", 2**16), 20, (0, 1)),
+    "a2": (lambda: sipu("a2", 2**16), 35, (0, 1)),
+    "a3": (lambda: sipu("a3", 2**16), 50, (0, 1)),
     "unbalance": (lambda: sipu("unbalance"), 8, (0, 1)),
     "skin": (skin, 10, (0, 1)),
 }
