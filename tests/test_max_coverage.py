@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
@@ -104,6 +104,7 @@ SYSTEMS = st.integers(2, 7).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(SYSTEMS)
 def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     n, stages, records, script, times = drawn
@@ -122,6 +123,7 @@ def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
 # The price
 
 
+@settings(deadline=None)
 @given(
     st.floats(0.05, 3), st.integers(1, 3),
     st.lists(st.lists(st.integers(0, 100), min_size=4, max_size=4), min_size=1, max_size=5), st.floats(0.0, 3.0),

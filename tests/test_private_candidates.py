@@ -6,7 +6,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import metricdp as mdp
 from metricdp.accounting import Cost
@@ -27,6 +27,7 @@ def inside(unit):
 CUBE = st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=8)
 
 
+@settings(deadline=None)
 @given(CUBE, st.integers(1, 20), st.sampled_from([0.1, 0.7]))
 def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
     points, hashed = inside(unit), HistogramQuery(HashPartition(BOX, radius, 3))
@@ -35,6 +36,7 @@ def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
     assert query.exact(points).tolist() == expected.ravel().tolist()
 
 
+@settings(deadline=None)
 @given(CUBE.filter(bool), st.integers(1, 20))
 def test_no_record_counts_for_more_than_the_sensitivities(unit, bits):
     query = SumsQuery(HistogramQuery(HashPartition(BOX, 0.5, 0)), bits)
