@@ -14,6 +14,8 @@ grid, the centers and the radii are functions of public facts and of what was re
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -70,7 +72,40 @@ class Cells:
         return nearest_centers(records, self.centers)[0]
 
 
-class SpaceRelease(DemandRelease):
+class BoxRelease(DemandRelease):
+    """A private release of where the demand is in a box: weighted points for any number of questions, whose centers may stand anywhere."""
+
+    method = "partition"
+    space: EuclideanSpace
+
+    @abstractmethod
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        """k points of the box of low cost on the release, perhaps with repeats, shape (k, d)."""
+
+    def centers(self, question: Question) -> Array:
+        """k distinct points of the box of low cost on the release: post-processing, shape (k, d)."""
+        with Deadline(question.time_limit) as deadline:
+            found = self._found(question.k, question.power, question.seed, deadline)
+        return unequal(self.space, found)
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        return Result(self.centers(question), question.k, self.method, self.receipt, self)
+
+    def _asked(self, k: int, power: int, **asked: Any) -> Result:
+        for name in ("candidates", "opened"):
+            if asked[name] is not None:
+                raise InputError(f"{name} need a finite universe; centers in a box are free points")
+        return self.answer(Question.checked(self.space.net(MOST_CENTERS), k, power, in_space=True, **asked))
+
+
+def unequal(space: EuclideanSpace, centers: Array) -> Array:
+    """The centers, moved into the box, equal ones but the first replaced by points of a public net."""
+    inside = space.clip(centers)
+    return inside if len(np.unique(inside, axis=0)) == len(inside) else distinct(inside, space.net(2 * len(inside)).points)
+
+
+class SpaceRelease(BoxRelease):
     """A private release of where the demand is in a box, good for any number of questions.
 
     Attributes
@@ -83,17 +118,16 @@ class SpaceRelease(DemandRelease):
         Noisy counts of the cells of the support, negative ones as 0; 0 elsewhere.
     histogram : Release
         The noisy counts themselves.
+    signed : Coreset
+        Cells of the support and their noisy counts as they are; the whole grid, counted alike, if nothing stands out.
     support : ndarray of bool, shape (n_cells,)
     receipt : Receipt
         What it cost.
     """
 
-    method = "partition"
-
     def __init__(self, grid: Grid, histogram: Release, receipt: Receipt) -> None:
         self.space, self.partition, self.histogram = grid.universe, grid, histogram
-        noise = histogram.receipt.mechanisms[0].scale * np.sqrt(2.0)
-        self.support = grid.box_sums(histogram.values) > STANDS_OUT * noise * np.sqrt(grid.box_sums(np.ones(grid.n_parts)))
+        self.support = grid.box_sums(histogram.values) > STANDS_OUT * deviation(histogram) * np.sqrt(grid.box_sums(np.ones(grid.n_parts)))
         weights = np.where(self.support, np.maximum(histogram.values, 0), 0).astype(np.float64)
         super().__init__(EuclideanMetric(grid.centers), weights, receipt, in_space=True)
 
@@ -101,33 +135,29 @@ class SpaceRelease(DemandRelease):
         return f"SpaceRelease({self.space.name}, {self.partition.n_parts:,} cells, epsilon {float(self.receipt.epsilon):g})"
 
     @cached_property
-    def _signed(self) -> Coreset:
+    def signed(self) -> Coreset:
         """Cells of the support and their noisy counts as they are; the whole grid, counted alike, if nothing stands out."""
         at = np.flatnonzero(self.support)
         if self.weights.sum() <= 0:
             return Coreset(self.partition.centers, np.ones(len(self.weights)))
         return Coreset(self.partition.centers[at], self.histogram.values[at].astype(np.float64))
 
-    def centers(self, k: int, power: int, seed: int = 0, deadline: Deadline = NEVER) -> Array:
-        """k distinct points of the box of low cost on the release: post-processing, shape (k, d)."""
-        points, counts = self._signed
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        points, counts = self.signed
         smooth = float(np.linalg.norm(self.partition.side)) / 4
-        starts = int(np.clip(MOST_STARTS * FEW_CENTERS // k, 1, MOST_STARTS))
+        starts = starts_for(k)
         found = lloyd(points, np.maximum(counts, 0.0), k, power=power, seed=seed, starts=starts, smooth=smooth, deadline=deadline)
-        found = settled(points, counts, found, power=power, smooth=smooth)
-        return distinct(self.space.clip(found), self.space.net(2 * k, seed).points)
+        return settled(points, counts, found, power=power, smooth=smooth)
 
-    def _asked(self, k: int, power: int, **asked: Any) -> Result:
-        for name in ("candidates", "opened"):
-            if asked[name] is not None:
-                raise InputError(f"{name} need a finite universe; centers in a box are free points")
-        return self.answer(Question.checked(self.space.net(MOST_CENTERS), k, power, in_space=True, **asked))
-
-    def answer(self, question: Question) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
-        with Deadline(question.time_limit) as deadline:
-            found = self.centers(question.k, question.power, question.seed, deadline)
-        return Result(found, question.k, self.method, self.receipt, self)
+    def scales(self, centers: Array, power: int) -> tuple[Array, Array]:
+        """For `stepped`: radius of every center, a quantile of its cells' distances, and its mass."""
+        points, counts = self.signed
+        label, square = nearest_centers(points, centers)
+        distance = np.sqrt(square)
+        radii = np.array([_reach(distance[label == j], counts[label == j], REACH[power]) for j in range(len(centers))])
+        radii = np.maximum(radii, float(np.linalg.norm(self.partition.side)) / 2)
+        force = counts if power == 2 else counts * radii[label] / np.maximum(distance, radii[label])
+        return radii, np.bincount(label, force, len(centers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,9 +184,8 @@ class SpaceMethod(Method):
         """Centers, and the release they were computed from, which cost less than they did."""
         step = grant.left * STEP_SHARE
         noisy = space_release(demand, grant, grant.left - step, records_hint=self.records_hint)
-        with Deadline(question.time_limit) as deadline:
-            found = noisy.centers(question.k, question.power, question.seed, deadline)
-        moved, receipt = stepped(demand, noisy, found, question.power, grant)
+        centers = noisy.centers(question)
+        moved, receipt = stepped(demand, noisy.space, centers, *noisy.scales(centers, question.power), grant.left, grant)
         return Result(moved, question.k, self.name, noisy.receipt + receipt, noisy)
 
 
@@ -192,13 +221,26 @@ def number_of_cells(records: float, scale: float) -> int:
     return int(np.clip(CELLS_FACTOR * np.sqrt(max(records / scale, 0.0)), FEWEST_CELLS, MOST_CELLS))
 
 
-def stepped(demand: PrivateDemand, release: SpaceRelease, centers: Array, power: int, grant: Grant) -> tuple[Array, Receipt]:
-    """Move every center by one private step; all that is left of the grant is spent.
+def stepped(
+    demand: PrivateDemand, space: EuclideanSpace, centers: Array, radii: Array, mass: Array, price: Any, grant: Grant
+) -> tuple[Array, Receipt]:
+    """Move every center by one private step.
 
     k-means: to the mean of its records, those farther than the radius r moved onto the ball of that radius. k-median: one step of
     Weiszfeld's, ``sum((x - c) / max(|x - c|, r)) / sum(1 / max(|x - c|, r))``, where r is smaller: the numerator is the same query, in
-    units of r, and the denominator is read off the coreset. A step s is shortened by the factor ``max(0, 1 - (2·noise / |s|)²)`` (James and
+    units of r, and the denominator is read off the release. A step s is shortened by the factor ``max(0, 1 - (2·noise / |s|)²)`` (James and
     Stein's, with a margin): a step that its noise could have made moves nothing.
+
+    Parameters
+    ----------
+    demand, space : PrivateDemand, EuclideanSpace
+    centers : ndarray of float64, shape (k, d)
+    radii : ndarray of float64, shape (k,)
+    mass : ndarray of float64, shape (k,)
+        What the clipped sums are divided by; a center of no positive mass stays.
+    price : number or Cost
+        Paid from the grant.
+    grant : Grant
 
     Returns
     -------
@@ -206,21 +248,25 @@ def stepped(demand: PrivateDemand, release: SpaceRelease, centers: Array, power:
         Distinct, in the box.
     receipt : Receipt
     """
-    space, (points, counts) = release.space, release._signed
-    label, square = nearest_centers(points, centers)
-    distance = np.sqrt(square)
-    radii = np.array([_reach(distance[label == j], counts[label == j], REACH[power]) for j in range(len(centers))])
-    radii = np.maximum(radii, float(np.linalg.norm(release.partition.side)) / 2)
     query = SumsQuery(HistogramQuery(Cells(space, centers)), BITS, centers, radii)
-    sums = measure(demand, query, grant.left, grant)
-    force = counts if power == 2 else counts * radii[label] / np.maximum(distance, radii[label])
-    mass = np.bincount(label, force, len(centers))
-    noise = sums.receipt.mechanisms[0].scale * np.sqrt(2.0 * space.dimension)
-    pull = sums.values.reshape(len(centers), space.dimension)
-    length = np.linalg.norm(pull, axis=1)
-    trust = np.where(mass > 0, np.maximum(1 - (STEP_STANDS_OUT * noise / np.maximum(length, 1e-300)) ** 2, 0.0), 0.0)
+    sums = measure(demand, query, price, grant)
+    pull = sums.values.reshape(centers.shape)
+    noise = deviation(sums) * np.sqrt(space.dimension)
+    length = np.maximum(np.linalg.norm(pull, axis=1), 1e-300)
+    trust = np.where(mass > 0, np.maximum(1 - (STEP_STANDS_OUT * noise / length) ** 2, 0.0), 0.0)
     moved = centers + pull * (trust * query.steps / np.where(mass > 0, mass, 1.0))[:, None]
-    return distinct(space.clip(moved), space.net(2 * len(centers)).points), sums.receipt
+    return unequal(space, moved), sums.receipt
+
+
+def deviation(release: Release) -> float:
+    """Standard deviation of a release's noise."""
+    noise = release.receipt.mechanisms[0]
+    return noise.scale if noise.rho is not None else noise.scale * math.sqrt(2.0)
+
+
+def starts_for(k: int) -> int:
+    """Seedings that are tried for k centers."""
+    return int(np.clip(MOST_STARTS * FEW_CENTERS // k, 1, MOST_STARTS))
 
 
 def _reach(distance: Array, counts: Array, share: float) -> float:
