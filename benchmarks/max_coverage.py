@@ -3,6 +3,7 @@
 python benchmarks/max_coverage.py [--draws 3] [--epsilon 1] [--only NAME] [--json FILE]
 python benchmarks/max_coverage.py --road
 python benchmarks/max_coverage.py --space
+python benchmarks/max_coverage.py --sizes [--method NAME]
 
 Prints one row an instance: mean (largest) ratio over the draws, for k = 5 and 20, of every method at that epsilon and delta = 1e-6. Noise
 comes from the operating system, so figures vary from run to run; instances and solvers are seeded. Needs METRICDP_DATA for road networks.
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 from instances import DATA, Instance, clustered, coquimbo, hot_spots
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 import metricdp as mdp
 from metricdp.solvers.kmedian import solve
@@ -80,19 +83,38 @@ def row(name: str, epsilon: float, draws: int, methods: list[str]) -> dict[str, 
     return found
 
 
-def road(records: int = 10_000, k: int = 10) -> None:
-    """Time of one call on a road-like grid of about 100,000 vertices, in SciPy Dijkstra searches, and peak memory."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components, dijkstra
-
-    rng, side = np.random.default_rng(0), 321
+def grid(side: int) -> csr_array:
+    """A road-like graph: a grid without a third of its edges, lengths from 0.5 to 2; the largest component."""
+    rng = np.random.default_rng(0)
     index = np.arange(side * side).reshape(side, side)
     ends = [np.c_[index[:, :-1].ravel(), index[:, 1:].ravel()], np.c_[index[:-1].ravel(), index[1:].ravel()]]
     edges = np.concatenate(ends)[rng.random(2 * side * (side - 1)) > 0.35]
-    graph = coo_matrix((rng.uniform(0.5, 2.0, len(edges)), edges.T), shape=(side * side,) * 2).tocsr()
+    graph = coo_array((rng.uniform(0.5, 2.0, len(edges)), edges.T), shape=(side * side,) * 2).tocsr()
     graph = graph + graph.T
     keep = np.flatnonzero((label := connected_components(graph, directed=False)[1]) == np.bincount(label).argmax())
-    graph = graph[keep][:, keep].tocsr()
+    return graph[keep][:, keep].tocsr()
+
+
+def sizes(epsilon: float, draws: int, methods: list[str], k: int = 10, records: int = 2000) -> None:
+    """Cost over the best non-private on road-like grids of growing size, 2,000 records in eight hot spots."""
+    print("| vertices |", " | ".join(methods), "|")
+    for side in (58, 100, 183, 321, 570):
+        metric = mdp.GraphMetric(grid(side))
+        positions = hot_spots(metric, records)
+        weights, demand = np.bincount(positions, minlength=len(metric)).astype(float), mdp.PrivateDemand(metric, positions)
+        best = min(solve(metric, weights, k, seed=seed, starts=5).cost for seed in range(2))
+        cells = []
+        for method in methods:
+            asked = {"epsilon": epsilon, "delta": 1e-6, "method": METHODS[method]()}
+            found = [mdp.k_median(metric, demand, k, seed=draw % 2, **asked).centers for draw in range(draws)]
+            ratios = [weights @ metric.nearest(centers)[1] / best for centers in found]
+            cells.append(f"{np.mean(ratios):.3f} ({max(ratios):.2f})")
+        print("|", f"{len(metric):,}", "|", " | ".join(cells), "|", flush=True)
+
+
+def road(records: int = 10_000, k: int = 10) -> None:
+    """Time of one call on a road-like grid of about 100,000 vertices, in SciPy Dijkstra searches, and peak memory."""
+    graph = grid(321)
     started = time.process_time()
     for source in range(5):
         dijkstra(graph, indices=source)
@@ -151,12 +173,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--road", action="store_true")
     parser.add_argument("--space", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
     options = parser.parse_args()
     if options.road:
         return road()
     if options.space:
         return space(options.draws)
     methods = [m for m in options.method or METHODS if m == "as published" or m in mdp.METHODS]
+    if options.sizes:
+        return sizes(options.epsilon, options.draws, methods)
     print("| instance |", " | ".join(f"{method}, k = {k}" for method in methods for k in KS), "|")
     table = {}
     for name in INSTANCES:
