@@ -111,7 +111,7 @@ def test_cuts_are_spread_over_the_middle_third():
     space = mdp.EuclideanSpace([0], [1])
     cuts = np.array([float(ShiftedQuadtree(space, 1, seed).opened().open([0]).cut[0]) * 2.0**-BITS for seed in range(2000)])
     counts = np.histogram(cuts, np.linspace(1 / 3, 2 / 3, 11))[0]
-    assert counts.sum() == 2000 and ((counts - 200) ** 2 / 200).sum() < 40  # chi square, 9 degrees of freedom: by chance once in 10**5 seeds
+    assert counts.sum() == 2000 and ((counts - 200) ** 2 / 200).sum() < 40  # chi square, 9 degrees of freedom
 
 
 def test_depths_cut_each_coordinate_in_turn():

@@ -138,9 +138,9 @@ class Quadtree(Method):
         "solver": the package's solver on the estimated weights, then Lloyd's or Weiszfeld's steps; "tree": the exact optimum of the
         paper's dynamic program on the opened cells. "tree" if `published`.
     estimate : {"supported", "posterior", "least-squares", "own"}
-        Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the same, without cells that do not stand out
-        of the noise beside one that does; "posterior": the mean under a prior on the tree (`metricdp.estimation.tree_posterior`); "own": each
-        cell's own noisy counts, the default if `published`.
+        Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the same, without cells that do not stand
+        out of the noise beside one that does; "posterior": the mean under a prior on the tree (`metricdp.estimation.tree_posterior`);
+        "own": each cell's own noisy counts, the default if `published`.
     published : bool
         The paper's algorithm: one level a round, uniform budget, decisions and dynamic program on the cells' own counts.
 
@@ -182,8 +182,9 @@ class Quadtree(Method):
 
     def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
         """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
-        depth = self._depth(demand.universe)
-        ShiftedQuadtree(demand.universe, depth)
+        space = _box(demand)
+        depth = self._depth(space)
+        ShiftedQuadtree(space, depth)
         least = min(COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in self._shares(depth)))
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
         laplace_scale(sensitivity, price.epsilon * least)
@@ -202,7 +203,7 @@ class Quadtree(Method):
 
     def _release(self, demand: PrivateDemand, grant: Grant, seed: int) -> QuadtreeRelease:
         """Steps 1 to 3."""
-        space, receipts, hint = demand.universe, [], self.records_hint
+        space, receipts, hint = _box(demand), [], self.records_hint
         cells, depth = ShiftedQuadtree(space, seed=seed).opened(), self._depth(space)
         known = CellCounts(np.array([hint or 0.0]), np.array([np.inf]))
         if hint is None:
@@ -234,6 +235,12 @@ class Quadtree(Method):
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
         return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
+
+
+def _box(demand: PrivateDemand) -> EuclideanSpace:
+    if not isinstance(demand.universe, EuclideanSpace):
+        raise InputError("the method quadtree needs demand in a box, mdp.EuclideanSpace(lower, upper), not in a finite universe")
+    return demand.universe
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +279,7 @@ class CellCounts:
     def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
         """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's noise."""
         if estimate == "own":
-            return self.measured
+            return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
         if estimate == "posterior":
             return self.posterior(cells, scale)
         return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
@@ -283,7 +290,8 @@ class CellCounts:
         number = np.empty(len(cells.parent), np.int64)
         number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
         children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
-        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), np.arange(len(leaves)), children, cells.volume[np.r_[leaves, inner]])
+        each, sizes = np.arange(len(leaves), dtype=np.int32), cells.volume[np.r_[leaves, inner]]
+        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
         known = None if np.isinf(self.variance[0]) else self.measured[0]
         found = np.zeros(len(cells.parent))
         found[leaves] = posterior_mean(tree, self.measured[leaves], max(scale, 0.5), known, max(np.sqrt(self.variance[0] / 2), 0.5))

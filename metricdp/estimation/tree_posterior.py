@@ -35,14 +35,14 @@ _SHRINK = 2.0
 
 
 def posterior_mean(
-    tree: PartitionTree, noisy: NDArray[np.int64], scale: float, total: float | None = None, total_scale: float = 0.0
+    tree: PartitionTree, noisy: NDArray[Any], scale: float, total: float | None = None, total_scale: float = 0.0
 ) -> NDArray[np.float64]:
     """Expected true count of every part, given all noisy ones.
 
     Parameters
     ----------
     tree : PartitionTree
-    noisy : ndarray of int64, shape (n_parts,)
+    noisy : ndarray of int64 or float64, shape (n_parts,)
         True counts plus independent discrete Laplace noise.
     scale : float
         Scale of that noise.
