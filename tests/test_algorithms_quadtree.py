@@ -199,8 +199,8 @@ def test_a_finite_universe_is_refused_and_nothing_charged():
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"depth": 0}, "depth must be"), ({"depth": 1.5}, "depth must be"), ({"rounds": 0}, "rounds must be"), ({"budget": -1}, "budget"),
-    ({"budget": "steep"}, "budget must"), ({"threshold": 0}, "threshold"), ({"centers": "best"}, "centers must"), ({"estimate": 3}, "estimate must"),
-    ({"published": "yes"}, "published"), ({"records_hint": -5}, "records_hint"),
+    ({"budget": "steep"}, "budget must"), ({"threshold": 0}, "threshold"), ({"centers": "best"}, "centers must"),
+    ({"estimate": 3}, "estimate must"), ({"published": "yes"}, "published"), ({"records_hint": -5}, "records_hint"),
 ])  # fmt: skip
 def test_wrong_options(options, message):
     with pytest.raises(mdp.InputError, match=message):
