@@ -79,7 +79,8 @@ def public_median(points: Points, start: Points) -> Points:
     """k-median of public points: Weiszfeld's steps from given centers."""
     centers = start.copy()
     for _ in range(25):
-        square = np.concatenate([((block[:, None] - centers) ** 2).sum(axis=2) for block in np.array_split(points, len(points) // 8192 + 1)])
+        blocks = np.array_split(points, len(points) // 8192 + 1)
+        square = np.concatenate([((block[:, None] - centers) ** 2).sum(axis=2) for block in blocks])
         label = square.argmin(axis=1)
         weight = 1 / np.maximum(np.sqrt(square[np.arange(len(points)), label]), 1e-9)
         total = np.bincount(label, weight, len(centers))

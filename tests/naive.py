@@ -383,7 +383,7 @@ def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
 
 
 def relative_sums(records, parts, centers, steps, bound):
-    """Sum of whole steps from the centers, record by record: far ones are moved onto the ball, those that rounding left outside count as 0."""
+    """Sum of whole steps from the centers: far records are moved onto the ball, those that rounding left outside count as 0."""
     sums = np.zeros((len(centers), np.shape(centers)[1]), np.int64)
     for record, part in zip(np.asarray(records), parts):
         away = (record - centers[part]) / steps[part]

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.algorithms import clustering
+from metricdp.algorithms import clustering, space_release
 from metricdp.algorithms import partition_release as recipe
-from metricdp.algorithms import space_release
 from metricdp.algorithms.result import Result
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, Ledger, PrivateDemand, SumsQuery, _vault, measure
 from metricdp.releases import Release

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.methods import method_of
-from metricdp.algorithms.partition_release import NET_POINTS, Partition, PartitionRelease, partition_release
+from metricdp.algorithms.partition_release import NET_POINTS, Partition, PartitionRelease
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result, checked_seed
-from metricdp.algorithms.space_release import SpaceMethod, SpaceRelease, space_release
+from metricdp.algorithms.space_release import BoxRelease
 from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -138,13 +138,14 @@ def release(
     demand: PrivateDemand,
     *,
     epsilon: Any,
+    delta: Any = 0,
     ledger: Budget | None = None,
     records_hint: float | None = None,
     seed: int = 0,
-) -> PartitionRelease | SpaceRelease:
+) -> PartitionRelease | BoxRelease:
     """One private release of the demand, which then answers any k, any number of times, at no further cost.
 
-    Parameters, guarantee and errors as `k_median` with the default method.
+    Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in boxes of more than three dimensions.
 
     Examples
     --------
@@ -157,10 +158,8 @@ def release(
     seed = checked_seed(seed)
     method = Partition(records_hint=records_hint).within(checked_space(universe))
     _check_demand(universe, demand, epsilon, ledger)
-    grant = _charged(method, demand, Question.checked(_finite(universe, seed), 1, 1), (epsilon, 0), ledger, "release")
-    if isinstance(method, SpaceMethod):
-        return space_release(demand, grant, grant.left, records_hint=records_hint)
-    return partition_release(universe, demand, grant, records_hint=records_hint, seed=seed)
+    grant = _charged(method, demand, Question.checked(_finite(universe, seed), 1, 1), (epsilon, delta), ledger, "release")
+    return method.release(demand, grant, seed)
 
 
 def _cluster(

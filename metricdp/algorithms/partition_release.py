@@ -25,6 +25,7 @@ from metricdp.algorithms.method import Method
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
 from metricdp.algorithms.space_release import MOST_DIMENSIONS, SpaceMethod
+from metricdp.algorithms.votes_release import VotesMethod
 from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -104,11 +105,15 @@ class Partition(Method):
         super().__post_init__()
         checked_tree(self.tree)
 
-    def within(self, universe: object) -> Method:
-        """In a box of few dimensions: a grid in place of a net's cells (`metricdp.algorithms.space_release`)."""
-        if isinstance(universe, EuclideanSpace) and universe.dimension <= MOST_DIMENSIONS and self.tree is None:
-            return SpaceMethod(records_hint=self.records_hint)
-        return self
+    def within(self, universe: object) -> Partition | SpaceMethod | VotesMethod:
+        """In a box: a grid (`metricdp.algorithms.space_release`), or beyond three dimensions `metricdp.algorithms.votes_release`."""
+        if not isinstance(universe, EuclideanSpace) or self.tree is not None:
+            return self
+        return (SpaceMethod if universe.dimension <= MOST_DIMENSIONS else VotesMethod)(records_hint=self.records_hint)
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> PartitionRelease:
+        """Spend the whole grant on a release alone."""
+        return partition_release(demand.universe, demand, grant, records_hint=self.records_hint, seed=seed, tree=self.tree)
 
     def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
         """Refuse a tree of another universe, and an epsilon too small for the noise."""
@@ -118,10 +123,7 @@ class Partition(Method):
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
-        noisy = partition_release(
-            demand.universe, demand, grant, records_hint=self.records_hint, seed=question.seed, tree=self.tree
-        )  # fmt: skip
-        return noisy.answer(question)
+        return self.release(demand, grant, question.seed).answer(question)
 
 
 def partition_release(

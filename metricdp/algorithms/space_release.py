@@ -37,7 +37,7 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, SumsQuer
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
 from metricdp.solvers.lloyd import distinct, lloyd, settled
-from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.solvers.stopping import Deadline
 from metricdp.trees.grid import Grid
 
 COUNT_SHARE, STEP_SHARE = Fraction(1, 20), Fraction(3, 20)
@@ -77,6 +77,7 @@ class BoxRelease(DemandRelease):
 
     method = "partition"
     space: EuclideanSpace
+    histogram: Release
 
     @abstractmethod
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
@@ -157,7 +158,7 @@ class SpaceRelease(BoxRelease):
         radii = np.array([_reach(distance[label == j], counts[label == j], REACH[power]) for j in range(len(centers))])
         radii = np.maximum(radii, float(np.linalg.norm(self.partition.side)) / 2)
         force = counts if power == 2 else counts * radii[label] / np.maximum(distance, radii[label])
-        return radii, np.bincount(label, force, len(centers))
+        return radii, np.bincount(label, force, len(centers)).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +188,10 @@ class SpaceMethod(Method):
         centers = noisy.centers(question)
         moved, receipt = stepped(demand, noisy.space, centers, *noisy.scales(centers, question.power), grant.left, grant)
         return Result(moved, question.k, self.name, noisy.receipt + receipt, noisy)
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> SpaceRelease:
+        """Spend the whole grant on a release alone."""
+        return space_release(demand, grant, grant.left, records_hint=self.records_hint)
 
 
 def space_release(demand: PrivateDemand, grant: Grant, epsilon: Fraction, *, records_hint: float | None = None) -> SpaceRelease:

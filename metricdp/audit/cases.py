@@ -25,7 +25,7 @@ UNITS: tuple[int | None, ...] = (None, 1, 3)
 
 def cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too, where those are left out whose mechanism another case shows."""
-    for make in (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _levels, search_cases):
+    for make in (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _votes, _levels, search_cases):
         yield from make()
 
 
@@ -312,7 +312,8 @@ def _methods() -> Iterator[tuple[Case, bool]]:
             for relation in RELATIONS:
                 for m in (None, 2) if name == "two points" else (None,):
                     some = [d for d in demands(len(world.places), few, 1 if m is None else 3) if sum(map(len, d)) <= 4]
-                    for ask in (mdp.k_median, mdp.k_means) if name == "two points" or (name, method) == ("a box", "partition") else (mdp.k_median,):
+                    both = name == "two points" or (name, method) == ("a box", "partition")
+                    for ask in (mdp.k_median, mdp.k_means) if both else (mdp.k_median,):
                         case = Case(f"{ask.__name__}, {method}", world, partial(answers, ask, method), some, relation, m, (1, 0), reach)
                         first = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
                         yield case, ask is mdp.k_median and name == first and m is None
@@ -320,6 +321,21 @@ def _methods() -> Iterator[tuple[Case, bool]]:
         for kind, hint, relation in (("release", None, "add-remove"), ("release, hint", 50.0, "replace-one")):
             case = Case(kind, world, partial(release, hint), some, relation, None, (1, 0), 0.9, journal=name == "two points")
             yield case, name == ("a path" if hint is None else "two points")
+
+
+def _votes() -> Iterator[tuple[Case, bool]]:
+    """The default method in a box of four dimensions."""
+    import metricdp as mdp
+
+    space = mdp.EuclideanSpace([0.0] * 4, [1.0] * 4)
+    world = World("a box in R^4", space, [[0.1] * 4, [0.9] * 4])
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        result = mdp.k_means(space, demand, 2, epsilon=EPSILON, ledger=ledger)
+        return [result, result.release, result.release.histogram, result.release.k_median(1)]
+
+    for relation in RELATIONS:
+        yield Case("k_means, partition", world, ask, demands(2, 1), relation, None, (1, 0), 0.15), False
 
 
 def _levels() -> Iterator[tuple[Case, bool]]:

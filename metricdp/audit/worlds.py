@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -69,11 +69,13 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let boxes be covered by few points in this block: nets are public, and their size is not what is audited."""
-    from metricdp.algorithms import clustering, partition_release, quadtree, space_release
+    from metricdp.algorithms import clustering, partition_release, quadtree, space_release, votes_release
 
-    with patched(clustering, "NET_POINTS", 24), patched(partition_release, "NET_POINTS", 24), patched(quadtree, "POINTS", 24):
-        with patched(space_release, "MOST_CELLS", 24), patched(space_release, "MOST_CENTERS", 24):
-            yield
+    sizes = [(clustering, "NET_POINTS"), (partition_release, "NET_POINTS"), (quadtree, "POINTS"), (space_release, "MOST_CELLS")]
+    with ExitStack() as stack:
+        for module, name in [*sizes, (space_release, "MOST_CENTERS"), (votes_release, "MOST")]:
+            stack.enter_context(patched(module, name, 24))
+        yield
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Points near a few centers in R^d: each record is treated by itself, in one order of operations, so that its result is the same in any company."""
+"""Points near a few centers in R^d: every record is treated by itself, in one order of operations, and alike in any company."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -
 def relative_sums(
     records: NDArray[np.float64], parts: NDArray[np.int64], centers: NDArray[np.float64], steps: NDArray[np.float64], bound: int
 ) -> NDArray[np.int64]:
-    """Sum of the records of each part, from the part's center and in its steps, every record a vector of integers of length at most `bound`.
+    """Sum of the records of each part, from the part's center and in its steps, each a vector of integers of length at most `bound`.
 
-    A record farther than `bound` steps from the center is moved onto that sphere first; then all coordinates are rounded towards zero.
+    A record farther than `bound` steps from the center is moved onto that sphere; then all coordinates are rounded towards zero.
     A vector that is still too long, by rounding, counts as 0.
 
     Parameters

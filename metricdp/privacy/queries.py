@@ -191,7 +191,7 @@ class SumsQuery(Query):
         within = np.array(box.diameter_bound() / 2) if self.radii is None else floats(self.radii, "radii must be numbers")
         shapes = around.shape in ((box.dimension,), (n_parts, box.dimension)) and within.shape in ((), (n_parts,))
         if not shapes or not np.isfinite(around).all() or not ((box.diameter_bound() <= within * 2**20) & np.isfinite(within)).all():
-            raise InputError("sums need finite centers of shape (n_parts, d), and radii of shape (n_parts,), the box's diagonal / 2^20 at least")
+            raise InputError("sums need finite centers of shape (n_parts, d), and radii (n_parts,), the box's diagonal / 2^20 at least")
         object.__setattr__(self, "centers", np.array(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))))
         object.__setattr__(self, "radii", np.array(np.broadcast_to(within, n_parts)))
 

@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 
 
 def lloyd(
-    points: Array, weights: Array, k: int, *, power: int = 2, seed: int = 0, starts: int = 8, smooth: float = 0.0, deadline: Deadline = NEVER
+    points: Array, weights: Array, k: int, *, power: int = 2, seed: int = 0, starts: int = 8, smooth: float = 0.0,
+    deadline: Deadline = NEVER,
 ) -> Array:  # fmt: skip
     """k centers of low weighted sum of (squared) distances.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class Grid:
         at = np.stack(np.unravel_index(np.arange(self.n_parts), self.shape), axis=1)
         return self.universe.lower + (at + 0.5) * self.side
 
-    def box_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def box_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum of the values of every cell and of all that touch it, shape (n_parts,)."""
         total = np.asarray(values, np.float64).reshape(self.shape)
         for axis in range(total.ndim):
