@@ -348,12 +348,15 @@ def max_coverage(
     InputError, BudgetError
         A bad argument, or a ledger that does not hold that much: nothing was read.
 
-    Notes ----- **Privacy.** (epsilon, delta)-DP for all m selections together (`metricdp.accounting.covering`). Expected coverage: with
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-DP for all m selections together (`metricdp.accounting.covering`). Expected coverage: with
     probability 1 - b the sets cover at least (1 - (1 - 1/k)^m) of what the best k sets cover, less m·ln(n_sets·m/b)/eta: each selection
     misses the best set by at most ln(n_sets·m/b)/eta records.
 
     Examples
     --------
+    >>> from metricdp import GroundSet
     >>> shops = GroundSet(["north", "south", "east", "west"])
     >>> demand = PrivateDemand(shops, ["north"] * 500 + ["east"] * 400 + ["west"] * 300)
     >>> max_coverage({"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}, demand, 2, epsilon=1).sets

@@ -15,7 +15,7 @@ from metricdp.arguments import chosen
 
 __all__ = ["DPHST", "LocalSearch", "MaxCoverage", "Method", "Partition", "Quadtree", "Uniform"]
 
-_CLASSES: tuple[type[Method], ...] = (Partition, DPHST, LocalSearch, MaxCoverage, Quadtree, Uniform)
+_CLASSES: tuple[type[Method], ...] = (Partition, Uniform, DPHST, LocalSearch, MaxCoverage, Quadtree)
 BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""
