@@ -88,7 +88,10 @@ class QuadtreeRelease(DemandRelease):
         self.cells, self.counts, self._how = cells, counts, how
         self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
         fine, amounts = cells.refined(self.amounts, POINTS)
-        super().__init__(EuclideanMetric(fine.centers[fine.leaves]), amounts[fine.leaves], receipt, in_space=True)
+        weights, diameter = amounts[fine.leaves], fine.diameter[fine.leaves]
+        held = np.maximum(weights, 0.0) + 1e-300
+        self._smooth = float((held * diameter).sum() / held.sum()) / 4  # about what a cell's points are away from its middle
+        super().__init__(EuclideanMetric(fine.centers[fine.leaves]), weights, receipt, in_space=True)
 
     def __repr__(self) -> str:
         return f"QuadtreeRelease({self.cells.universe.name}, {self.cells.n_parts:,} cells, epsilon {float(self.receipt.epsilon):g})"
@@ -100,7 +103,7 @@ class QuadtreeRelease(DemandRelease):
         else:
             points = self.universe.points
             found = points[self._centers(question)]
-            centers = distinct(settled(points, self.weights, found, power=question.power), points)
+            centers = distinct(settled(points, self.weights, found, power=question.power, smooth=self._smooth), points)
         return Result(centers, question.k, self.method, self.receipt, self)
 
     def tree_centers(self, k: int, power: int = 1) -> NDArray[np.float64]:
