@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Pool, zcdp_epsilon
+from metricdp.accounting.cost import ZCDP
 from metricdp.algorithms.method import Method
 from metricdp.algorithms.question import Question
 from metricdp.algorithms.result import Result
@@ -46,8 +47,8 @@ RECORDS_PER_NOISE = 2.0
 """… of which each should have this many records per √d and standard deviation of its count's noise."""
 N_SHELLS, RATIO = 24, 2.0 ** (-1 / 3)
 """Shells: the outermost ends at the diagonal of the box, each at this fraction of the one around it; the last is a ball."""
-SCATTER = 0.6
-"""Radius of the balls around the first round's means in which candidates of the second are drawn, in steps from candidate to mean."""
+SCATTER = (0.2, 0.8)
+"""Radii of the balls around the first round's means in which candidates of the second are drawn, in steps from candidate to mean."""
 STANDS_OUT, OUTLIERS, CLIPPED = 3.0, 0.01, {1: 0.5, 2: 0.9}
 """A count stands out of its noise by so many standard deviations; records left outside the ball of candidates; quantile of distances at
 which sums are clipped, for k-median and for k-means."""
@@ -158,16 +159,15 @@ class Purse:
         part = share / self.whole
         if isinstance(self.grant, Pool):
             rho = self.grant.rho * part
-            return Cost(zcdp_epsilon(rho, self.grant.delta), self.grant.delta, rho, "zCDP")
+            return Cost(zcdp_epsilon(rho, self.grant.delta), self.grant.delta, rho, ZCDP)
         return self.grant.epsilon * part
 
     @property
     def receipt(self) -> Receipt:
         """Of all that was asked: under the pool's price once all of a pool is spent, else what the mechanisms cost together."""
-        spent = Receipt.combined(self.receipts)
-        if not isinstance(self.grant, Pool):
-            return spent
-        return spent.paid(self.grant.spent, self.grant.spent_delta, "zCDP")
+        if isinstance(self.grant, Pool) and self.grant.spent_rho < self.grant.rho:
+            return Receipt.combined(self.receipts).paid(self.grant.spent, self.grant.spent_delta, ZCDP)
+        return self.grant.receipt(self.receipts)
 
     def ask(self, query: Query, share: Fraction) -> Release:
         """Measure, paid with a share."""
@@ -258,8 +258,8 @@ def around(means: Array, weights: Array, n_candidates: int, first: Array, rng: n
     """The means, and random points around them in proportion to their weights, up to `n_candidates` in all."""
     spare = max(n_candidates - len(means), 0)
     parent = rng.choice(len(means), spare, p=weights / weights.sum())
-    gap = np.sqrt(nearest_centers(means, first)[1])[parent, None]
-    return np.concatenate([means, means[parent] + SCATTER * gap * ball(spare, means.shape[1], rng)])
+    gap = np.sqrt(nearest_centers(means, first)[1])[parent, None] * rng.uniform(*SCATTER, (spare, 1))
+    return np.concatenate([means, means[parent] + gap * ball(spare, means.shape[1], rng)])
 
 
 def last_step(purse: Purse, release: VotesRelease, centers: Array, power: int) -> Array:
