@@ -48,7 +48,8 @@ CENTERS = ("solver", "tree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
 SIDE_CUTS, PUBLISHED_CUTS = 24, 12
 """Cuts across each side at most, on average: of the default, and of the paper's experiments (alpha)."""
-ROUNDS = 2
+FEWEST_ROUNDS, MOST_ROUNDS = 2, 4
+"""Of the default, which makes one a dimension within these bounds."""
 FEWEST_RECORDS = 4.0
 """Cells of fewer estimated records, in scales of the next round's noise, stay closed; …"""
 PUBLISHED_THRESHOLD = 20 / 3
@@ -132,7 +133,8 @@ class Quadtree(Method):
     depth : int, optional
         Public bound of the levels: 24 (12 if `published`) for each coordinate by default, at most 30.
     rounds : int, optional
-        Histograms: 2 by default, `depth` if `published`. Between two of them cells are opened by as many levels as their counts allow.
+        Histograms: by default one for each dimension, at least 2 and at most 4; `depth` of them if `published`. Before each, cells are
+        opened by as many levels as their counts allow, or by one if `published`.
     budget : {"rising", "uniform", "geometric"} or float
         What a round gets of the budget of the one before: 3, 1, 1/2, or that factor. "uniform" if `published`.
     threshold : float, optional
@@ -186,9 +188,8 @@ class Quadtree(Method):
     def check(self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring) -> None:
         """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
         space = _box(demand)
-        depth = self._depth(space)
-        ShiftedQuadtree(space, depth)
-        least = min(COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in self._shares(depth)))
+        ShiftedQuadtree(space, self._depth(space))
+        least = min(COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in self._shares(space)))
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
         laplace_scale(sensitivity, price.epsilon * least)
 
@@ -200,8 +201,9 @@ class Quadtree(Method):
     def _depth(self, space: EuclideanSpace) -> int:
         return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
 
-    def _shares(self, depth: int) -> list[Fraction]:
-        rounds = self.rounds or (depth if self.published else ROUNDS)
+    def _shares(self, space: EuclideanSpace) -> list[Fraction]:
+        default = self._depth(space) if self.published else min(max(space.dimension, FEWEST_ROUNDS), MOST_ROUNDS)
+        rounds = self.rounds or default
         return level_shares(checked_budget(self.budget or ("uniform" if self.published else "rising")), rounds)
 
     def _release(self, demand: PrivateDemand, grant: Grant, seed: int) -> QuadtreeRelease:
@@ -213,7 +215,7 @@ class Quadtree(Method):
             count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
             receipts.append(count.receipt)
             known = known.with_values(cells, np.array([0]), count)
-        sensitivity, shares = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions), self._shares(depth)
+        sensitivity, shares = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions), self._shares(space)
         for i, share in enumerate(shares):
             paid = grant.left * (share / sum(shares[i:]))
             opened = self._opened(cells, known, sensitivity / float(paid), depth)
