@@ -164,7 +164,7 @@ def test_refining_goes_where_the_demand_is_and_stops():
     assert cells.refined(np.array([0, 100.0, 1.0]), 1000, deepest=2)[0].n_parts == 4
 
 
-def test_what_cells_are_in_the_box(tmp_path):
+def test_what_cells_are_in_the_box():
     space = mdp.EuclideanSpace([-2, 0], [2, 1])
     cells = randomly_opened(space, 5)
     assert cells.volume[cells.leaves].sum() == pytest.approx(1)
