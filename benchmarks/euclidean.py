@@ -47,7 +47,7 @@ def sipu(name: str, scale: float = 1e6) -> Points:
 def skin() -> Points:
     """Colors of UCI's skin set, scaled by 255 into [0, 1]³."""
     with gzip.open(DATA / "uci" / "Skin_NonSkin.txt.gz", "rt") as file:
-        return np.loadtxt(file)[:, :3] / 255.0
+        return np.loadtxt(file, delimiter=",", skiprows=1)[:, :3] / 255.0
 
 
 SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {

@@ -49,6 +49,8 @@ N_SHELLS, RATIO = 24, 2.0 ** (-1 / 3)
 """Shells: the outermost ends at the diagonal of the box, each at this fraction of the one around it; the last is a ball."""
 SCATTER = (0.2, 0.8)
 """Radii of the balls around the first round's means in which candidates of the second are drawn, in steps from candidate to mean."""
+FARTHEST = 0.98
+"""Quantile of the distances at which the second round's sums are clipped: two clusters of one cell must not look like one."""
 STANDS_OUT, OUTLIERS, CLIPPED = 3.0, 0.01, {1: 0.5, 2: 0.9}
 """A count stands out of its noise by so many standard deviations; records left outside the ball of candidates; quantile of distances at
 which sums are clipped, for k-median and for k-means."""
@@ -219,7 +221,7 @@ def votes_release(purse: Purse, *, least: int = 0, records_hint: float | None = 
         second = around(means, weights, n_candidates, first, rng)
         shells = Shells(space, space.clip(second))
         around_second = purse.ask(HistogramQuery(shells), SHELLS)
-        near = shells.quantile(around_second.values.astype(float), deviation(around_second), CLIPPED[2])
+        near = shells.quantile(around_second.values.astype(float), deviation(around_second), FARTHEST)
     else:
         second, near = first, float(np.quantile(public, CLIPPED[2]))
         purse.ask(HistogramQuery(Shells(space, first)), SHELLS)
