@@ -53,7 +53,7 @@ REACH = {1: 0.5, 2: 0.85}
 """Quantile of a cluster's distances, on the coreset, at which its records are clipped: for k-median and for k-means."""
 BITS = 12
 """Of the integers in which a record's place is summed: clipped at 2^12."""
-MOST_STARTS, FEW_CENTERS = 8, 64
+MOST_STARTS, FEW_CENTERS = 24, 64
 """Seedings on the coreset, down to one where there are many more than so many centers."""
 MOST_CENTERS = 4096
 """Centers that can be asked for in a box."""

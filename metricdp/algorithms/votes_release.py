@@ -41,8 +41,10 @@ from metricdp.solvers.stopping import Deadline
 
 AROUND, COUNTS, SUMS, SHELLS, COUNTS_2, SUMS_2, LAST_SHELLS, LAST_SUMS = (Fraction(p, 100) for p in (3, 8, 20, 2, 10, 32, 2, 23))
 """Shares of the budget of every read, in order. A release without a last step divides its shares by what they add up to."""
-FEWEST, MOST = 16, 256
-"""Candidates of a round, …"""
+FEWEST, MOST, EVER = 16, 256, 1024
+"""Candidates of a round; for many centers up to so many, …"""
+A_CENTER = (4, 20)
+"""… at least and at most for each, …"""
 RECORDS_PER_NOISE = 2.0
 """… of which each should have this many records per √d and standard deviation of its count's noise."""
 N_SHELLS, RATIO = 24, 2.0 ** (-1 / 3)
@@ -132,7 +134,7 @@ class VotesMethod(Method):
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from, which cost less than they did."""
         purse = Purse(demand, grant, Fraction(1))
-        noisy = votes_release(purse, least=4 * question.k, records_hint=self.records_hint, seed=question.seed)
+        noisy = votes_release(purse, k=question.k, records_hint=self.records_hint, seed=question.seed)
         moved = last_step(purse, noisy, noisy.centers(question), question.power)
         return Result(moved, question.k, self.name, purse.receipt, noisy)
 
@@ -187,15 +189,15 @@ class Purse:
         return HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(price) * np.sqrt(2.0)
 
 
-def votes_release(purse: Purse, *, least: int = 0, records_hint: float | None = None, seed: int = 0) -> VotesRelease:
+def votes_release(purse: Purse, *, k: int = 1, records_hint: float | None = None, seed: int = 0) -> VotesRelease:
     """Two rounds of counts and means; see the module's text for the steps and the guarantee.
 
     Parameters
     ----------
     purse : Purse
         Of demand in an `EuclideanSpace`.
-    least : int
-        Candidates of a round at least: 4k where k is known.
+    k : int
+        Centers that will be asked for, if that is known: more of them get more candidates.
     records_hint : float, optional
         A public guess of the number of records, in place of the noisy one.
     seed : int
@@ -213,7 +215,8 @@ def votes_release(purse: Purse, *, least: int = 0, records_hint: float | None = 
     counts = outer.values.astype(float)
     radius = shells.quantile(counts, noise, 1 - OUTLIERS)
     total = counts.sum() if records_hint is None else records_hint
-    n_candidates = int(np.clip(total / (RECORDS_PER_NOISE * purse.count_noise(COUNTS) * np.sqrt(d)), max(FEWEST, least), max(MOST, least)))
+    fewest, most = (int(np.clip(k * each, low, EVER)) for each, low in zip(A_CENTER, (min(FEWEST, MOST), MOST)))
+    n_candidates = int(np.clip(total / (RECORDS_PER_NOISE * purse.count_noise(COUNTS) * np.sqrt(d)), fewest, most))
     first = space.clip(middle + radius * ball(n_candidates, d, rng))
     public = np.sqrt(nearest_centers(space.clip(middle + radius * ball(500, d, rng)), first)[1])
     cells, counted, means, weights = voted(purse, space, first, np.quantile(public, CLIPPED[2]), COUNTS, SUMS)
