@@ -346,6 +346,7 @@ def main() -> None:
     if given.what == "child":
         child(given.graph, given.k)
         return
+    given.output.mkdir(parents=True, exist_ok=True)
     warm_up()
     rows = {"compare": compare, "large": large, "points": points, "growth": growth}[given.what](given.quick)
     result: dict[str, Any] = {"rows": rows}

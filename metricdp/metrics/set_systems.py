@@ -148,7 +148,8 @@ class Balls(SetSystem):
 
         Where the balls are so large that they have more than `most` points in all, only the first ones are kept, and at least one.
         """
-        balls, room = [], most
+        balls: list[NDArray[np.int64]] = []
+        room = most
         for number in progress(range(self.n_sets), label="balls", unit="ball"):
             ball = self.members(number)
             room -= len(ball)
