@@ -33,7 +33,7 @@ _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
-_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 4, 2, 3
+_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 2, 2, 3
 """From so many centers on one search, then rounds of exchanges of three random centers; below, two searches and what lies between."""
 _IN_VAIN = 2
 
@@ -209,13 +209,12 @@ class _Search:
         change, known, fallen = np.full(m, -np.inf), np.zeros(m), 0.0
         rows, kick = self.rng.permutation(m), self.k >= _MANY
         if proven and promise is not None:
-            rows = np.argsort(promise, kind="stable")[: m // _PROMISING]
+            rows = _least(promise, m // _PROMISING)
         while not self.deadline.over:
             swaps, cost, fallen = self._pass(rows, state, change, known, cost, fallen)
             if swaps == 0 and (len(rows) == m or not proven):
                 break
-            ordered = np.argsort(change, kind="stable")
-            rows = ordered[: m // _PROMISING] if swaps else ordered
+            rows = _least(change, m // _PROMISING if swaps else m)
             if swaps == 0 and kick:
                 state, cost = self._labeled(self._kicked(rows[: m // _PROMISING], state[0], cost))
                 known[:], kick = -np.inf, False
@@ -260,11 +259,12 @@ class _Search:
         changes can have fallen, was then. Rows are passed over while the two show that they still do not improve.
         """
         centers, first, _, c_first, c_second, losses = state
-        total = 0
+        total, closed = 0, np.ones(len(self.block), np.bool_)
+        closed[centers] = False
         for at in range(0, len(rows), _BATCH):
             batch = rows[at : at + _BATCH]
             batch = batch[change[batch] < fallen - known[batch]]
-            batch = batch[~np.isin(batch, centers)]
+            batch = batch[closed[batch]]
             change[batch], known[batch] = self._changes(batch, (first, c_first, c_second, losses)), fallen
             better = batch[change[batch] < -TOLERANCE * abs(cost)]
             if len(better) == 0:
@@ -274,7 +274,8 @@ class _Search:
             queue = better[np.argsort(change[better], kind="stable")]
             change[centers] = -np.inf
             swaps, cost, fall = block_swaps(self.block, self.weights, len(self.opened), *state, queue, 0, TOLERANCE, MAX_SWAPS)
-            total, fallen = total + swaps, fallen + fall
+            total, fallen, closed[:] = total + swaps, fallen + fall, True
+            closed[centers] = False
         return total, cost, fallen
 
     def _changes(self, rows: NDArray[np.int64], labels: Any) -> NDArray[np.float64]:
@@ -287,6 +288,12 @@ class _Search:
 
         in_threads(work, range(0, len(rows), max(size, 1)))
         return change
+
+
+def _least(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Places of the `count` least values, in order."""
+    few = np.argpartition(values, count)[:count] if count < len(values) else np.arange(len(values))
+    return few[np.argsort(values[few], kind="stable")]
 
 
 def _elite(found: list[Found], size: int) -> list[Found]:
