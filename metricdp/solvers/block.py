@@ -33,7 +33,7 @@ _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
-_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 2, 2, 3
+_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 3, 2, 3
 """From so many centers on one search, then rounds of exchanges of three random centers; below, two searches and what lies between."""
 _IN_VAIN = 2
 
