@@ -32,6 +32,8 @@ _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
 _STARTS, _RELINKED, _SEARCHES = 4, 8, 64
 """Starts where the caller leaves their number open; starts of the search among all their results; searches for a single center."""
+_MANY = 40
+"""From so many centers on half as many searches: they differ less from each other."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROW_SHARES = 24, (1, 2, 8)
@@ -231,7 +233,8 @@ def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
 def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> GraphSearch:
     """The best of some searches; at the end no center can be improved by moving it to a neighboring vertex."""
     sweeps, small = _sweeps(problem), len(metric) <= _LARGE and problem.k > 1
-    count = (starts or _STARTS) if sweeps else _STARTS if starts is None and small else 1
+    more = _STARTS if problem.k < _MANY else _STARTS // 2
+    count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
         drawn = len(found) > 0 or (sweeps and problem.first is None)
