@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -117,11 +118,15 @@ def test_more_bits_narrow_the_interval(bits, gumbel, more):
     st.lists(st.tuples(any_score, words | st.just(0)), min_size=1, max_size=8),
     st.fractions(min_value=Fraction(1, 10**12), max_value=1000),
     st.booleans(),
-    st.randoms(use_true_random=False),
+    st.integers(0, 2**32),
 )
-@example([(0, 5), (0, 5), (0, 5)], Fraction(1), True, __import__("random").Random(1))
-def test_the_winner_is_that_of_infinite_precision(candidates, eta, gumbel, coins):
-    """Against the exact intervals of everyone's first 64 bits: nobody wins whose interval lies below another's."""
+@example([(0, 5), (0, 5), (0, 5)], Fraction(1), True, 1)
+def test_the_winner_is_that_of_infinite_precision(candidates, eta, gumbel, seed):
+    """Against the exact intervals of everyone's first 64 bits: nobody wins whose interval lies below another's.
+
+    Further bits come from a generator, not from the search for examples: that might draw the same ones for both sides without end.
+    """
+    coins = random.Random(seed)
     scores = np.array([s for s, _ in candidates], np.int64)
     bits = np.array([b for _, b in candidates], np.uint64)
     leader = _Leader(gumbel, eta)
