@@ -234,13 +234,9 @@ class MaxCoverage(Method):
         picks, balls = self.picks or self._most(question.k), [Balls(metric, radius) for radius in sorted(radii)]
         query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
         selected, covered = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
-        at = np.unique(np.concatenate(selected))
-        cells = Points(metric, metric.nearest_to(at)[0], len(at))
-        counts = measure(demand, HistogramQuery(located(cells, demand)), grant.left, grant)
-        weights = np.zeros(len(metric))
-        weights[at] = np.maximum(counts.values, 0)
+        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return CandidatesRelease(metric, weights, Receipt.combined([receipt, covered, counts.receipt]), centers, in_space=True)
+        return CandidatesRelease(metric, weights, Receipt.combined([receipt, covered, counted]), centers, in_space=True)
 
     def _most(self, k: int) -> int:
         """The paper's number of selections for one radius."""
@@ -252,13 +248,17 @@ class MaxCoverage(Method):
         picks = self.picks or self._most(question.k)
         query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
         selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True)
-        at = np.unique(np.concatenate(selected))
-        cells = Points(metric, metric.nearest_to(at)[0], len(at))
-        counts = measure(demand, HistogramQuery(located(cells, demand)), grant.left, grant)
-        weights = np.zeros(len(metric))
-        weights[at] = np.maximum(counts.values, 0)
+        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return CoverageRelease(metric, weights, Receipt.combined([receipt, counts.receipt]), centers, in_space=question.in_space)
+        return CoverageRelease(metric, weights, Receipt.combined([receipt, counted]), centers, in_space=question.in_space)
+
+
+def _counted(metric: Metric, at: NDArray[np.int64], demand: PrivateDemand, grant: Grant) -> tuple[NDArray[np.float64], Receipt]:
+    """Weights of all points: at some the noisy count of their cell, not below zero, paid with what the grant has left; 0 elsewhere."""
+    counts = measure(demand, HistogramQuery(located(Points(metric, metric.nearest_to(at)[0], len(at)), demand)), grant.left, grant)
+    weights = np.zeros(len(metric))
+    weights[at] = np.maximum(counts.values, 0)
+    return weights, counts.receipt
 
 
 def located(partition: Any, demand: PrivateDemand) -> Any:
