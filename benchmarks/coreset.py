@@ -1,8 +1,10 @@
-"""Private coresets of New York pick-ups, by the experiments of Feldman, Xiang, Zhu & Rus (IPSN 2017, Section 5): `benchmarks/coreset.md`.
+"""Private coresets of New York pick-ups, by the experiments of Feldman, Xiang, Zhu & Rus (IPSN
+2017, Section 5): `benchmarks/coreset.md`.
 
-100,000 weighted pick-up points, those in the paper's box repeated by their counts, drawn with replacement and jittered by 0.0005 degrees
-(some 50 m) to n records. Error: (cost - cost*) / cost*, squared distances, cost* the best known centers of the same records: k-means
-without privacy, or a private answer where that is better. delta = 1e-6 for the published rounds, replace-one neighbors.
+100,000 weighted pick-up points, those in the paper's box repeated by their counts, drawn with
+replacement and jittered by 0.0005 degrees (some 50 m) to n records. Error: (cost - cost*) / cost*,
+squared distances, cost* the best known centers of the same records: k-means without privacy, or a
+private answer where that is better. delta = 1e-6 for the published rounds, replace-one neighbors.
 
     python benchmarks/coreset.py errors --records 100000 --runs 5
     python benchmarks/coreset.py random --records 100000
@@ -28,7 +30,11 @@ import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import lloyd, settled
 
-DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "demand" / "deckgl_uber_pickup_nyc.json.gz"
+DATA = (
+    Path(os.environ.get("METRICDP_DATA", "../shared/data"))
+    / "demand"
+    / "deckgl_uber_pickup_nyc.json.gz"
+)
 LOWER, UPPER = np.array([-74.1, 40.7]), np.array([-73.9, 40.9])
 SPACE = mdp.EuclideanSpace([0, 0], [1, 1])
 DELTA = "1/1000000"
@@ -55,7 +61,9 @@ def cost(points: Points, centers: Points, weights: Points | None = None) -> floa
 def public_means(points: Points, k: int, starts: int = 8) -> Points:
     """k-means without privacy: several starts on a sample, the best one settled on all records."""
     sample = points[:100_000]
-    return settled(points, np.ones(len(points)), lloyd(sample, np.ones(len(sample)), k, starts=starts, seed=1))
+    return settled(
+        points, np.ones(len(points)), lloyd(sample, np.ones(len(sample)), k, starts=starts, seed=1)
+    )
 
 
 METHODS = {
@@ -65,17 +73,23 @@ METHODS = {
 }
 
 
-def answered(demand: mdp.PrivateDemand, name: str, k: int, epsilon: float, relation: str = "replace-one") -> tuple[Any, float]:
+def answered(
+    demand: mdp.PrivateDemand, name: str, k: int, epsilon: float, relation: str = "replace-one"
+) -> tuple[Any, float]:
     """A result, and its CPU seconds."""
     ledger = mdp.Ledger(epsilon, DELTA, neighboring=relation)
     delta = 0 if name == "default" else DELTA
     start = time.process_time()
-    result = mdp.k_means(SPACE, demand, k, epsilon=epsilon, delta=delta, ledger=ledger, method=METHODS[name])
+    result = mdp.k_means(
+        SPACE, demand, k, epsilon=epsilon, delta=delta, ledger=ledger, method=METHODS[name]
+    )
     return result, time.process_time() - start
 
 
 def errors(n: int, runs: int, epsilons: list[float], relation: str) -> None:
-    """Error against epsilon for all methods, and of the small coreset of the default: means and the worst of several runs."""
+    """Error against epsilon for all methods, and of the small coreset of the default: means and the
+    worst of several runs.
+    """
     points = pickups(n)
     demand = mdp.PrivateDemand(SPACE, points)
     for k in (1, 5, 10):
@@ -91,18 +105,29 @@ def errors(n: int, runs: int, epsilons: list[float], relation: str) -> None:
                     if name == "default":
                         small = result.release.coreset(k)
                         centers = lloyd(small.points, small.weights, k, starts=8)
-                        costs.setdefault(("default, small coreset", epsilon), []).append(cost(points, centers))
+                        costs.setdefault(("default, small coreset", epsilon), []).append(
+                            cost(points, centers)
+                        )
                         sizes["default, small coreset", epsilon] = len(small.weights)
         best = min(least, min(min(some) for some in costs.values()))
-        print(f"n = {n:,}, k = {k}, {relation}: error of k-means without privacy {least / best - 1:.4f}")
+        print(
+            f"n = {n:,}, k = {k}, {relation}: error of k-means without privacy "
+            f"{least / best - 1:.4f}"
+        )
         for name in ("default", "default, small coreset", *list(METHODS)[1:]):
-            mean, worst = ([judge(costs[name, e]) / best - 1 for e in epsilons] for judge in (np.mean, np.max))
-            told = [f"{mean[i]:.4f} ({worst[i]:.3f}), {sizes[name, e]}" for i, e in enumerate(epsilons)]
+            mean, worst = (
+                [judge(costs[name, e]) / best - 1 for e in epsilons] for judge in (np.mean, np.max)
+            )
+            told = [
+                f"{mean[i]:.4f} ({worst[i]:.3f}), {sizes[name, e]}" for i, e in enumerate(epsilons)
+            ]
             print(f"| {name} | " + " | ".join(told) + " |", flush=True)
 
 
 def random_centers(n: int, epsilon: float, runs: int, sets: int = 200) -> None:
-    """Coreset error |cost on the coreset / cost on the records - 1| for random sets of centers, uniform or drawn from the records."""
+    """Coreset error |cost on the coreset / cost on the records - 1| for random sets of centers,
+    uniform or drawn from the records.
+    """
     points = pickups(n)
     demand = mdp.PrivateDemand(SPACE, points)
     for k in (1, 5, 10):
@@ -111,14 +136,21 @@ def random_centers(n: int, epsilon: float, runs: int, sets: int = 200) -> None:
             release = answered(demand, name, k, epsilon)[0].release
             coresets.append((name, release.coreset()))
             if name == "default":
-                coresets += [("default, small coreset", release.coreset(k)), ("default, standing cells only", release.standing.coreset())]
+                coresets += [
+                    ("default, small coreset", release.coreset(k)),
+                    ("default, standing cells only", release.standing.coreset()),
+                ]
         for kind in ("uniform", "from the records"):
             found: dict[str, list[float]] = {}
             for _ in range(sets):
-                centers = rng.random((k, 2)) if kind == "uniform" else points[rng.integers(n, size=k)]
+                centers = (
+                    rng.random((k, 2)) if kind == "uniform" else points[rng.integers(n, size=k)]
+                )
                 true = cost(points, centers)
                 for name, (places, weights) in coresets:
-                    found.setdefault(name, []).append(abs(cost(places, centers, weights) / true - 1))
+                    found.setdefault(name, []).append(
+                        abs(cost(places, centers, weights) / true - 1)
+                    )
             for name, some in found.items():
                 told = f"{np.median(some):.4f} | {np.quantile(some, 0.95):.4f} | {np.max(some):.4f}"
                 print(f"| {k} | {kind} | {name} | {told} |", flush=True)
@@ -135,48 +167,77 @@ def times(epsilon: float, k: int) -> None:
             found[name].append(min(answered(demand, name, k, epsilon)[1] for _ in range(3)))
         print(n, {name: round(some[-1], 3) for name, some in found.items()}, flush=True)
     for name, some in found.items():
-        print(f"| {name} | " + " | ".join(f"{s:.2f}" for s in some) + f" | {np.polyfit(np.log(sizes), np.log(some), 1)[0]:.2f} |")
+        print(
+            f"| {name} | "
+            + " | ".join(f"{s:.2f}" for s in some)
+            + f" | {np.polyfit(np.log(sizes), np.log(some), 1)[0]:.2f} |"
+        )
 
 
 def table2(runs: int) -> None:
     """Error at the smallest epsilon with which the paper's own program ran (its Table 2)."""
-    for n, least in ((100_000, (0.02, 0.8, 3.5)), (500_000, (0.01, 0.3, 1.0)), (1_000_000, (0.007, 0.15, 0.6))):
+    for n, least in (
+        (100_000, (0.02, 0.8, 3.5)),
+        (500_000, (0.01, 0.3, 1.0)),
+        (1_000_000, (0.007, 0.15, 0.6)),
+    ):
         points = pickups(n)
         demand = mdp.PrivateDemand(SPACE, points)
         for k, epsilon in zip((1, 5, 10), least):
             best = cost(points, public_means(points, k, starts=6))
             told = []
             for name in ("default", "published"):
-                some = [cost(points, answered(demand, name, k, epsilon)[0].centers) for _ in range(runs)]
+                some = [
+                    cost(points, answered(demand, name, k, epsilon)[0].centers) for _ in range(runs)
+                ]
                 told.append(f"{np.mean(some) / best - 1:.4f} ({np.max(some) / best - 1:.3f})")
             print(f"| {n:,} | {k} | {epsilon} | {' | '.join(told)} |", flush=True)
 
 
 def concave(n: int, runs: int) -> None:
-    """Records that the printed constants need; and RecConcave with a promise of its own beside the exponential mechanism."""
-    from metricdp.algorithms.rec_concave import published_promise, records_needed
+    """Records that the printed constants need; and RecConcave with a promise of its own beside the
+    exponential mechanism.
+    """
+    from metricdp.methods.box.rec_concave import published_promise, records_needed
 
     for k in (1, 5, 10):
-        print(f"| {k} | " + " | ".join(f"{records_needed(k, epsilon, 1e-6, 2):.1e}" for epsilon in (0.5, 1, 3.5)) + " |")
-    print(f"promise of one round at epsilon 1/50, delta 1e-8, 1,000 cells a side: {published_promise(1000, 1 / 50, 1e-8):.1e} records")
+        print(
+            f"| {k} | "
+            + " | ".join(f"{records_needed(k, epsilon, 1e-6, 2):.1e}" for epsilon in (0.5, 1, 3.5))
+            + " |"
+        )
+    print(
+        f"promise of one round at epsilon 1/50, delta 1e-8, 1,000 cells a side: "
+        f"{published_promise(1000, 1 / 50, 1e-8):.1e} records"
+    )
     points = pickups(n)
     demand = mdp.PrivateDemand(SPACE, points)
     for k in (1, 5):
         best = cost(points, public_means(points, k))
         for radius, promise in (("exponential", None), ("rec-concave", 300), ("rec-concave", 3000)):
-            method = mdp.methods.Coreset(published=True, cells=64**2, radius=radius, promise=promise)
+            method = mdp.methods.Coreset(
+                published=True, cells=64**2, radius=radius, promise=promise
+            )
             for epsilon in (0.5, 2):
                 some, start = [], time.process_time()
                 for _ in range(runs):
                     ledger = mdp.Ledger(epsilon, DELTA, neighboring="replace-one")
-                    centers = mdp.k_means(SPACE, demand, k, epsilon=epsilon, delta=DELTA, ledger=ledger, method=method).centers
+                    centers = mdp.k_means(
+                        SPACE, demand, k, epsilon=epsilon, delta=DELTA, ledger=ledger, method=method
+                    ).centers
                     some.append(cost(points, centers))
                 seconds = (time.process_time() - start) / runs
-                print(f"| {k} | {radius} | {promise} | {epsilon} | {np.mean(some) / best - 1:.3f} | {seconds:.1f} s |", flush=True)
+                print(
+                    f"| {k} | {radius} | {promise} | {epsilon} | {np.mean(some) / best - 1:.3f} "
+                    f"| {seconds:.1f} s |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("errors", "random", "times", "table2", "rec-concave"))
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=5)

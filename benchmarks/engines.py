@@ -1,9 +1,11 @@
-"""Counting large demand: this machine's embedded engine, Dask and Spark, against a plain group-by; and k-means of 11 M x 28 points.
+"""Counting large demand: this machine's embedded engine, Dask and Spark, against a plain group-by;
+and k-means of 11 M x 28 points.
 
     python benchmarks/engines.py rows --sizes 1e6 1e7 1e8 --folder /tmp/rows       # writes the files first, 2.8 GB for 10^8 rows
     python benchmarks/engines.py points --sizes 1e5 1e6 1.1e7 --folder /tmp/points
 
-Every figure comes from a process of its own: seconds of the clock, CPU seconds and peak memory of it and its children together.
+Every figure comes from a process of its own: seconds of the clock, CPU seconds and peak memory of
+it and its children together.
 """
 
 import argparse
@@ -19,7 +21,14 @@ from pathlib import Path
 import numpy as np
 
 VERTICES, PART, DIMENSION = 265_000, 2_500_000, 28
-CASES = ("group-by vertex", "vertices", "group-by cell", "points: check", "points: grid", "points: 4 levels")
+CASES = (
+    "group-by vertex",
+    "vertices",
+    "group-by cell",
+    "points: check",
+    "points: grid",
+    "points: 4 levels",
+)
 
 
 def write_rows(folder: Path, n: int) -> None:
@@ -33,7 +42,11 @@ def write_rows(folder: Path, n: int) -> None:
     for i, start in enumerate(range(0, n, PART)):
         m = min(PART, n - start)
         points = centers[rng.integers(0, 50, m)] + rng.normal(0, 1.5, (m, 2))
-        columns = {"vertex": (VERTICES * rng.random(m) ** 2).astype(np.int64), "x": points[:, 0], "y": points[:, 1]}
+        columns = {
+            "vertex": (VERTICES * rng.random(m) ** 2).astype(np.int64),
+            "x": points[:, 0],
+            "y": points[:, 1],
+        }
         pq.write_table(pa.table(columns), folder / f"part-{i:04d}.parquet", row_group_size=250_000)
 
 
@@ -45,7 +58,9 @@ def write_points(path: Path, n: int) -> None:
     array = np.lib.format.open_memmap(path, "w+", np.float32, (n, DIMENSION))
     for start in range(0, n, 500_000):
         m = min(500_000, n - start)
-        array[start : start + m] = centers[rng.integers(0, 10, m)] + rng.normal(0, 1, (m, DIMENSION))
+        array[start : start + m] = centers[rng.integers(0, 10, m)] + rng.normal(
+            0, 1, (m, DIMENSION)
+        )
     del array
 
 
@@ -92,7 +107,9 @@ class Levels:
         self.universe, self.tree, self.depth = tree.space, tree, depth
 
     def encode(self, records):
-        return (self.tree.cells(records, self.depth)[:, -1] % np.uint64(self.n_parts)).astype(np.int64)
+        return (self.tree.cells(records, self.depth)[:, -1] % np.uint64(self.n_parts)).astype(
+            np.int64
+        )
 
 
 def counted(engine: str, case: str, pattern: str) -> None:
@@ -105,18 +122,24 @@ def counted(engine: str, case: str, pattern: str) -> None:
 
 def run(engine: str, case: str, pattern: str, watch: Watch) -> dict:
     import metricdp as mdp
+    from metricdp.partitions.box.grid import Grid
+    from metricdp.partitions.box.quadtree import ShiftedQuadtree
     from metricdp.privacy import HistogramQuery, Ledger, LevelsQuery, PrivateDemand, measure
-    from metricdp.trees.grid import Grid
-    from metricdp.trees.quadtree import ShiftedQuadtree
 
     if case.startswith("group-by"):
         import duckdb
 
         connection = duckdb.connect()
         connection.execute("SET memory_limit = '1GB'")
-        key = "vertex" if case.endswith("vertex") else "floor((x + 10) / 0.46875) * 256 + floor((y + 10) / 0.46875)"
+        key = (
+            "vertex"
+            if case.endswith("vertex")
+            else "floor((x + 10) / 0.46875) * 256 + floor((y + 10) / 0.46875)"
+        )
         watch.mark()
-        connection.sql(f"SELECT {key} AS k, count(*) FROM read_parquet('{pattern}') GROUP BY 1").fetchnumpy()
+        connection.sql(
+            f"SELECT {key} AS k, count(*) FROM read_parquet('{pattern}') GROUP BY 1"
+        ).fetchnumpy()
         return dict(zip(("seconds", "cpu"), watch.mark()))
     started(engine)
     watch.mark()
@@ -146,13 +169,19 @@ def started(engine: str) -> None:
         from distributed import Client, LocalCluster
 
         client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
-        client.run(lambda: __import__("metricdp.engines"))
+        client.run(lambda: __import__("metricdp.records.engines"))
     if engine == "spark":
         from pyspark.sql import SparkSession
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
-        builder.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2").getOrCreate().range(10).count()
+        builder = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.memory", "1g")
+        )
+        builder.config("spark.driver.host", "127.0.0.1").config(
+            "spark.sql.shuffle.partitions", "2"
+        ).getOrCreate().range(10).count()
 
 
 def clustered(case: str, path: str, k: int = 10) -> None:
@@ -163,7 +192,9 @@ def clustered(case: str, path: str, k: int = 10) -> None:
         from sklearn.cluster import MiniBatchKMeans
 
         batch = int(case.split()[-1])
-        solver = MiniBatchKMeans(k, batch_size=batch, n_init=1, random_state=0, compute_labels=False)
+        solver = MiniBatchKMeans(
+            k, batch_size=batch, n_init=1, random_state=0, compute_labels=False
+        )
         solver.partial_fit(points[:2000])
         watch.mark()
         for start in range(0, len(points), batch):
@@ -173,7 +204,9 @@ def clustered(case: str, path: str, k: int = 10) -> None:
         import metricdp as mdp
 
         box = mdp.EuclideanSpace([-8] * DIMENSION, [8] * DIMENSION)
-        mdp.k_means(box, mdp.PrivateDemand(box, points[:2000]), k, epsilon=1, delta=1e-6)  # compiles
+        mdp.k_means(
+            box, mdp.PrivateDemand(box, points[:2000]), k, epsilon=1, delta=1e-6
+        )  # compiles
         watch.mark()
         demand = mdp.PrivateDemand.from_frame(box, path)
         checked = watch.mark()
@@ -197,7 +230,10 @@ def shown(figures: dict) -> str:
     if "failed" in figures:
         return figures["failed"]
     cost = f"  cost {figures['cost']:.4f}" if "cost" in figures else ""
-    return f"{figures['seconds']:9.2f} s {figures['cpu']:9.2f} CPU s {figures['peak'] / 2**30:6.2f} GiB{cost}"
+    return (
+        f"{figures['seconds']:9.2f} s {figures['cpu']:9.2f} CPU s {figures['peak'] / 2**30:6.2f} "
+        f"GiB{cost}"
+    )
 
 
 def main() -> None:
@@ -221,12 +257,20 @@ def main() -> None:
             for engine in args.engines:
                 for case in args.cases:
                     if engine == "embedded" or not case.startswith("group-by"):
-                        print(f"{n:12,} {engine:9} {case:20} {shown(one('count', engine, case, f'{folder}/*.parquet'))}", flush=True)
+                        print(
+                            f"{n:12,} {engine:9} {case:20} "
+                            f"{shown(one('count', engine, case, f'{folder}/*.parquet'))}",
+                            flush=True,
+                        )
         else:
             path = args.folder / f"{n}.npy"
             if not path.exists():
                 write_points(path, n)
-            for case in args.cases if args.cases != CASES else ("MiniBatchKMeans 1024", "MiniBatchKMeans 100000", "metricdp"):
+            for case in (
+                args.cases
+                if args.cases != CASES
+                else ("MiniBatchKMeans 1024", "MiniBatchKMeans 100000", "metricdp")
+            ):
                 print(f"{n:12,} {case:30} {shown(one('cluster', case, str(path)))}", flush=True)
 
 

@@ -1,9 +1,10 @@
-"""What a public 2-HST is good for: private initial centers, starts of the solver, partitions of the default method.
+"""What a public 2-HST is good for: private initial centers, starts of the solver, partitions of the
+default method.
 
 python benchmarks/hst_init.py initial|starts|partitions [--draws 10] [--only NAME]
 
-Costs over the best of some non-private searches, means over draws and k. Noise comes from the operating system, so figures vary from run to
-run; instances, trees and solvers are seeded.
+Costs over the best of some non-private searches, means over draws and k. Noise comes from the
+operating system, so figures vary from run to run; instances, trees and solvers are seeded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from instances import MAIN
 
 import metricdp as mdp
-from metricdp.algorithms.question import Question
+from metricdp.methods.question import Question
 from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.tree_dp import solve_on_tree
@@ -30,7 +31,9 @@ def reference(metric, weights, k) -> float:
 
 
 def initial(metric, weights, records, draws) -> None:
-    """Cost of the first centers, by the rule of the levels' budgets and beside starts that ignore the demand."""
+    """Cost of the first centers, by the rule of the levels' budgets and beside starts that ignore
+    the demand.
+    """
     demand, n = mdp.PrivateDemand(metric, records), len(metric)
     best = {k: reference(metric, weights, k) for k in KS}
     trees = [mdp.build_hst(metric, seed) for seed in range(TREES)]
@@ -44,20 +47,31 @@ def initial(metric, weights, records, draws) -> None:
         return lambda k: result._centers(Question.checked(metric, k, 1, seed=draw))
 
     rows = {
-        "DP-rand": lambda e, draw: lambda k: np.random.default_rng(draw).choice(n, k, replace=False),
-        "DP-kmedian++": lambda e, draw: lambda k: metric.seed_centers(k, np.ones(n), np.random.default_rng(draw))[0],
-        "NDP-HST": lambda e, draw: lambda k: hst_init(trees[draw % TREES], trees[draw % TREES].sums(weights), k),
+        "DP-rand": lambda e, draw: (
+            lambda k: np.random.default_rng(draw).choice(n, k, replace=False)
+        ),
+        "DP-kmedian++": lambda e, draw: (
+            lambda k: metric.seed_centers(k, np.ones(n), np.random.default_rng(draw))[0]
+        ),
+        "NDP-HST": lambda e, draw: (
+            lambda k: hst_init(trees[draw % TREES], trees[draw % TREES].sums(weights), k)
+        ),
     }
     for budget in ("geometric", "uniform", "rising"):
         for levels in (8, None):
             options = {"budget": budget, "levels": levels, "centers": "initial"}
-            rows[f"DP-HST {budget} {levels or 'auto'}"] = lambda e, draw, options=options: private(options, e, draw)
+            rows[f"DP-HST {budget} {levels or 'auto'}"] = lambda e, draw, options=options: private(
+                options, e, draw
+            )
     rows["hst, tree optimum"] = lambda e, draw: private({"centers": "tree"}, e, draw)
     rows["hst, solver"] = lambda e, draw: private({}, e, draw)
     for name, centers in rows.items():
         shown = []
         for epsilon in EPSILONS:
-            found = [[cost(ask(k), k) for k in KS] for ask in (centers(epsilon, draw) for draw in range(draws))]
+            found = [
+                [cost(ask(k), k) for k in KS]
+                for ask in (centers(epsilon, draw) for draw in range(draws))
+            ]
             mean, error = np.mean(found), np.std(np.mean(found, axis=1)) / np.sqrt(draws)
             shown.append(f"{mean:.3f} ± {error:.3f}")
         print(f"  {name:24s}", "   ".join(shown), flush=True)
@@ -73,7 +87,9 @@ def starts(metric, weights, records, draws) -> None:
         tree = mdp.build_hst(metric, draw)
         below = tree.sums(weights)
         ways = {
-            "k-median++": lambda k, draw=draw: metric.seed_centers(k, weights, np.random.default_rng(draw))[0],
+            "k-median++": lambda k, draw=draw: metric.seed_centers(
+                k, weights, np.random.default_rng(draw)
+            )[0],
             "NDP-HST": lambda k, tree=tree, below=below: hst_init(tree, below, k),
             "optimum on the tree": lambda k, tree=tree: solve_on_tree(tree, weights, k).centers,
         }
@@ -82,7 +98,9 @@ def starts(metric, weights, records, draws) -> None:
                 first, begin = way(k), time.perf_counter()
                 cost = solve(metric, weights, k, first=first, starts=1, seed=draw).cost
                 seconds = time.perf_counter() - begin
-                found.setdefault(name, []).append((weights @ metric.nearest_to(first)[1] / best[k], cost / best[k], seconds))
+                found.setdefault(name, []).append(
+                    (weights @ metric.nearest_to(first)[1] / best[k], cost / best[k], seconds)
+                )
     for name, rows in found.items():
         before, after, seconds = np.mean(rows, axis=0)
         print(f"  {name:24s} start {before:.3f}   end {after:.4f}   {seconds:.2f} s", flush=True)
@@ -99,8 +117,13 @@ def partitions(metric, weights, records, draws) -> None:
             for draw in range(draws):
                 tree = mdp.build_hst(metric, draw) if name == "2-HST" else None
                 method = mdp.methods.Partition(tree=tree)
-                release = mdp.k_median(metric, demand, 1, epsilon=epsilon, method=method, seed=draw).release
-                found += [weights @ metric.nearest(release.k_median(k, seed=draw).centers)[1] / best[k] for k in ks]
+                release = mdp.k_median(
+                    metric, demand, 1, epsilon=epsilon, method=method, seed=draw
+                ).release
+                found += [
+                    weights @ metric.nearest(release.k_median(k, seed=draw).centers)[1] / best[k]
+                    for k in ks
+                ]
             shown.append(f"{np.mean(found):.4f} ({np.max(found):.3f})")
         print(f"  {name:24s}", "   ".join(shown), flush=True)
 

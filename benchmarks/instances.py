@@ -1,4 +1,6 @@
-"""The instances of the partition benchmark: graph, demand (vertex positions, repeats allowed). Real data from METRICDP_DATA."""
+"""The instances of the partition benchmark: graph, demand (vertex positions, repeats allowed). Real
+data from METRICDP_DATA.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,20 @@ Instance = tuple[mdp.GraphMetric, np.ndarray]
 
 
 def clustered(r: float, imbalanced: bool, seed: int = 3) -> Instance:
-    """Ten random clusters of 3,000 vertices, as in `metricdp bench paper2`; 500 distinct vertices, of two clusters if imbalanced."""
+    """Ten random clusters of 3,000 vertices, as in `metricdp bench paper2`; 500 distinct vertices,
+    of two clusters if imbalanced.
+    """
     metric, cluster = clustered_graph(r, seed)
     pool = np.flatnonzero(cluster < 2) if imbalanced else np.arange(len(metric))
     return metric, np.random.default_rng(5).choice(pool, 500, replace=False)
 
 
-def hot_spots(metric: mdp.GraphMetric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7) -> np.ndarray:
-    """Density exp(-concentration · distance to the nearest of 8 random vertices / largest such distance)."""
+def hot_spots(
+    metric: mdp.GraphMetric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7
+) -> np.ndarray:
+    """Density exp(-concentration · distance to the nearest of 8 random vertices / largest such
+    distance).
+    """
     rng = np.random.default_rng(seed)
     distance = metric.nearest_to(rng.choice(len(metric), spots, replace=False))[1]
     density = np.exp(-concentration * distance / distance.max())
@@ -35,21 +43,37 @@ def hot_spots(metric: mdp.GraphMetric, size: int, spots: int = 8, concentration:
 
 def coquimbo(size: int) -> Instance:
     """Coquimbo / La Serena, Chile (OpenStreetMap), metres; synthetic hot spots."""
-    metric = mdp.read_graph(DATA / "roads/coquimbo/links.csv", weight="length_m", symmetrize=True, largest_component=True)
+    metric = mdp.read_graph(
+        DATA / "roads/coquimbo/links.csv",
+        weight="length_m",
+        symmetrize=True,
+        largest_component=True,
+    )
     return metric, hot_spots(metric, size)
 
 
 def manhattan(size: int) -> Instance:
-    """Manhattan travel times at one hour of weekdays; real pick-ups within 200 m of a vertex, sampled with repeats."""
+    """Manhattan travel times at one hour of weekdays; real pick-ups within 200 m of a vertex,
+    sampled with repeats.
+    """
     edges = np.loadtxt(DATA / "roads/manhattan/edges.csv", delimiter=",", dtype=int)
     points = np.loadtxt(DATA / "roads/manhattan/points.csv", delimiter=",")[:, [2, 1]]
     seconds = np.loadtxt(DATA / "roads/manhattan/week.csv", delimiter=",")[:, 9]
     graph = build_graph(
-        edges[:, 1] - 1, edges[:, 2] - 1, seconds, ids=range(len(points)), directed=True, symmetrize=True,
-        coordinates=points, coordinate_system="lonlat", name="manhattan",
-    )  # fmt: skip
+        edges[:, 1] - 1,
+        edges[:, 2] - 1,
+        seconds,
+        ids=range(len(points)),
+        directed=True,
+        symmetrize=True,
+        coordinates=points,
+        coordinate_system="lonlat",
+        name="manhattan",
+    )
     metric = mdp.GraphMetric(graph)
-    pickups = np.array(json.loads(gzip.decompress((DATA / "demand/deckgl_uber_pickup_nyc.json.gz").read_bytes())))
+    pickups = np.array(
+        json.loads(gzip.decompress((DATA / "demand/deckgl_uber_pickup_nyc.json.gz").read_bytes()))
+    )
     at = metric.snap(pickups[:, :2])
     offset = (points[at] - pickups[:, :2]) * [np.cos(np.radians(40.75)), 1]
     near = np.hypot(*offset.T) < 0.002
@@ -58,7 +82,9 @@ def manhattan(size: int) -> Instance:
 
 
 def facebook(size: int = 500) -> Instance:
-    """Hop distances of the SNAP facebook graph; a private group: the vertices nearest to one, ties at random."""
+    """Hop distances of the SNAP facebook graph; a private group: the vertices nearest to one, ties
+    at random.
+    """
     metric = mdp.read_graph(DATA / "social/facebook_combined.txt")
     rng = np.random.default_rng(2)
     hops = metric.distance_rows(np.array([rng.integers(len(metric))]))[0]

@@ -1,12 +1,14 @@
-"""One round, no trusted curator: graphs (local and shuffle) and mixtures of Gaussians, on simulated users.
+"""One round, no trusted curator: graphs (local and shuffle) and mixtures of Gaussians, on simulated
+users.
 
-    python benchmarks/local.py graph [--users 100000] [--epsilons 0.5 1 2 4] [--runs 5] [--concentration 10]
-    python benchmarks/local.py shuffle [--users 100000 10000] [--epsilons 0.25]
-    python benchmarks/local.py mixtures [--users 100000] [--epsilons 1 2 4 8] [-k 8] [--runs 5] [--histogram leaves] [--split users]
-    python benchmarks/local.py speed
+    python benchmarks/local.py graph [--users 100000] [--epsilons 0.5 1 2 4] [--runs 5]
+    [--concentration 10] python benchmarks/local.py shuffle [--users 100000 10000] [--epsilons 0.25]
+    python benchmarks/local.py mixtures [--users 100000] [--epsilons 1 2 4 8] [-k 8] [--runs 5]
+    [--histogram leaves] [--split users] python benchmarks/local.py speed
 
-Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of simulated users (`simulated_messages`), but
-for vector reports of mixtures, which are drawn by their law (`simulated_sketch`).
+Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of
+simulated users (`simulated_messages`), but for vector reports of mixtures, which are drawn by their
+law (`simulated_sketch`).
 """
 
 from __future__ import annotations
@@ -26,34 +28,58 @@ from metricdp.solvers.kmedian import solve
 
 def coquimbo() -> mdp.GraphMetric:
     """The road network."""
-    return mdp.read_graph(DATA / "roads/coquimbo/links.csv", weight="length_m", symmetrize=True, largest_component=True)
+    return mdp.read_graph(
+        DATA / "roads/coquimbo/links.csv",
+        weight="length_m",
+        symmetrize=True,
+        largest_component=True,
+    )
 
 
 def graph(options: argparse.Namespace, trust: str) -> None:
-    """Cost of the private centers over that of the best non-private ones: mean (largest) of the runs."""
+    """Cost of the private centers over that of the best non-private ones: mean (largest) of the
+    runs.
+    """
     metric = coquimbo()
-    print(f"| users | epsilon | parts | randomizer, bytes | cost / non-private, mean (largest) of {options.runs} |\n" + "| --- " * 5 + "|")
+    print(
+        f"| users | epsilon | parts | randomizer, bytes | cost / non-private, mean (largest) of "
+        f"{options.runs} |\n" + "| --- " * 5 + "|"
+    )
     for users in options.users:
         demand = hot_spots(metric, users, concentration=options.concentration)
         weights = np.bincount(demand, minlength=len(metric)).astype(float)
         best = solve(metric, weights, options.k, seed=0).cost
         items = [metric.ids[i] for i in demand]
         for epsilon in options.epsilons:
-            pub = mdp.local.public_parameters(metric, epsilon, users=users, k=options.k, trust=trust, parts=options.parts)
+            pub = mdp.local.public_parameters(
+                metric, epsilon, users=users, k=options.k, trust=trust, parts=options.parts
+            )
             decoder, ratios = mdp.local.Decoder(pub), []
             for run in range(options.runs):
                 estimate = decoder.fit(mdp.local.simulated_messages(pub, items, seed=run))
                 found = metric.positions(estimate.k_median(metric=metric, k=options.k).centers)
                 ratios.append(float(weights @ metric.nearest_to(found)[1]) / best)
             randomizer = pub.roles[0].reports[0].randomizer
-            shown = f"{epsilon} (local {float(pub.epsilon):.3g})" if trust.endswith("shuffle") else epsilon
-            print(f"| {users:,} | {shown} | {randomizer.domain} | {randomizer.kind}, {pub.message_bytes} | "
-                  f"{np.mean(ratios):.3f} ({max(ratios):.3f}) |", flush=True)  # fmt: skip
+            shown = (
+                f"{epsilon} (local {float(pub.epsilon):.3g})"
+                if trust.endswith("shuffle")
+                else epsilon
+            )
+            print(
+                f"| {users:,} | {shown} | {randomizer.domain} | {randomizer.kind}, "
+                f"{pub.message_bytes} | "
+                f"{np.mean(ratios):.3f} ({max(ratios):.3f}) |",
+                flush=True,
+            )
 
 
 def mixture(n: int, d: int, k: int, r: float, seed: int) -> np.ndarray:
-    """The paper's data: k centers on the sphere of radius 1 - 1/r, Gaussian noise of expected length 1/r, moved into the unit ball."""
-    rng = np.random.default_rng([seed, 1])  # a stream of its own: not that of the solver's or the simulation's coins
+    """The paper's data: k centers on the sphere of radius 1 - 1/r, Gaussian noise of expected
+    length 1/r, moved into the unit ball.
+    """
+    rng = np.random.default_rng(
+        [seed, 1]
+    )  # a stream of its own: not that of the solver's or the simulation's coins
     centers = rng.normal(size=(k, d))
     centers *= (1 - 1 / r) / np.linalg.norm(centers, axis=1, keepdims=True)
     points = centers[np.arange(n) % k] + rng.normal(size=(n, d)) / (r * np.sqrt(d))
@@ -62,37 +88,63 @@ def mixture(n: int, d: int, k: int, r: float, seed: int) -> np.ndarray:
 
 def objective(points: np.ndarray, centers: np.ndarray) -> float:
     """k-means objective over n."""
-    square = (points * points).sum(axis=1)[:, None] - 2 * points @ centers.T + (centers * centers).sum(axis=1)
+    square = (
+        (points * points).sum(axis=1)[:, None]
+        - 2 * points @ centers.T
+        + (centers * centers).sum(axis=1)
+    )
     return float(np.maximum(square, 0).min(axis=1).mean())
 
 
 def mixtures(options: argparse.Namespace) -> None:
-    """Objective of the private centers, and what noise alone would make of it if all clusters were told apart."""
+    """Objective of the private centers, and what noise alone would make of it if all clusters were
+    told apart.
+    """
     d, r = 100, 100.0
     space = mdp.EuclideanSpace([-1] * d, [1] * d)
-    print(f"| users | k | epsilon | median of {options.runs} (smallest, largest) | leaves, median | z / (1 + z) |\n" + "| --- " * 6 + "|")
+    print(
+        f"| users | k | epsilon | median of {options.runs} (smallest, largest) | leaves, median | "
+        f"z / (1 + z) |\n" + "| --- " * 6 + "|"
+    )
     for users in options.users:
         for epsilon in options.epsilons:
             found, leaves = [], []
             for run in range(options.runs):
                 points = mixture(users, d, options.k, r, run)
                 pub = mdp.local.public_parameters(
-                    space, epsilon, users=users, k=options.k, radius=1.0, histogram=options.histogram, split=options.split, seed=run
+                    space,
+                    epsilon,
+                    users=users,
+                    k=options.k,
+                    radius=1.0,
+                    histogram=options.histogram,
+                    split=options.split,
+                    seed=run,
                 )
                 estimate = mdp.local.Decoder(pub).decode(simulated_sketch(pub, points, seed=run))
                 found.append(objective(points, estimate.k_means(options.k).centers))
                 leaves.append(len(_SimHash(estimate).leaves(options.k)[1]))
             vectors = pub.roles[-1]
-            share = vectors.share / sum(role.share for role in pub.roles) if len(pub.roles) > 1 else 1.0
+            share = (
+                vectors.share / sum(role.share for role in pub.roles) if len(pub.roles) > 1 else 1.0
+            )
             z = options.k**2 * oracle_of(vectors.reports[-1].randomizer).variance / (share * users)
-            print(f"| {users:,} | {options.k} | {epsilon} | {np.median(found):.4f} ({min(found):.4f}, {max(found):.4f}) | "
-                  f"{np.median(leaves):.0f} | {z / (1 + z):.4f} |", flush=True)  # fmt: skip
+            print(
+                f"| {users:,} | {options.k} | {epsilon} | {np.median(found):.4f} "
+                f"({min(found):.4f}, {max(found):.4f}) | "
+                f"{np.median(leaves):.0f} | {z / (1 + z):.4f} |",
+                flush=True,
+            )
 
 
 def speed() -> None:
     """CPU time of one message without numpy, and of a million at the decoder."""
     metric = mdp.EuclideanMetric(np.arange(2000.0)[:, None])
-    print("| epsilon | parts | randomizer | bytes | encode, microseconds | decode 10^6, seconds |\n" + "| --- " * 6 + "|")
+    print(
+        "| epsilon | parts | randomizer | bytes | encode, microseconds | decode 10^6, seconds |\n"
+        + "| --- " * 6
+        + "|"
+    )
     for epsilon, parts in (("0.5", 96), (1, 160), (2, 160), (4, 100), (4, 400)):
         pub = mdp.local.public_parameters(metric, epsilon, parts=parts)
         encoder, decoder = mdp.local.Encoder(pub), mdp.local.Decoder(pub)
@@ -100,11 +152,17 @@ def speed() -> None:
         few = [encoder.encode(i % 2000) for i in range(10_000)]
         each = (time.process_time() - start) / len(few)
         decoder.fit(few)
-        many = [bytes(row) for row in mdp.local.simulated_messages(pub, np.arange(1_000_000) % 2000, seed=0)]
+        many = [
+            bytes(row)
+            for row in mdp.local.simulated_messages(pub, np.arange(1_000_000) % 2000, seed=0)
+        ]
         start = time.process_time()
         decoder.fit(many)
         randomizer = pub.roles[0].reports[0].randomizer
-        print(f"| {epsilon} | {parts} | {randomizer.kind} | {pub.message_bytes} | {each * 1e6:.1f} | {time.process_time() - start:.2f} |")
+        print(
+            f"| {epsilon} | {parts} | {randomizer.kind} | {pub.message_bytes} | {each * 1e6:.1f} "
+            f"| {time.process_time() - start:.2f} |"
+        )
 
 
 def main() -> None:
@@ -122,7 +180,9 @@ def main() -> None:
     start = time.process_time()
     if options.what in ("graph", "shuffle"):
         options.k = options.k or 10
-        options.epsilons = options.epsilons or (["0.5", "1", "2", "4"] if options.what == "graph" else ["0.25"])
+        options.epsilons = options.epsilons or (
+            ["0.5", "1", "2", "4"] if options.what == "graph" else ["0.25"]
+        )
         graph(options, "one_round_local" if options.what == "graph" else "one_round_shuffle")
     elif options.what == "mixtures":
         options.k, options.epsilons = options.k or 8, options.epsilons or ["1", "2", "4", "8"]

@@ -1,9 +1,11 @@
-"""Cost of the private default over the best non-private local search, with the package's own mechanisms, beside three plain methods.
+"""Cost of the private default over the best non-private local search, with the package's own
+mechanisms, beside three plain methods.
 
 python benchmarks/partition_method.py [--draws 6] [--plain-draws 2] [--only NAME] [--json FILE]
 
-Prints one row an instance and method: mean (largest) ratio at epsilon 0.1, 0.25 and 1 over k = 5, 10, 20 and all draws. Noise comes from
-the operating system, so figures vary from run to run; instances and solvers are seeded.
+Prints one row an instance and method: mean (largest) ratio at epsilon 0.1, 0.25 and 1 over k = 5,
+10, 20 and all draws. Noise comes from the operating system, so figures vary from run to run;
+instances and solvers are seeded.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ import numpy as np
 from instances import MAIN
 
 import metricdp as mdp
-from metricdp.algorithms.partition_release import COUNT_SHARE, number_of_parts
+from metricdp.methods.finite.partition import COUNT_SHARE, number_of_parts
+from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.privacy import CountQuery, HistogramQuery, measure
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.kmedian import solve
-from metricdp.trees.ward import PartitionTree
 
 EPSILONS, KS = (0.1, 0.25, 1.0), (5, 10, 20)
 
@@ -44,23 +46,35 @@ def flat(metric: mdp.GraphMetric, labels: np.ndarray, parts: int) -> PartitionTr
     return PartitionTree(metric, labels.astype(np.int32), np.zeros((parts - 1, 2), np.int64), sizes)
 
 
-def per_vertex(metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int) -> np.ndarray:
+def per_vertex(
+    metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int
+) -> np.ndarray:
     """Signed noisy count of every vertex."""
     every = flat(metric, np.arange(len(metric)), len(metric))
-    return measure(demand, HistogramQuery(every), epsilon, mdp.Ledger(epsilon).charge(epsilon)).values.astype(float)
+    return measure(
+        demand, HistogramQuery(every), epsilon, mdp.Ledger(epsilon).charge(epsilon)
+    ).values.astype(float)
 
 
-def voronoi(metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int) -> np.ndarray:
-    """Signed noisy counts of the cells of M k-median++ vertices, spread evenly; M by the default's rule."""
+def voronoi(
+    metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int
+) -> np.ndarray:
+    """Signed noisy counts of the cells of M k-median++ vertices, spread evenly; M by the default's
+    rule.
+    """
     grant = mdp.Ledger(epsilon).charge(epsilon)
     count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant).values[0]
     parts = min(number_of_parts(float(count), 1 / float(grant.left)), len(metric))
     label = metric.seed_centers(parts, np.ones(len(metric)), np.random.default_rng(draw))[1]
     cells = flat(metric, label, parts)
-    return cells.spread(measure(demand, HistogramQuery(cells), grant.left, grant).values.astype(float))
+    return cells.spread(
+        measure(demand, HistogramQuery(cells), grant.left, grant).values.astype(float)
+    )
 
 
-def default(metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int) -> np.ndarray:
+def default(
+    metric: mdp.GraphMetric, demand: mdp.PrivateDemand, epsilon: float, draw: int
+) -> np.ndarray:
     """The package's default."""
     return mdp.release(metric, demand, epsilon=epsilon).weights
 
@@ -92,15 +106,28 @@ def main() -> None:
         weights = np.bincount(positions, minlength=len(metric)).astype(float)
         demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions])
         costs = {k: reference(metric, weights, k) for k in KS}
-        uniform = [float(weights @ metric.nearest_to(solve(metric, np.ones(len(metric)), k).centers)[1] / costs[k]) for k in KS]
+        uniform = [
+            float(
+                weights
+                @ metric.nearest_to(solve(metric, np.ones(len(metric)), k).centers)[1]
+                / costs[k]
+            )
+            for k in KS
+        ]
         rows = {"uniform": dict.fromkeys(EPSILONS, uniform)}
         for method in METHODS:
             draws = options.draws if method == "partition" else options.plain_draws
             if draws:
-                rows[method] = {e: ratios(metric, demand, weights, costs, method, e, draws) for e in EPSILONS}
+                rows[method] = {
+                    e: ratios(metric, demand, weights, costs, method, e, draws) for e in EPSILONS
+                }
         table[name] = rows
         for method, row in rows.items():
-            print(f"{name:26s} {method:19s}", "  ".join(f"{np.mean(row[e]):.4f} ({max(row[e]):.3f})" for e in EPSILONS), flush=True)
+            print(
+                f"{name:26s} {method:19s}",
+                "  ".join(f"{np.mean(row[e]):.4f} ({max(row[e]):.3f})" for e in EPSILONS),
+                flush=True,
+            )
         if options.json:
             options.json.write_text(json.dumps(table))
     for method in rows:

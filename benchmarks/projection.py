@@ -1,6 +1,8 @@
-"""Clustering in a few random dimensions, centers in the original space (`mdp.methods.Projected`), beside the default method.
+"""Clustering in a few random dimensions, centers in the original space (`mdp.methods.Projected`),
+beside the default method.
 
-Cost of the private k-means centers on the records / best of three runs of scikit-learn's KMeans; mean (largest), and CPU seconds.
+Cost of the private k-means centers on the records / best of three runs of scikit-learn's KMeans;
+mean (largest), and CPU seconds.
 
     python benchmarks/projection.py [--runs 2] [--records 40000]
 """
@@ -20,15 +22,20 @@ from metricdp.kernels.points import nearest_centers
 
 Projected = mdp.methods.Projected
 METHODS = {
-    "partition": "partition", "projected": Projected(), "two steps": Projected(steps=2), "inner quadtree": Projected(inner="quadtree"),
+    "partition": "partition",
+    "projected": Projected(),
+    "two steps": Projected(steps=2),
+    "inner quadtree": Projected(inner="quadtree"),
     "four dimensions": Projected(dimensions=4),
-}  # fmt: skip
+}
 BUDGETS = ((0.5, 1e-6), (1, 1e-6), (1, 0))
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--records", type=int, default=40_000)
     options = parser.parse_args()
@@ -43,8 +50,14 @@ def main() -> None:
             cells, start = [], time.process_time()
             for epsilon, delta in BUDGETS:
                 price = {"epsilon": epsilon, "delta": delta}
-                found = [mdp.k_means(space, demand, k, method=method, seed=run, **price) for run in range(options.runs)]
-                ratios = [float(nearest_centers(points, result.centers)[1].sum()) / best for result in found]
+                found = [
+                    mdp.k_means(space, demand, k, method=method, seed=run, **price)
+                    for run in range(options.runs)
+                ]
+                ratios = [
+                    float(nearest_centers(points, result.centers)[1].sum()) / best
+                    for result in found
+                ]
                 cells.append(f"{np.mean(ratios):.3f} ({max(ratios):.2f})")
             seconds = (time.process_time() - start) / options.runs / len(BUDGETS)
             print(f"| {name} | {label} |", " | ".join(cells), f"| {seconds:.2f} |", flush=True)

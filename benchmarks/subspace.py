@@ -1,8 +1,10 @@
-"""The default method in boxes of many dimensions beside scikit-learn: the table of `benchmarks/subspace.md`.
+"""The default method in boxes of many dimensions beside scikit-learn: the table of
+`benchmarks/subspace.md`.
 
-Cost of the private centers on the records / best of ten runs of scikit-learn's KMeans; means of several runs, each with fresh noise and
-other public coins. For the k-median: cost / that of Weiszfeld's steps on the records from scikit-learn's centers. CPU seconds are those of
-the process, after a first call, over those of one ``KMeans(n_init="auto")``, the mean of three.
+Cost of the private centers on the records / best of ten runs of scikit-learn's KMeans; means of
+several runs, each with fresh noise and other public coins. For the k-median: cost / that of
+Weiszfeld's steps on the records from scikit-learn's centers. CPU seconds are those of the process,
+after a first call, over those of one ``KMeans(n_init="auto")``, the mean of three.
 
     python benchmarks/subspace.py --sets digits shuttle --epsilons 1 --runs 5
 """
@@ -44,14 +46,20 @@ def mnist() -> Points:
 
 
 def shuttle() -> Points:
-    """UCI's Shuttle, both parts: 58,000 × 9, in raw units; a few outliers are a thousand times as far out as most records."""
+    """UCI's Shuttle, both parts: 58,000 × 9, in raw units; a few outliers are a thousand times as
+    far out as most records.
+    """
     with gzip.open(DATA / "uci/shuttle.trn.gz", "rt") as file:
         lines = file.read().splitlines() + (DATA / "uci/shuttle.tst").read_text().splitlines()
-    return np.array([line.replace(",", " ").split()[:9] for line in lines if line.strip()], dtype=np.float64)
+    return np.array(
+        [line.replace(",", " ").split()[:9] for line in lines if line.strip()], dtype=np.float64
+    )
 
 
 def shuttle_scaled() -> Points:
-    """Every column scaled to [0, 1] by its extremes, as constants that we take as known: most columns then fill a sliver of it."""
+    """Every column scaled to [0, 1] by its extremes, as constants that we take as known: most
+    columns then fill a sliver of it.
+    """
     points = shuttle()
     return (points - points.min(axis=0)) / np.ptp(points, axis=0)
 
@@ -73,7 +81,9 @@ def cost(points: Points, centers: Points, power: int) -> float:
     return float((nearest_centers(points, np.ascontiguousarray(centers))[1] ** (power / 2)).sum())
 
 
-def measured(name: str, epsilons: list[float], delta: float, runs: int, powers: list[int]) -> dict[str, object]:
+def measured(
+    name: str, epsilons: list[float], delta: float, runs: int, powers: list[int]
+) -> dict[str, object]:
     """Ratios and times of one set."""
     from sklearn.cluster import KMeans
 
@@ -88,22 +98,38 @@ def measured(name: str, epsilons: list[float], delta: float, runs: int, powers: 
     reference = (time.process_time() - start) / 3
     best = {2: float(fitted.inertia_)}
     if 1 in powers:
-        best[1] = cost(points, settled(points, np.ones(len(points)), fitted.cluster_centers_, power=1, steps=20), 1)
+        best[1] = cost(
+            points,
+            settled(points, np.ones(len(points)), fitted.cluster_centers_, power=1, steps=20),
+            1,
+        )
     mean = cost(points, points.mean(axis=0)[None], 2) / best[2]
-    found: dict[str, object] = {"set": name, "n": len(points), "d": points.shape[1], "k": k, "delta": delta, "one mean": round(mean, 3)}
+    found: dict[str, object] = {
+        "set": name,
+        "n": len(points),
+        "d": points.shape[1],
+        "k": k,
+        "delta": delta,
+        "one mean": round(mean, 3),
+    }
     found["sklearn_cpu"] = round(reference, 3)
     for power in powers:
         ask = (mdp.k_median, mdp.k_means)[power - 1]
         ask(space, demand, k, epsilon=1, delta=delta)
         for epsilon in epsilons:
             start = time.process_time()
-            answers = [ask(space, demand, k, epsilon=epsilon, delta=delta, seed=run) for run in range(runs)]
+            answers = [
+                ask(space, demand, k, epsilon=epsilon, delta=delta, seed=run) for run in range(runs)
+            ]
             cpu = (time.process_time() - start) / runs
             ratios = [cost(points, answer.centers, power) / best[power] for answer in answers]
             row = {
-                "design": answers[0].release.plan.name, "ratio": round(float(np.mean(ratios)), 4), "worst": round(max(ratios), 4),
-                "cpu": round(cpu, 3), "cpu_ratio": round(cpu / reference, 2),
-            }  # fmt: skip
+                "design": answers[0].release.plan.name,
+                "ratio": round(float(np.mean(ratios)), 4),
+                "worst": round(max(ratios), 4),
+                "cpu": round(cpu, 3),
+                "cpu_ratio": round(cpu / reference, 2),
+            }
             found[f"power {power}, epsilon {epsilon}"] = row
             print(name, delta, power, epsilon, row, file=sys.stderr, flush=True)
     return found
@@ -111,7 +137,9 @@ def measured(name: str, epsilons: list[float], delta: float, runs: int, powers: 
 
 def main() -> None:
     """Measure, and print one JSON object a set."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.25, 0.5, 1.0, 2.0])
     parser.add_argument("--delta", type=float, default=1e-6)
@@ -119,7 +147,10 @@ def main() -> None:
     parser.add_argument("--powers", nargs="+", type=int, default=[2, 1], choices=[1, 2])
     args = parser.parse_args()
     for name in args.sets:
-        print(json.dumps(measured(name, args.epsilons, args.delta, args.runs, args.powers)), flush=True)
+        print(
+            json.dumps(measured(name, args.epsilons, args.delta, args.runs, args.powers)),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

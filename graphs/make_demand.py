@@ -1,8 +1,9 @@
-"""Make coquimbo_demand.csv.gz: 5,000 SYNTHETIC locations on the Coquimbo road network. No real person stands behind any
-row.
+"""Make coquimbo_demand.csv.gz: 5,000 SYNTHETIC locations on the Coquimbo road network. No real
+person stands behind any row.
 
-Eight hot spots are drawn uniformly from the vertices; each location is then a vertex drawn with probability
-proportional to exp(-10 * distance to the nearest hot spot / the largest such distance). Repeats are normal.
+Eight hot spots are drawn uniformly from the vertices; each location is then a vertex drawn with
+probability proportional to exp(-10 * distance to the nearest hot spot / the largest such distance).
+Repeats are normal.
 
     python graphs/make_demand.py
 """
@@ -25,7 +26,9 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Draw the locations and write them, one vertex id a row."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", type=Path, default=HERE, help="folder to write to")
     arguments = parser.parse_args()
     graph = read_graph_file(HERE / "coquimbo.csv.gz", symmetrize=True, largest_component=True)

@@ -1,9 +1,10 @@
 """Make generated_pmed.txt, a p-median instance in OR-Library's format, and prove its optimum.
 
-Random graphs as J. E. Beasley's, "A note on solving large p-median problems", European Journal of Operational
-Research 21 (1985): n vertices, n^2/50 edges between random vertices, integer costs uniform in 1..100. Here a random
-path through all vertices makes the graph connected. Edges may repeat with differing costs, as in the library, where
-the last cost counts. The optimum is proven by HiGHS on the usual integer program.
+Random graphs as J. E. Beasley's, "A note on solving large p-median problems", European Journal of
+Operational Research 21 (1985): n vertices, n^2/50 edges between random vertices, integer costs
+uniform in 1..100. Here a random path through all vertices makes the graph connected. Edges may
+repeat with differing costs, as in the library, where the last cost counts. The optimum is proven by
+HiGHS on the usual integer program.
 
     python graphs/make_pmed.py
 
@@ -40,11 +41,15 @@ def distances(edges: list[tuple[int, int, int]]) -> np.ndarray:
     """All shortest paths, the last cost of each edge counting: (N, N)."""
     cost = {(min(a, b) - 1, max(a, b) - 1): c for a, b, c in edges}
     i, j = np.array(list(cost)).T
-    return dijkstra(csr_array((np.array(list(cost.values()), float), (i, j)), shape=(N, N)), directed=False)
+    return dijkstra(
+        csr_array((np.array(list(cost.values()), float), (i, j)), shape=(N, N)), directed=False
+    )
 
 
 def prove(d: np.ndarray) -> tuple[int, list[int]]:
-    """Optimal cost and medians (1-based) of the integer program: x[i, j] assigns vertex i to median j, y[j] opens j."""
+    """Optimal cost and medians (1-based) of the integer program: x[i, j] assigns vertex i to median
+    j, y[j] opens j.
+    """
     n = len(d)
     assigned = hstack([kron(eye_array(n), np.ones((1, n))), coo_array((n, n))])
     opened = hstack([eye_array(n * n), -kron(np.ones((n, 1)), eye_array(n))])
@@ -69,8 +74,12 @@ def prove(d: np.ndarray) -> tuple[int, list[int]]:
 
 def main() -> None:
     """Write the instance, then prove and print its optimum."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="folder to write to")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parent, help="folder to write to"
+    )
     parser.add_argument("--no-proof", action="store_true", help="write the file only")
     arguments = parser.parse_args()
     edges = instance()

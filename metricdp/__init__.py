@@ -24,17 +24,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metricdp import datasets
-    from metricdp.algorithms import methods
-    from metricdp.algorithms.clustering import k_means, k_median, release
-    from metricdp.algorithms.demand_release import Coreset
-    from metricdp.algorithms.max_coverage import Coverage, max_coverage
-    from metricdp.algorithms.methods import METHODS
-    from metricdp.algorithms.partition_release import PartitionRelease
-    from metricdp.algorithms.planning import Plan, plan
-    from metricdp.algorithms.private_centers import private_lloyd, private_mean, private_median
-    from metricdp.algorithms.result import Result
+    from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
+    from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
+    from metricdp.methods.demand_release import Coreset
+    from metricdp.methods.finite.max_coverage import Coverage, max_coverage
+    from metricdp.methods.finite.partition import PartitionRelease
+    from metricdp.methods.front import k_means, k_median, release
+    from metricdp.methods.planning import Plan, plan
+    from metricdp.methods.registry import METHODS
+    from metricdp.methods.result import Result
     from metricdp.metrics import (
         EuclideanMetric,
         EuclideanSpace,
@@ -44,21 +43,21 @@ if TYPE_CHECKING:
         PrecomputedMetric,
         read_graph,
     )
-    from metricdp.metrics.set_systems import GroundSet
+    from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
+    from metricdp.records.sums.set_systems import GroundSet
     from metricdp.releases import Receipt, Release
-    from metricdp.report.explore import Exploration, explore
-    from metricdp.trees.hst import HST, build_hst
+    from metricdp.report.explore.front import Exploration, explore
 
 _HOME = {
-    "metricdp.algorithms.clustering": ("k_means", "k_median", "release"),
-    "metricdp.algorithms.max_coverage": ("Coverage", "max_coverage"),
-    "metricdp.algorithms.methods": ("METHODS",),
-    "metricdp.algorithms.demand_release": ("Coreset",),
-    "metricdp.algorithms.partition_release": ("PartitionRelease",),
-    "metricdp.algorithms.planning": ("Plan", "plan"),
-    "metricdp.algorithms.private_centers": ("private_lloyd", "private_mean", "private_median"),
-    "metricdp.algorithms.result": ("Result",),
+    "metricdp.methods.front": ("k_means", "k_median", "release"),
+    "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
+    "metricdp.methods.registry": ("METHODS",),
+    "metricdp.methods.demand_release": ("Coreset",),
+    "metricdp.methods.finite.partition": ("PartitionRelease",),
+    "metricdp.methods.planning": ("Plan", "plan"),
+    "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
+    "metricdp.methods.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": (
         "EuclideanMetric",
@@ -69,14 +68,18 @@ _HOME = {
         "PrecomputedMetric",
         "read_graph",
     ),
-    "metricdp.metrics.set_systems": ("GroundSet",),
+    "metricdp.records.sums.set_systems": ("GroundSet",),
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt", "Release"),
-    "metricdp.report.explore": ("Exploration", "explore"),
-    "metricdp.trees.hst": ("HST", "build_hst"),
+    "metricdp.report.explore.front": ("Exploration", "explore"),
+    "metricdp.partitions.finite.hst": ("HST", "build_hst"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = {"datasets": "metricdp.datasets", "local": "metricdp.local", "methods": "metricdp.algorithms.methods"}
+_SUBMODULES = {
+    "datasets": "metricdp.datasets",
+    "local": "metricdp.local",
+    "methods": "metricdp.methods",
+}
 _SUBMODULES |= {"sklearn": "metricdp.sklearn"}
 
 __all__ = [

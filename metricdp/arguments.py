@@ -1,4 +1,6 @@
-"""Public arguments at the door: what a caller may pass by mistake is refused by a rule, before anything is read or charged."""
+"""Public arguments at the door: what a caller may pass by mistake is refused by a rule, before
+anything is read or charged.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from metricdp.errors import InputError
 
 
 def shown(value: object) -> str:
-    """A public value as messages quote it: its repr, or its type where that fails (integers of 5,000 digits).
+    """A public value as messages quote it: its repr, or its type where that fails (integers of
+    5,000 digits).
 
     Examples
     --------
@@ -43,14 +46,19 @@ def chosen(value: Any, options: Collection[str], name: str) -> str:
 
 
 def integer(value: Any) -> int | None:
-    """The integer that `value` is, of Python or NumPy; None for anything else, truth values and time spans included.
+    """The integer that `value` is, of Python or NumPy; None for anything else, truth values and
+    time spans included.
 
     Examples
     --------
     >>> integer(3), integer(np.int8(3)), integer(True), integer(3.0), integer(np.timedelta64(3, "s"))
     (3, 3, None, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or isinstance(value, np.timedelta64):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | np.integer)
+        or isinstance(value, np.timedelta64)
+    ):
         return None
     return int(value)
 
@@ -98,7 +106,10 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
         except (OverflowError, ValueError, TypeError):
             number = -1.0
     if not (isfinite(number) and (number > 0 or (or_zero and number == 0))):
-        raise InputError(f"{name} must be {'finite and not negative' if or_zero else 'positive and finite'}, got {shown(value)}")
+        raise InputError(
+            f"{name} must be {'finite and not negative' if or_zero else 'positive and finite'}, "
+            f"got {shown(value)}"
+        )
     return number
 
 
@@ -108,15 +119,22 @@ def floats(values: Any, rule: str) -> NDArray[np.float64]:
     Raises
     ------
     InputError(rule)
-        Complex numbers, dates, objects, nested sequences of differing lengths, integers too large, masked entries.
+        Complex numbers, dates, objects, nested sequences of differing lengths, integers too large,
+        masked entries.
     """
     array = None
     try:
-        given = np.ma.asanyarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        given = (
+            np.ma.asanyarray(values)
+            if isinstance(values, np.ma.MaskedArray)
+            else np.asarray(values)
+        )
         if given.dtype.kind in "biufOUS" and not np.ma.is_masked(given):
             with np.errstate(over="ignore"):
                 array = np.asarray(given, dtype=np.float64)
-    except Exception:  # sequences of other libraries raise their own; whatever it is, it may quote a value
+    except (
+        Exception
+    ):  # sequences of other libraries raise their own; whatever it is, it may quote a value
         array = None
     if array is None:
         raise InputError(rule)

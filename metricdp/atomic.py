@@ -12,7 +12,9 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `target` that takes its place, with a new file's permissions, once the block ends without an error."""
+    """Open a temporary file beside `target` that takes its place, with a new file's permissions,
+    once the block ends without an error.
+    """
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

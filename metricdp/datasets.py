@@ -1,7 +1,8 @@
 """Public graphs by name: OR-Library p-median, DIMACS road networks, SNAP social networks.
 
-A set is taken from the folder that ``METRICDP_DATA`` names, if it is there, else from a cache, else from its publisher. Wherever it comes
-from, its content must have the checksum that is recorded in ``datasets.toml`` of this package.
+A set is taken from the folder that ``METRICDP_DATA`` names, if it is there, else from a cache, else
+from its publisher. Wherever it comes from, its content must have the checksum that is recorded in
+``datasets.toml`` of this package.
 
 >>> import metricdp as mdp
 >>> mdp.datasets.describe("pmed1").optimum
@@ -34,7 +35,9 @@ from metricdp.progress import progress
 from metricdp.universe.text import read_bytes
 
 FOLDER_VARIABLE = "METRICDP_DATA"
-"""Environment variable that names a folder of data sets; a file may lie at its top or in the subfolder of its collection."""
+"""Environment variable that names a folder of data sets; a file may lie at its top or in the
+subfolder of its collection.
+"""
 TIMEOUT = 30.0
 """Seconds to wait for a server's next bytes."""
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
@@ -54,7 +57,8 @@ class DatasetInfo:
     lengths : str
         What edge lengths are.
     k, optimum : int or None
-        The p-median problem that belongs to it: number of centers and the proven least cost of a record a vertex.
+        The p-median problem that belongs to it: number of centers and the proven least cost of a
+        record a vertex.
     license, citation, page, url : str
         `license` as its publisher states it; `page` describes the set, `url` is the file.
     file : str
@@ -141,12 +145,18 @@ def describe(name: str) -> DatasetInfo:
         return registry[lower[name.lower()]]
     asked = str(name).lower()
     near = [n for n in lower if asked and asked in n][:3] or get_close_matches(asked, lower, n=3)
-    hint = f"did you mean {', '.join(lower[n] for n in near)}?" if near else "metricdp.datasets.names() lists all"
+    hint = (
+        f"did you mean {', '.join(lower[n] for n in near)}?"
+        if near
+        else "metricdp.datasets.names() lists all"
+    )
     raise InputError(f"no data set is called {name!r}; {hint}")
 
 
 def locate(name: str, *, cache: str | Path | None = None) -> Path | None:
-    """Where a data set lies on this machine, or None. Downloads nothing and verifies nothing; parameters as `fetch`."""
+    """Where a data set lies on this machine, or None. Downloads nothing and verifies nothing;
+    parameters as `fetch`.
+    """
     info = describe(name)
     offline = _offline(info)
     if offline is not None:
@@ -168,8 +178,8 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
     Returns
     -------
     Path
-        A graph file whose content has the recorded checksum: in the folder ``METRICDP_DATA`` (perhaps gzipped) if it lies there, else in
-        the cache (unpacked).
+        A graph file whose content has the recorded checksum: in the folder ``METRICDP_DATA``
+        (perhaps gzipped) if it lies there, else in the cache (unpacked).
 
     Raises
     ------
@@ -180,7 +190,8 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
     MissingExtraError
         It must be downloaded, and pooch is not installed.
     DownloadError
-        No connection, an error of the server, a content with another checksum, or a cache that cannot be written. Nothing is kept then.
+        No connection, an error of the server, a content with another checksum, or a cache that
+        cannot be written. Nothing is kept then.
 
     Notes
     -----
@@ -192,8 +203,13 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
         return _download(info, cache)
     digest = hashlib.sha256(read_bytes(offline)).hexdigest()
     if digest not in info.sha256:
-        reason = f"is not the data set {info.name}: its sha256 is {digest}, recorded is {info.sha256[0]}"
-        raise GraphFileError(offline, f"{reason}; remove it from {FOLDER_VARIABLE}, or read it with metricdp.read_graph")
+        reason = (
+            f"is not the data set {info.name}: its sha256 is {digest}, recorded is {info.sha256[0]}"
+        )
+        raise GraphFileError(
+            offline,
+            f"{reason}; remove it from {FOLDER_VARIABLE}, or read it with metricdp.read_graph",
+        )
     return offline
 
 
@@ -219,7 +235,9 @@ def load(name: str, *, cache: str | Path | None = None) -> Dataset:
 def _registry() -> dict[str, DatasetInfo]:
     """All sets, as ``datasets.toml`` has them; what a collection states holds for its sets."""
     known: dict[str, DatasetInfo] = {}
-    for collection in tomllib.loads(files("metricdp").joinpath("datasets.toml").read_text("utf-8")).values():
+    for collection in tomllib.loads(
+        files("metricdp").joinpath("datasets.toml").read_text("utf-8")
+    ).values():
         shared = {key: value for key, value in collection.items() if key != "sets"}
         for name, own in collection["sets"].items():
             facts = {**shared, **own, "collection": shared["title"]}
@@ -238,13 +256,21 @@ def _offline(info: DatasetInfo) -> Path | None:
         return None
     top = Path(named)
     if not top.is_dir():
-        raise InputError(f"{FOLDER_VARIABLE}={named} is not a directory; unset it to download data sets")
-    found = (folder / (info.file + ending) for folder in (top / info.folder, top) for ending in ("", ".gz"))
+        raise InputError(
+            f"{FOLDER_VARIABLE}={named} is not a directory; unset it to download data sets"
+        )
+    found = (
+        folder / (info.file + ending)
+        for folder in (top / info.folder, top)
+        for ending in ("", ".gz")
+    )
     return next((path for path in found if path.is_file()), None)
 
 
 def _cache_folder(cache: str | Path | None) -> Path | None:
-    """The folder given, else the user's cache folder; None if only pooch could tell and is not installed."""
+    """The folder given, else the user's cache folder; None if only pooch could tell and is not
+    installed.
+    """
     if cache is not None:
         return Path(cache)
     try:
@@ -264,13 +290,21 @@ def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
     folder, reason = _cache_folder(cache), ""
     try:
         hashed = f"sha256:{info.sha256[0]}"
-        return Path(pooch.retrieve(info.url, hashed, fname=info.file, path=folder, downloader=_downloader(info)))
+        return Path(
+            pooch.retrieve(
+                info.url, hashed, fname=info.file, path=folder, downloader=_downloader(info)
+            )
+        )
     except RequestException as error:
         reason = _network_reason(error)
     except OSError as error:
         reason = f"the cache {folder} cannot be written ({error.strerror or type(error).__name__})"
     except ValueError as error:
-        reason = str(error) if isinstance(error, _DamagedError) else "the file is not the recorded one, its sha256 differs"
+        reason = (
+            str(error)
+            if isinstance(error, _DamagedError)
+            else "the file is not the recorded one, its sha256 differs"
+        )
     raise DownloadError(info.name, info.url, reason)
 
 
@@ -293,7 +327,8 @@ class _DamagedError(ValueError):
 
 
 def _unpacked(data: bytes, file: str, size: int) -> bytes:
-    """Content of a plain or gzipped file, or of the member `file` of a zip archive: `size` bytes, one more if it is longer.
+    """Content of a plain or gzipped file, or of the member `file` of a zip archive: `size` bytes,
+    one more if it is longer.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Exceptions of metricdp.
 
-Every exception carries what a program needs as attributes; its message says what was wrong and what to do about it in one line. Messages
-may quote public values (a graph's path, a column name, a budget) and never private ones (a record, a count of records).
+Every exception carries what a program needs as attributes; its message says what was wrong and what
+to do about it in one line. Messages may quote public values (a graph's path, a column name, a
+budget) and never private ones (a record, a count of records).
 """
 
 from __future__ import annotations
@@ -20,15 +21,21 @@ def one_line(text: str) -> str:
     >>> one_line("roads\\n.csv")
     'roads\\\\n.csv'
     """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 class MetricDPError(Exception):
-    """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable line of readable length."""
+    """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable
+    line of readable length.
+    """
 
     def __init__(self, message: str = "") -> None:
         line = one_line(message)
-        super().__init__(line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}")
+        super().__init__(
+            line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
+        )
 
 
 class InputError(MetricDPError, ValueError):
@@ -71,7 +78,9 @@ class DirectedGraphError(InputError):
 
 
 class DisconnectedGraphError(InputError):
-    """The graph has several components, so some distances are infinite; `sizes` lists them, largest first."""
+    """The graph has several components, so some distances are infinite; `sizes` lists them, largest
+    first.
+    """
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
@@ -83,11 +92,16 @@ class DisconnectedGraphError(InputError):
 
 
 class DownloadError(MetricDPError):
-    """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it was looked for."""
+    """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it
+    was looked for.
+    """
 
     def __init__(self, name: str, url: str, reason: str) -> None:
         self.name, self.url = name, url
-        super().__init__(f"{url} (data set {name}): {reason}; nothing was kept. Offline, name a folder that has the file in METRICDP_DATA")
+        super().__init__(
+            f"{url} (data set {name}): {reason}; nothing was kept. Offline, name a folder that "
+            f"has the file in METRICDP_DATA"
+        )
 
 
 class BudgetError(MetricDPError):
@@ -96,16 +110,24 @@ class BudgetError(MetricDPError):
     Attributes
     ----------
     asked, spent, left : Fraction
-        Epsilon asked for, already spent and still available (delta likewise in the message when it is what ran out).
+        Epsilon asked for, already spent and still available (delta likewise in the message when it
+        is what ran out).
     """
 
-    def __init__(self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon") -> None:
+    def __init__(
+        self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon"
+    ) -> None:
         self.asked, self.spent, self.left, self.what = asked, spent, left, what
-        super().__init__(f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left {_show(left)}")
+        super().__init__(
+            f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left "
+            f"{_show(left)}"
+        )
 
 
 class JournalError(MetricDPError):
-    """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be written."""
+    """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be
+    written.
+    """
 
 
 class MissingExtraError(MetricDPError, ImportError):

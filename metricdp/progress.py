@@ -1,4 +1,6 @@
-"""Progress bars: on stderr, only on a terminal, only for work longer than two seconds, and never fed by private data."""
+"""Progress bars: on stderr, only on a terminal, only for work longer than two seconds, and never
+fed by private data.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,11 @@ def silent() -> Iterator[None]:
         _SILENT.reset(token)
 
 
-def progress(steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step") -> tqdm:
-    """Wrap `steps` (or open a bar of `total` updates) in a bar that appears after two seconds on an interactive stderr.
+def progress(
+    steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step"
+) -> tqdm:
+    """Wrap `steps` (or open a bar of `total` updates) in a bar that appears after two seconds on an
+    interactive stderr.
 
     Parameters
     ----------
@@ -41,4 +46,12 @@ def progress(steps: Iterable[Any] | None = None, *, total: int | None = None, la
     >>> sum(progress([1, 2, 3], label="adding"))
     6
     """
-    return tqdm(steps, total=total, desc=label, unit=unit, delay=2.0, disable=_SILENT.get() or None, leave=False)
+    return tqdm(
+        steps,
+        total=total,
+        desc=label,
+        unit=unit,
+        delay=2.0,
+        disable=_SILENT.get() or None,
+        leave=False,
+    )

@@ -1,6 +1,8 @@
-"""What crosses the gate: noisy values, the public query they answer, and the receipt that says what they cost.
+"""What crosses the gate: noisy values, the public query they answer, and the receipt that says what
+they cost.
 
-Everything here is public. Nothing in this module was computed from private data other than the noisy values themselves.
+Everything here is public. Nothing in this module was computed from private data other than the
+noisy values themselves.
 """
 
 from __future__ import annotations
@@ -32,20 +34,23 @@ def installed_version() -> str:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides that.
+    """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides
+    that.
 
     Attributes
     ----------
     name : str
-        Law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection (``"exponential mechanism"``,
-        ``"permute-and-flip"``); ``"exact"`` for a query that no change of one unit can move.
+        Law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection
+        (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no
+        change of one unit can move.
     query : str
         What was asked, in public terms.
     sensitivity : int
-        L1 sensitivity under the receipt's neighboring relation and unit; for a selection the range of its scores' changes.
+        L1 sensitivity under the receipt's neighboring relation and unit; for a selection the range
+        of its scores' changes.
     scale : float
-        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if Gaussian; for a
-        selection, scores are told apart in units of it; 0 for no noise.
+        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2
+        scale²)) if Gaussian; for a selection, scores are told apart in units of it; 0 for no noise.
     epsilon, delta : Fraction
         What it costs alone, exactly.
     rho : Fraction or None
@@ -62,7 +67,12 @@ class Mechanism:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: epsilon and delta as a float and as an exact string."""
-        noise = {"name": self.name, "query": self.query, "sensitivity": self.sensitivity, "scale": self.scale}
+        noise = {
+            "name": self.name,
+            "query": self.query,
+            "sensitivity": self.sensitivity,
+            "scale": self.scale,
+        }
         rho = {} if self.rho is None else {"rho": float(self.rho), "rho_exact": str(self.rho)}
         return {**noise, **_cost(self.epsilon, self.delta), **rho}
 
@@ -81,8 +91,8 @@ class Receipt:
     mechanisms : tuple of Mechanism
         Every noisy answer the result was computed from, in order.
     epsilon, delta : Fraction
-        The guarantee of all of them together: changing the demand by one unit changes the probability of any event by
-        at most a factor exp(epsilon), plus delta.
+        The guarantee of all of them together: changing the demand by one unit changes the
+        probability of any event by at most a factor exp(epsilon), plus delta.
     neighboring : {"add-remove", "replace-one"}
         How a unit changes: it joins or leaves, or it is exchanged for another.
     unit : {"record", "user"}
@@ -110,9 +120,14 @@ class Receipt:
 
     @classmethod
     def of(cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit) -> Receipt:
-        """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential composition)."""
+        """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential
+        composition).
+        """
         run = tuple(mechanisms)
-        epsilon, delta = sum((m.epsilon for m in run), Fraction(0)), sum((m.delta for m in run), Fraction(0))
+        epsilon, delta = (
+            sum((m.epsilon for m in run), Fraction(0)),
+            sum((m.delta for m in run), Fraction(0)),
+        )
         return cls(run, epsilon, delta, neighboring, unit, installed_version())
 
     def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
@@ -130,10 +145,19 @@ class Receipt:
         if not isinstance(other, Receipt):
             return NotImplemented
         if (self.neighboring, self.unit) != (other.neighboring, other.unit):
-            mine, theirs = f"{self.neighboring} per {self.unit}", f"{other.neighboring} per {other.unit}"
+            mine, theirs = (
+                f"{self.neighboring} per {self.unit}",
+                f"{other.neighboring} per {other.unit}",
+            )
             raise InputError(f"receipts of different guarantees do not add up: {mine}, {theirs}")
         total = (self.epsilon + other.epsilon, self.delta + other.delta)
-        return Receipt(self.mechanisms + other.mechanisms, *total, self.neighboring, self.unit, installed_version())
+        return Receipt(
+            self.mechanisms + other.mechanisms,
+            *total,
+            self.neighboring,
+            self.unit,
+            installed_version(),
+        )
 
     @classmethod
     def combined(cls, receipts: Iterable[Receipt]) -> Receipt:
@@ -156,7 +180,9 @@ class Receipt:
 
     def __str__(self) -> str:
         delta = f", delta {_show(self.delta)}" if self.delta else ""
-        promise = f"epsilon {_show(self.epsilon)}{delta} per {self.unit}, {self.neighboring} neighbors"
+        promise = (
+            f"epsilon {_show(self.epsilon)}{delta} per {self.unit}, {self.neighboring} neighbors"
+        )
         by = f", by {self.bound}" if self.bound != "basic composition" else ""
         head = f"{promise}{by} (metricdp {self.version})"
         return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
@@ -164,7 +190,8 @@ class Receipt:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A noisy answer that crossed the gate. All that is computed from it is post-processing: free, any number of times.
+    """A noisy answer that crossed the gate. All that is computed from it is post-processing: free,
+    any number of times.
 
     Attributes
     ----------
@@ -185,14 +212,26 @@ class Release:
         object.__setattr__(self, "values", values)
 
     def __repr__(self) -> str:
-        return f"Release({len(self.values):,} noisy values of {self.query}, epsilon {_show(self.receipt.epsilon)})"
+        return (
+            f"Release({len(self.values):,} noisy values of {self.query}, epsilon "
+            f"{_show(self.receipt.epsilon)})"
+        )
 
 
 def _cost(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
-    return {"epsilon": float(epsilon), "epsilon_exact": str(epsilon), "delta": float(delta), "delta_exact": str(delta)}
+    return {
+        "epsilon": float(epsilon),
+        "epsilon_exact": str(epsilon),
+        "delta": float(delta),
+        "delta_exact": str(delta),
+    }
 
 
 def _show(value: Fraction) -> str:
     """A fraction as people read it: 1/10 rather than its decimals only while it stays short."""
     exact = str(value)
-    return f"{float(value):.6g}" if "/" not in exact or len(exact) > 12 else f"{float(value):.6g} ({exact})"
+    return (
+        f"{float(value):.6g}"
+        if "/" not in exact or len(exact) > 12
+        else f"{float(value):.6g} ({exact})"
+    )

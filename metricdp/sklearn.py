@@ -1,7 +1,9 @@
-"""Private clustering in scikit-learn's shape: ``metricdp.sklearn.PrivateKMeans`` and ``PrivateKMedian``. Needs the extra ``sklearn``.
+"""Private clustering in scikit-learn's shape: ``metricdp.sklearn.PrivateKMeans`` and
+``PrivateKMedian``. Needs the extra ``sklearn``.
 
-What is safe to publish of a fitted estimator is all that it holds: released centers, their receipt, and public parameters. What its methods
-return about a table is not: `predict`, `fit_predict`, `transform` and `score` are exact functions of the table they are given.
+What is safe to publish of a fitted estimator is all that it holds: released centers, their receipt,
+and public parameters. What its methods return about a table is not: `predict`, `fit_predict`,
+`transform` and `score` are exact functions of the table they are given.
 """
 
 from __future__ import annotations
@@ -16,7 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.errors import InputError, MissingExtraError
 
 try:
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        ClusterMixin,
+        TransformerMixin,
+    )
     from sklearn.metrics import pairwise_distances_argmin
     from sklearn.metrics.pairwise import euclidean_distances
     from sklearn.utils import check_random_state
@@ -31,21 +38,39 @@ _SPOKEN = (
     (r"feature names", None),
     (r"^Sparse data was passed", None),
     (r"Complex data not supported", "Complex data not supported"),
-    (r"0 feature\(s\)", "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."),
+    (
+        r"0 feature\(s\)",
+        "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+    ),
     (r"NaN|infinity", "Input X contains NaN, infinity or a value too large for dtype('float64')."),
-    (r"Reshape your data|Expected 2D|dim ", "Expected a 2D array of shape (n, d). Reshape your data: X.reshape(-1, 1) for one feature."),
+    (
+        r"Reshape your data|Expected 2D|dim ",
+        "Expected a 2D array of shape (n, d). Reshape your data: X.reshape(-1, 1) for one feature.",
+    ),
     (r"argument must be", "Every entry's argument must be a string or a real number"),
 )
-"""scikit-learn's refusals that say what was wrong, and what is said in their place: theirs may quote entries, or the number of rows."""
+"""scikit-learn's refusals that say what was wrong, and what is said in their place: theirs may
+quote entries, or the number of rows.
+"""
 
 
-class _PrivateCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class _PrivateCenters(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     _power: ClassVar[int]
 
     def __init__(
-        self, n_clusters: int = 8, *, epsilon: Any = None, delta: Any = 0, bounds: Any = None, method: Any = "partition",
-        neighboring: Any = "add-remove", max_contributions: int | None = None, random_state: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: Any = None,
+        delta: Any = 0,
+        bounds: Any = None,
+        method: Any = "partition",
+        neighboring: Any = "add-remove",
+        max_contributions: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.delta = delta
@@ -61,13 +86,14 @@ class _PrivateCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Parameters
         ----------
         X : array_like or data frame, shape (n, d)
-            Private. Rows outside the bounds are moved to the nearest point inside. No rows at all is an answer like any other.
+            Private. Rows outside the bounds are moved to the nearest point inside. No rows at all
+            is an answer like any other.
         y : ignored
         user : sequence of length n, optional
             Whose each row is: then users are protected, of whom `max_contributions` rows are kept.
         ledger : metricdp.Ledger, optional
-            Where the call is charged, under that ledger's neighboring relation. By default nothing keeps count of several calls:
-            their costs add up all the same.
+            Where the call is charged, under that ledger's neighboring relation. By default nothing
+            keeps count of several calls: their costs add up all the same.
 
         Returns
         -------
@@ -83,53 +109,85 @@ class _PrivateCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if self.epsilon is None:
             raise InputError("epsilon= is needed: how much of the privacy budget one fit spends")
         if self.bounds is None:
-            raise InputError("bounds=(lower, upper) are needed, numbers or one for each feature, from public knowledge: never from X")
+            raise InputError(
+                "bounds=(lower, upper) are needed, numbers or one for each feature, from public "
+                "knowledge: never from X"
+            )
         rows = self._rows(X, reset=True)
         space = mdp.EuclideanSpace(*_corners(self.bounds, self.n_features_in_))
         demand = mdp.PrivateDemand(space, rows, user=user, max_contributions=self.max_contributions)
-        budget = mdp.Ledger(self.epsilon, self.delta, self.neighboring) if ledger is None else ledger
+        budget = (
+            mdp.Ledger(self.epsilon, self.delta, self.neighboring) if ledger is None else ledger
+        )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
         spend = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
         result = ask(space, demand, self.n_clusters, **spend, method=self.method, seed=seed)
-        self.cluster_centers_, self.receipt_, self.release_ = result.centers, result.receipt, result.release
+        self.cluster_centers_, self.receipt_, self.release_ = (
+            result.centers,
+            result.receipt,
+            result.release,
+        )
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Nearest center of every row, shape (n,): for who may see that row, as it is an exact function of it."""
+        """Nearest center of every row, shape (n,): for who may see that row, as it is an exact
+        function of it.
+        """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
-        return pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64) if len(rows) else np.zeros(0, np.int64)
+        return (
+            pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
+            if len(rows)
+            else np.zeros(0, np.int64)
+        )
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> NDArray[np.int64]:
         """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
         return self.fit(X, y, **options).predict(X)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Distance of every row to every center, shape (n, n_clusters): an exact function of that row, like `predict`."""
+        """Distance of every row to every center, shape (n, n_clusters): an exact function of that
+        row, like `predict`.
+        """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
-        return euclidean_distances(rows, self.cluster_centers_) if len(rows) else np.zeros((0, len(self.cluster_centers_)))
+        return (
+            euclidean_distances(rows, self.cluster_centers_)
+            if len(rows)
+            else np.zeros((0, len(self.cluster_centers_)))
+        )
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the cost of the centers on X: the sum of the rows' (squared) distances to their nearest center. Exact, hence it warns.
+        """Minus the cost of the centers on X: the sum of the rows' (squared) distances to their
+        nearest center. Exact, hence it warns.
 
-        Choosing parameters by it (`GridSearchCV`) reads X without protection: use public data, or data that stands for it.
+        Choosing parameters by it (`GridSearchCV`) reads X without protection: use public data, or
+        data that stands for it.
         """
         from metricdp.privacy import PrivateDataWarning
 
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
-        warnings.warn("score is an exact function of X, without any protection: do not publish it", PrivateDataWarning, stacklevel=2)
+        warnings.warn(
+            "score is an exact function of X, without any protection: do not publish it",
+            PrivateDataWarning,
+            stacklevel=2,
+        )
         if not len(rows):
             return 0.0
         nearest = self.cluster_centers_[pairwise_distances_argmin(rows, self.cluster_centers_)]
         return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
 
     def _rows(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
-        """X as checked by scikit-learn; of its refusals, what quotes no entry and no number of rows."""
+        """X as checked by scikit-learn; of its refusals, what quotes no entry and no number of
+        rows.
+        """
         kind: type[Exception] = InputError
-        message = "X must hold real numbers, one row a record; its entries are not quoted, as they may be private"
+        message = (
+            "X must hold real numbers, one row a record; its entries are not quoted, as they may "
+            "be private"
+        )
         try:
             return validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=0)
         except Exception as error:  # whatever it is, it may quote an entry
@@ -162,7 +220,8 @@ class PrivateKMeans(_PrivateCenters):
     delta : same
         Of use to the default method in more than three dimensions.
     bounds : (lower, upper)
-        Public: two numbers for all features, or two arrays of shape (d,). Needed, and never to be measured on X.
+        Public: two numbers for all features, or two arrays of shape (d,). Needed, and never to be
+        measured on X.
     method : str or metricdp.methods.Method
         One that answers in a box: "partition" (the default), "quadtree", …
     neighboring : {"add-remove", "replace-one"}
@@ -178,16 +237,19 @@ class PrivateKMeans(_PrivateCenters):
     receipt_ : metricdp.Receipt
         What the fit cost, and by which mechanisms.
     release_ : object or None
-        What the centers were computed from, if the method has a release: ``release_.k_means(20)`` and `coreset()` are free.
+        What the centers were computed from, if the method has a release: ``release_.k_means(20)``
+        and `coreset()` are free.
     n_features_in_, feature_names_in_
         As usual.
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for each fit, for rows or users: see `metricdp.k_means`. There is no ``labels_`` and
-    no ``inertia_``: both would be exact functions of X. No ``sample_weight``: a row's weight would multiply its influence and
-    the noise that hides it; repeat rows as public integers say, and bound them by `user`. Neither X nor the demand made of it is kept, so
-    that a pickled estimator holds releases and public parameters only. `score` and what chooses by it are not private.
+    **Privacy.** (epsilon, delta)-differential privacy for each fit, for rows or users: see
+    `metricdp.k_means`. There is no ``labels_`` and no ``inertia_``: both would be exact functions
+    of X. No ``sample_weight``: a row's weight would multiply its influence and the noise that hides
+    it; repeat rows as public integers say, and bound them by `user`. Neither X nor the demand made
+    of it is kept, so that a pickled estimator holds releases and public parameters only. `score`
+    and what chooses by it are not private.
 
     Examples
     --------
@@ -204,15 +266,16 @@ class PrivateKMeans(_PrivateCenters):
 
 
 class PrivateKMedian(_PrivateCenters):
-    """k-median under differential privacy: sums of distances in place of squares; everything else as `PrivateKMeans`.
+    """k-median under differential privacy: sums of distances in place of squares; everything else
+    as `PrivateKMeans`.
 
     Examples
     --------
     >>> from metricdp.sklearn import PrivateKMedian
-    >>> PrivateKMedian(n_clusters=2, epsilon=1).fit([[0.0]])
+    >>> PrivateKMedian(n_clusters=2, epsilon=1).fit([[0.0]])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    metricdp.errors.InputError: bounds=(lower, upper) are needed, numbers or one for each feature, from public knowledge: never from X
+    metricdp.errors.InputError: bounds=(lower, upper) are needed, ...
     """
 
     _power = 1
@@ -223,7 +286,9 @@ def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float
     from metricdp.arguments import floats, listed
 
     pair = listed(bounds, "bounds")
-    rule = f"bounds must be (lower, upper): two numbers, or two arrays of {d:,} numbers, one a feature"
+    rule = (
+        f"bounds must be (lower, upper): two numbers, or two arrays of {d:,} numbers, one a feature"
+    )
     if len(pair) != 2:
         raise InputError(rule)
     corners = [floats(corner, rule) for corner in pair]

@@ -1,4 +1,5 @@
-"""Execute the notebooks of this folder, and check that what is saved in them is what running them in order gives.
+"""Execute the notebooks of this folder, and check that what is saved in them is what running them
+in order gives.
 
     python notebooks/run.py             execute each notebook in a new kernel; fail on an error or on stale saved outputs
     python notebooks/run.py --write     the same, and save the new outputs
@@ -30,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run all notebooks, or those named; return the number of notebooks with problems."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all in this folder")
-    parser.add_argument("--write", action="store_true", help="save the new outputs instead of checking the old ones")
+    parser.add_argument(
+        "--write", action="store_true", help="save the new outputs instead of checking the old ones"
+    )
     options = parser.parse_args(arguments)
     paths = options.notebooks or sorted(FOLDER.glob("*.ipynb"))
     if not paths:
@@ -40,7 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
     for path in paths:
         start = time.perf_counter()
         problems = run(path, write=options.write)
-        print(f"{path.name}: {'; '.join(problems) or 'fine'} ({time.perf_counter() - start:.0f} s)", flush=True)
+        print(
+            f"{path.name}: {'; '.join(problems) or 'fine'} ({time.perf_counter() - start:.0f} s)",
+            flush=True,
+        )
         failed += bool(problems)
     return failed
 
@@ -72,14 +78,20 @@ def run(path: Path, *, write: bool = False) -> list[str]:
 
 
 def saved_problems(notebook: nbformat.NotebookNode) -> list[str]:
-    """What is wrong with the saved outputs: not run in order from 1, errors, warnings, paths of the machine that ran it."""
+    """What is wrong with the saved outputs: not run in order from 1, errors, warnings, paths of the
+    machine that ran it.
+    """
     try:
         nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         return [f"is no valid notebook: {error.message}"]
     code = code_cells(notebook)
     counts = [cell.execution_count for cell in code]
-    problems = [] if counts == list(range(1, len(code) + 1)) else [f"was not saved after one run in order: execution counts {counts}"]
+    problems = (
+        []
+        if counts == list(range(1, len(code) + 1))
+        else [f"was not saved after one run in order: execution counts {counts}"]
+    )
     for number, cell in enumerate(code, 1):
         if any(o.output_type == "error" for o in cell.outputs):
             problems.append(f"cell {number} was saved with an error")
@@ -88,14 +100,19 @@ def saved_problems(notebook: nbformat.NotebookNode) -> list[str]:
         if MACHINE_PATH.search(_text(cell)):
             problems.append(f"cell {number} shows a path of the machine that ran it")
     size = len(nbformat.writes(notebook))
-    return problems + ([f"is large: {size:,} characters, at most {LARGEST:,}"] if size > LARGEST else [])
+    return problems + (
+        [f"is large: {size:,} characters, at most {LARGEST:,}"] if size > LARGEST else []
+    )
 
 
 def differences(saved: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
-    """Cells whose saved outputs are of other kinds than those of a new run: an output is missing, or is too many."""
+    """Cells whose saved outputs are of other kinds than those of a new run: an output is missing,
+    or is too many.
+    """
     pairs = enumerate(zip(code_cells(saved), code_cells(fresh), strict=True), 1)
     return [
-        f"cell {number} was saved with {' + '.join(old) or 'no output'}, running it gives {' + '.join(new) or 'none'}"
+        f"cell {number} was saved with {' + '.join(old) or 'no output'}, running it gives "
+        f"{' + '.join(new) or 'none'}"
         for number, (one, other) in pairs
         if (old := kinds(one)) != (new := kinds(other))
     ]
@@ -106,7 +123,9 @@ def kinds(cell: nbformat.NotebookNode) -> list[str]:
     found: list[str] = []
     for output in cell.outputs:
         data = output.get("data", {})
-        kind = output.get("name") or next((k for k in ("image/png", "text/html", "text/plain") if k in data), output.output_type)
+        kind = output.get("name") or next(
+            (k for k in ("image/png", "text/html", "text/plain") if k in data), output.output_type
+        )
         if found[-1:] != [kind] or kind not in ("stdout", "stderr"):
             found.append(kind)
     return found
@@ -126,7 +145,10 @@ def _without_outputs(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def _text(cell: nbformat.NotebookNode) -> str:
     shown = []
     for output in cell.outputs:
-        shown += [output.get("text", ""), *(v for k, v in output.get("data", {}).items() if k.startswith("text/"))]
+        shown += [
+            output.get("text", ""),
+            *(v for k, v in output.get("data", {}).items() if k.startswith("text/")),
+        ]
     return "\n".join(shown)
 
 

@@ -1,4 +1,6 @@
-"""A small road network, private files with canaries, and a runner, for the tests of the command line."""
+"""A small road network, private files with canaries, and a runner, for the tests of the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in folder.rglob("*")}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""
+        for p in folder.rglob("*")
+    }
 
 
 def grid_edges() -> list[tuple[int, int, int]]:
@@ -47,7 +52,11 @@ def grid_edges() -> list[tuple[int, int, int]]:
 
 
 def places() -> dict[int, tuple[float, float]]:
-    return {100 + i * SIDE + j: (-71.3 + j / 1000, -29.9 + i / 1000) for i in range(SIDE) for j in range(SIDE)}
+    return {
+        100 + i * SIDE + j: (-71.3 + j / 1000, -29.9 + i / 1000)
+        for i in range(SIDE)
+        for j in range(SIDE)
+    }
 
 
 def build_world(folder: Path) -> None:
@@ -55,9 +64,13 @@ def build_world(folder: Path) -> None:
     text = "from,to,length_m\n" + "".join(f"{a},{b},{w}\n" for a, b, w in grid_edges())
     (folder / "roads.csv").write_text(text)
     (folder / "roads.csv.gz").write_bytes(gzip.compress(text.encode()))
-    (folder / "nodes.csv").write_text("id,lon,lat\n" + "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items()))
+    (folder / "nodes.csv").write_text(
+        "id,lon,lat\n" + "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items())
+    )
     at = [100 if i % 2 else 124 for i in range(ROWS)]
-    rows = [f"{v},{places()[v][0]:.4f},{places()[v][1]:.4f},canary-{i % 900}" for i, v in enumerate(at)]
+    rows = [
+        f"{v},{places()[v][0]:.4f},{places()[v][1]:.4f},canary-{i % 900}" for i, v in enumerate(at)
+    ]
     (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")
 
 

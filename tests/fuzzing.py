@@ -33,30 +33,45 @@ LONG_FORM = int(os.environ.get("METRICDP_FUZZ", "0"))
 """How many times more examples the long form draws; there is one only if this variable asks for it."""
 
 
-def fuzz(examples: int, known: Sequence[dict[str, Any]] = (), **strategies: Any) -> Callable[[Callable[..., None]], Any]:
+def fuzz(
+    examples: int, known: Sequence[dict[str, Any]] = (), **strategies: Any
+) -> Callable[[Callable[..., None]], Any]:
     """Decorate a check: a short form that draws the same examples in every run.
 
-    With METRICDP_FUZZ=40 in the environment there is one more, marked slow, that draws 40 times as many, and fresh ones.
-    `known` are examples that failed once; both forms run them first.
+    With METRICDP_FUZZ=40 in the environment there is one more, marked slow, that draws 40 times as
+    many, and fresh ones. `known` are examples that failed once; both forms run them first.
     """
 
     def decorate(check: Callable[..., None]) -> Any:
         def form(number: int, **options: Any) -> Any:
             settled = settings(
-                max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck), **options
+                max_examples=number,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+                **options,
             )
             run = settled(given(**strategies)(check))
             for arguments in known:
                 run = example(**arguments)(run)
-            return pytest.param(run, id="short" if options else "long", marks=[] if options else [pytest.mark.slow])
+            return pytest.param(
+                run, id="short" if options else "long", marks=[] if options else [pytest.mark.slow]
+            )
 
-        forms = [form(examples, derandomize=True), *([form(LONG_FORM * examples)] if LONG_FORM else [])]
+        forms = [
+            form(examples, derandomize=True),
+            *([form(LONG_FORM * examples)] if LONG_FORM else []),
+        ]
 
         @pytest.mark.parametrize("run", forms)
         def test(run: Callable[[], None]) -> None:
             run()
 
-        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        test.__name__, test.__doc__, test.__module__ = (
+            check.__name__,
+            check.__doc__,
+            check.__module__,
+        )
         return test
 
     return decorate
@@ -67,7 +82,9 @@ def fuzz(examples: int, known: Sequence[dict[str, Any]] = (), **strategies: Any)
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """2 GB of address space more than now, 40 seconds of the processors, and no warning of any library: beyond these, an exception."""
+    """2 GB of address space more than now, 40 seconds of the processors, and no warning of any
+    library: beyond these, an exception.
+    """
 
     def too_long(*_: Any) -> None:
         raise AssertionError(f"no answer within {SECONDS} s")
@@ -89,7 +106,9 @@ def bounded() -> Iterator[None]:
 
 
 def tried(call: Callable[[], Any], expected: Any = MetricDPError) -> tuple[Any, Exception | None]:
-    """(answer, None), or (None, error) for an expected error, of the package, with a clear message. Any other passes through."""
+    """(answer, None), or (None, error) for an expected error, of the package, with a clear message.
+    Any other passes through.
+    """
     error = None
     with bounded():
         try:
@@ -109,11 +128,17 @@ def assert_clear(message: str) -> None:
 
 
 def assert_graph(graph: Any) -> None:
-    """What `Graph` promises: symmetric CSR, sorted, without loops or duplicates; finite lengths; connected; distinct ids."""
+    """What `Graph` promises: symmetric CSR, sorted, without loops or duplicates; finite lengths;
+    connected; distinct ids.
+    """
     n, (indptr, indices, lengths) = len(graph), (graph.indptr, graph.indices, graph.lengths)
     assert n == len(graph.ids) == len(set(graph.ids)) == len(indptr) - 1 >= 1
     assert (indptr.dtype, indices.dtype, lengths.dtype) == (np.int64, np.int32, np.float64)
-    assert indptr[0] == 0 and indptr[-1] == len(indices) == len(lengths) and (np.diff(indptr) >= 0).all()
+    assert (
+        indptr[0] == 0
+        and indptr[-1] == len(indices) == len(lengths)
+        and (np.diff(indptr) >= 0).all()
+    )
     rows = np.repeat(np.arange(n), np.diff(indptr))
     assert (np.diff(rows * n + indices) > 0).all(), "unsorted or repeated"
     assert ((indices >= 0) & (indices < n) & (indices != rows)).all()
@@ -137,7 +162,12 @@ def everything_said(error: BaseException) -> str:
         one = queue.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            text += [repr(one), str(one), *map(repr, vars(one).values()), *getattr(one, "__notes__", [])]
+            text += [
+                repr(one),
+                str(one),
+                *map(repr, vars(one).values()),
+                *getattr(one, "__notes__", []),
+            ]
             queue += [e for e in (one.__cause__, one.__context__) if e is not None]
     return "\n".join(text)
 
@@ -145,18 +175,114 @@ def everything_said(error: BaseException) -> str:
 # Files
 
 NUMBERS = [
-    *(b"", b"0", b"-1", b"-1.5", b"1.5", b"+3", b"-0.0", b"007", b"1_0", b"nan", b"inf", b"-inf", b"1e3", b"1e16", b"1e19", b"1e308"),
-    *(b"1e400", b"5e-324", b"1e-30", b"2147483648", b"1000000000000", b"9007199254740993", b"9223372036854775808"),
-    *(b"-9223372036854775809", b"18446744073709551616", b"9" * 30, b"9" * 5000, "١٢".encode(), "²".encode(), b"a", b"1", b"3", b"200"),
+    *(
+        b"",
+        b"0",
+        b"-1",
+        b"-1.5",
+        b"1.5",
+        b"+3",
+        b"-0.0",
+        b"007",
+        b"1_0",
+        b"nan",
+        b"inf",
+        b"-inf",
+        b"1e3",
+        b"1e16",
+        b"1e19",
+        b"1e308",
+    ),
+    *(
+        b"1e400",
+        b"5e-324",
+        b"1e-30",
+        b"2147483648",
+        b"1000000000000",
+        b"9007199254740993",
+        b"9223372036854775808",
+    ),
+    *(
+        b"-9223372036854775809",
+        b"18446744073709551616",
+        b"9" * 30,
+        b"9" * 5000,
+        "١٢".encode(),
+        "²".encode(),
+        b"a",
+        b"1",
+        b"3",
+        b"200",
+    ),
 ]
 TOKENS = [
     *NUMBERS,
-    *(b"0x10", b"1/2", b"-nan", b"Infinity", b"None", b"True", b"1" + b"0" * 400, "½".encode(), "é".encode(), "\u2028".encode()),
-    *("\u202e".encode(), "\ue000".encode(), b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\0", b"\r", b"\r\n", b"\n", b"\n\n", b"\x0b"),
-    *(b"\x0c", b"\x1c", b"\x85", b" ", b"\t", b",", b";", b"|", b'"', b"'", b"#", b"%", b"<", b">", b"&", b"&#0;", b"~", b"/", b"="),
-    *(b"c", b"p", b"v", b"length", b"weight", b"source", b"unit", b"id", b"direction", b"oneway", b"a" * 70_000, b"1 " * 20_000),
+    *(
+        b"0x10",
+        b"1/2",
+        b"-nan",
+        b"Infinity",
+        b"None",
+        b"True",
+        b"1" + b"0" * 400,
+        "½".encode(),
+        "é".encode(),
+        "\u2028".encode(),
+    ),
+    *(
+        "\u202e".encode(),
+        "\ue000".encode(),
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"\xc3",
+        b"\0",
+        b"\r",
+        b"\r\n",
+        b"\n",
+        b"\n\n",
+        b"\x0b",
+    ),
+    *(
+        b"\x0c",
+        b"\x1c",
+        b"\x85",
+        b" ",
+        b"\t",
+        b",",
+        b";",
+        b"|",
+        b'"',
+        b"'",
+        b"#",
+        b"%",
+        b"<",
+        b">",
+        b"&",
+        b"&#0;",
+        b"~",
+        b"/",
+        b"=",
+    ),
+    *(
+        b"c",
+        b"p",
+        b"v",
+        b"length",
+        b"weight",
+        b"source",
+        b"unit",
+        b"id",
+        b"direction",
+        b"oneway",
+        b"a" * 70_000,
+        b"1 " * 20_000,
+    ),
 ]
-_NUMBER, _WORD, _LINE = re.compile(rb"[-+.\d]*\d[.\d]*"), re.compile(rb"[^\s,;|<>\"=/]+"), re.compile(rb"[^\n]*\n?")
+_NUMBER, _WORD, _LINE = (
+    re.compile(rb"[-+.\d]*\d[.\d]*"),
+    re.compile(rb"[^\s,;|<>\"=/]+"),
+    re.compile(rb"[^\n]*\n?"),
+)
 _SWAPS = [(b"\n", b"\r\n"), (b"\n", b"\r"), (b",", b";"), (b",", b"\t"), (b" ", b"\t"), (b"1", b"")]
 
 
@@ -178,7 +304,9 @@ def _damaged(draw: Any, data: bytes) -> bytes:
             other = parts[draw(st.integers(0, len(parts) - 1))][0]
             rest = data[:a] + data[b:]
             return rest[:other] + data[a:b] + rest[other:]
-        token = draw(st.sampled_from({"n": NUMBERS, "w": TOKENS, "l": [b""], "L": [data[a:b] * 2]}[kind]))
+        token = draw(
+            st.sampled_from({"n": NUMBERS, "w": TOKENS, "l": [b""], "L": [data[a:b] * 2]}[kind])
+        )
         return data[:a] + token + data[b:]
     at = draw(st.integers(0, len(data)))
     if kind == "i":
@@ -235,29 +363,177 @@ class Nothing:
 
 def absurd_values() -> list[Any]:
     """Values that some argument somewhere was given by mistake."""
-    numbers: list[Any] = [0, -1, 1, 2, 3, 7, 2**31, 2**63, -(2**63), 2**64, 10**30, 10**400, -(10**400), 10**5000, True, False]
-    floats = [0.0, -0.0, 0.5, -0.5, 2.0, 1e-9, 1e-300, 5e-324, 1e16, 1e308, float("nan"), float("inf"), -float("inf")]
-    scalars = [np.float64("nan"), np.float64(0.5), np.float32(0.3), np.float16(3), np.int8(2), np.int64(-5), np.uint64(2**64 - 1)]
-    scalars += [np.True_, np.longdouble("1e4000"), np.datetime64("NaT"), np.timedelta64(3, "s"), np.str_("a"), np.complex128(1j)]
-    exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400), Fraction(1, 10**5000), Fraction(0)]
+    numbers: list[Any] = [
+        0,
+        -1,
+        1,
+        2,
+        3,
+        7,
+        2**31,
+        2**63,
+        -(2**63),
+        2**64,
+        10**30,
+        10**400,
+        -(10**400),
+        10**5000,
+        True,
+        False,
+    ]
+    floats = [
+        0.0,
+        -0.0,
+        0.5,
+        -0.5,
+        2.0,
+        1e-9,
+        1e-300,
+        5e-324,
+        1e16,
+        1e308,
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+    ]
+    scalars = [
+        np.float64("nan"),
+        np.float64(0.5),
+        np.float32(0.3),
+        np.float16(3),
+        np.int8(2),
+        np.int64(-5),
+        np.uint64(2**64 - 1),
+    ]
+    scalars += [
+        np.True_,
+        np.longdouble("1e4000"),
+        np.datetime64("NaT"),
+        np.timedelta64(3, "s"),
+        np.str_("a"),
+        np.complex128(1j),
+    ]
+    exact = [
+        Fraction(1, 3),
+        Fraction(-1, 3),
+        Fraction(10**400),
+        Fraction(1, 10**400),
+        Fraction(1, 10**5000),
+        Fraction(0),
+    ]
     exact += [Fraction(10**5000 + 1, 3 * 10**5000)]
     exact += [Decimal(d) for d in ("0.5", "NaN", "sNaN", "Infinity", "1e999999", "1e-999999", "0")]
-    texts = ["", " ", "0", "0.5", "1/3", "1/0", "-1/3", "nan", "inf", "1e400", "1e999999999", "1_0", "٣", "½", "0.5\n", "\0"]
-    texts += ["\ud800", "a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000, "1/1" + "0" * 5000, "partition", "length"]
-    arrays = [np.array(0.5), np.array([]), np.array([0, 1]), np.array([0.5, np.nan]), np.zeros((2, 2)), np.zeros((0, 2))]
-    arrays += [np.zeros((1, 2, 3)), np.array(["a", "b"]), np.array([Nothing()]), np.array([2**63], np.uint64), np.array([True, False])]
-    arrays += [np.array([[1e308, -1e308], [1, 2]]), np.ma.masked_array([1.0, 2.0], [True, False]), np.array([1j])]
+    texts = [
+        "",
+        " ",
+        "0",
+        "0.5",
+        "1/3",
+        "1/0",
+        "-1/3",
+        "nan",
+        "inf",
+        "1e400",
+        "1e999999999",
+        "1_0",
+        "٣",
+        "½",
+        "0.5\n",
+        "\0",
+    ]
+    texts += [
+        "\ud800",
+        "a",
+        "Peña",
+        "e\u0301",
+        "\u202e",
+        "x" * 5000,
+        "9" * 5000,
+        "1/1" + "0" * 5000,
+        "partition",
+        "length",
+    ]
+    arrays = [
+        np.array(0.5),
+        np.array([]),
+        np.array([0, 1]),
+        np.array([0.5, np.nan]),
+        np.zeros((2, 2)),
+        np.zeros((0, 2)),
+    ]
+    arrays += [
+        np.zeros((1, 2, 3)),
+        np.array(["a", "b"]),
+        np.array([Nothing()]),
+        np.array([2**63], np.uint64),
+        np.array([True, False]),
+    ]
+    arrays += [
+        np.array([[1e308, -1e308], [1, 2]]),
+        np.ma.masked_array([1.0, 2.0], [True, False]),
+        np.array([1j]),
+    ]
     arrays += [np.array([(1, 2.0)], "i4,f8"), np.array([[0, 1], [2, 0]])]
     arrays += [np.array([[0, np.nan], [1, 2]]), np.array([[np.inf, 0], [1, 2]])]
-    boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]], [[0]], [2**63], [10**400], [True]]
-    boxes += [(), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}, {0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}]]
+    boxes = [
+        [],
+        [0],
+        [0, 0],
+        [0.5],
+        [[0, 0]],
+        [[0, 1], [2]],
+        ["a"],
+        ["0"],
+        [None],
+        [np.nan],
+        [[]],
+        [[0]],
+        [2**63],
+        [10**400],
+        [True],
+    ]
+    boxes += [
+        (),
+        (0, 1),
+        {},
+        {0: 1},
+        {"a": 2},
+        {0: np.nan},
+        {0, 1},
+        frozenset(),
+        range(3),
+        range(0),
+        range(10**30),
+        [Nothing()],
+        [{}],
+    ]
     boxes += [[1e308, -1e308], [5e-324, 0.0], [1e-200, 1e200]]
-    others = [None, Ellipsis, NotImplemented, Nothing(), Nothing, print, 1j, b"", b"0.5", bytearray(b"a"), memoryview(b"a"), slice(3)]
+    others = [
+        None,
+        Ellipsis,
+        NotImplemented,
+        Nothing(),
+        Nothing,
+        print,
+        1j,
+        b"",
+        b"0.5",
+        bytearray(b"a"),
+        memoryview(b"a"),
+        slice(3),
+    ]
     others += [Path("nowhere"), Path("/"), "/", "/dev/null/x", math, date(2026, 1, 1)]
     with suppress(ImportError):
         import pandas as pd
 
-        others += [pd.NA, pd.NaT, pd.DataFrame({"vertex": [1, 2]}), pd.Series([0, 1]), pd.Series([0, None]), pd.Index(["a"])]
+        others += [
+            pd.NA,
+            pd.NaT,
+            pd.DataFrame({"vertex": [1, 2]}),
+            pd.Series([0, 1]),
+            pd.Series([0, None]),
+            pd.Index(["a"]),
+        ]
     return [*numbers, *floats, *scalars, *exact, *texts, *arrays, *boxes, *others]
 
 
@@ -281,4 +557,6 @@ def spoiled(draw: Any, calls: dict[str, Sequence[str]], most: int = 2) -> Case:
     """At most so many arguments of one of the calls, each replaced by an absurd value."""
     name = draw(st.sampled_from(sorted(calls)))
     chosen = draw(st.lists(st.sampled_from(sorted(calls[name])), max_size=most, unique=True))
-    return Case(name, {argument: ABSURD[draw(st.integers(0, len(ABSURD) - 1))] for argument in chosen})
+    return Case(
+        name, {argument: ABSURD[draw(st.integers(0, len(ABSURD) - 1))] for argument in chosen}
+    )

@@ -1,6 +1,8 @@
-"""Slow, obvious twins of every fast path: pure Python and plain numpy, written from the definitions and from nothing in the package.
+"""Slow, obvious twins of every fast path: pure Python and plain numpy, written from the definitions
+and from nothing in the package.
 
-Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; self-loops, parallel edges and length 0 are normal.
+Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; self-loops, parallel
+edges and length 0 are normal.
 """
 
 from __future__ import annotations
@@ -30,9 +32,13 @@ def graphs(draw, most_points: int = 9, longest: int = 6):
 
 
 def random_graph(n: int, seed: int, extra: float = 1.0, integers: bool = True):
-    """A connected graph: a random tree and `extra` · n more edges; lengths 0..20 or uniform in [0, 1)."""
+    """A connected graph: a random tree and `extra` · n more edges; lengths 0..20 or uniform in [0,
+    1).
+    """
     rng = np.random.default_rng(seed)
-    tails = np.r_[[rng.integers(0, v) for v in range(1, n)], rng.integers(0, n, int(extra * n))].astype(int)
+    tails = np.r_[
+        [rng.integers(0, v) for v in range(1, n)], rng.integers(0, n, int(extra * n))
+    ].astype(int)
     heads = np.r_[np.arange(1, n), rng.integers(0, n, int(extra * n))].astype(int)
     lengths = rng.integers(0, 21, len(tails)) if integers else rng.random(len(tails))
     return n, list(zip(tails.tolist(), heads.tolist(), lengths.tolist()))
@@ -46,7 +52,11 @@ def csr(n: int, edges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows[v].append((u, w))
     indptr = np.cumsum([0, *map(len, rows)])
     flat = [arc for row in rows for arc in row]
-    return indptr.astype(np.int64), np.array([a[0] for a in flat], np.int32), np.array([a[1] for a in flat], np.int64)
+    return (
+        indptr.astype(np.int64),
+        np.array([a[0] for a in flat], np.int32),
+        np.array([a[1] for a in flat], np.int64),
+    )
 
 
 def all_pairs(n: int, edges) -> np.ndarray:
@@ -68,18 +78,24 @@ def nearest(distances: np.ndarray, centers) -> np.ndarray:
 
 
 def two_nearest(distances: np.ndarray, centers) -> tuple[np.ndarray, np.ndarray]:
-    """Distances of every point to its nearest and second-nearest slot; FAR where there is no second."""
+    """Distances of every point to its nearest and second-nearest slot; FAR where there is no
+    second.
+    """
     ordered = np.sort(distances[list(centers)], axis=0)
     return ordered[0], ordered[1] if len(ordered) > 1 else np.full(len(distances), FAR)
 
 
 def cost(distances: np.ndarray, weights, centers, power: int = 1) -> float:
-    """Weighted sum of distances to the nearest center, each raised to the power; rows of `distances` are candidates."""
+    """Weighted sum of distances to the nearest center, each raised to the power; rows of
+    `distances` are candidates.
+    """
     return float((np.asarray(weights) * nearest(distances, centers).astype(float) ** power).sum())
 
 
 def swap_changes(distances: np.ndarray, weights, centers, power: int = 1) -> np.ndarray:
-    """Change of cost of every swap, shape (n_candidates, k): entry (c, i) puts c in the place of slot i."""
+    """Change of cost of every swap, shape (n_candidates, k): entry (c, i) puts c in the place of
+    slot i.
+    """
     before = cost(distances, weights, centers, power)
     changes = np.empty((len(distances), len(centers)))
     for c, i in itertools.product(range(len(distances)), range(len(centers))):
@@ -92,13 +108,23 @@ def removal_losses(distances: np.ndarray, weights, centers, power: int = 1) -> n
     """What closing each slot adds to the cost, shape (k,), at least two slots."""
     centers = list(centers)
     before = cost(distances, weights, centers, power)
-    return np.array([cost(distances, weights, centers[:i] + centers[i + 1 :], power) - before for i in range(len(centers))])
+    return np.array(
+        [
+            cost(distances, weights, centers[:i] + centers[i + 1 :], power) - before
+            for i in range(len(centers))
+        ]
+    )
 
 
-def best_centers(distances: np.ndarray, weights, k: int, power: int = 1, candidates=None) -> tuple[tuple[int, ...], float]:
+def best_centers(
+    distances: np.ndarray, weights, k: int, power: int = 1, candidates=None
+) -> tuple[tuple[int, ...], float]:
     """The cheapest of all choices of k centers, and its cost."""
     allowed = range(len(distances)) if candidates is None else candidates
-    return min(((c, cost(distances, weights, c, power)) for c in itertools.combinations(allowed, k)), key=lambda found: found[1])
+    return min(
+        ((c, cost(distances, weights, c, power)) for c in itertools.combinations(allowed, k)),
+        key=lambda found: found[1],
+    )
 
 
 # Binary merge trees: children of node m + i, leaves 0..m-1
@@ -123,14 +149,18 @@ def node_costs(children, distances, sizes, within) -> tuple[np.ndarray, np.ndarr
 
 
 def ward_merges(points: np.ndarray, sizes, children) -> dict[frozenset[int], float]:
-    """Cost of every merge of a tree by Ward's criterion, from centroids: {leaves: |A||B|/(|A|+|B|) · squared distance}."""
+    """Cost of every merge of a tree by Ward's criterion, from centroids: {leaves: |A||B|/(|A|+|B|)
+    · squared distance}.
+    """
     sets, sizes = leaf_sets(children), np.asarray(sizes, float)
     merges = {}
     for left, right in children:
         a, b = sets[left], sets[right]
         centroid = [np.average(points[s], axis=0, weights=sizes[s]) for s in (a, b)]
         total = [sizes[a].sum(), sizes[b].sum()]
-        merges[frozenset(a + b)] = total[0] * total[1] / sum(total) * ((centroid[0] - centroid[1]) ** 2).sum()
+        merges[frozenset(a + b)] = (
+            total[0] * total[1] / sum(total) * ((centroid[0] - centroid[1]) ** 2).sum()
+        )
     return merges
 
 
@@ -138,7 +168,9 @@ def ward_merges(points: np.ndarray, sizes, children) -> dict[frozenset[int], flo
 
 
 def interpolation(low: float, step: float, grid: int, at: np.ndarray) -> np.ndarray:
-    """Matrix that reads a message on ``low + step · arange(grid)`` at the points `at`, linearly, 0 outside."""
+    """Matrix that reads a message on ``low + step · arange(grid)`` at the points `at`, linearly, 0
+    outside.
+    """
     matrix = np.zeros((len(at), grid))
     for row, x in enumerate(at):
         where = (x - low) / step
@@ -149,7 +181,9 @@ def interpolation(low: float, step: float, grid: int, at: np.ndarray) -> np.ndar
 
 
 def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior: np.ndarray):
-    """(inside, outside, posterior of shares) of all nodes by matrices; every row is scaled to sum 1."""
+    """(inside, outside, posterior of shares) of all nodes by matrices; every row is scaled to sum
+    1.
+    """
     m, grid = len(children) + 1, leaves.shape[1]
     inside, outside = np.zeros((2 * m - 1, grid)), np.zeros((2 * m - 1, grid))
     inside[:m], outside[-1], posterior = leaves, prior, np.zeros_like(fractions)
@@ -161,7 +195,9 @@ def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior:
                 interpolation(low[left], step[left], grid, fractions[i, q] * x),
                 interpolation(low[right], step[right], grid, (1 - fractions[i, q]) * x),
             )
-            inside[m + i] += chances[i, q] * (reads[i, q][0] @ inside[left]) * (reads[i, q][1] @ inside[right])
+            inside[m + i] += (
+                chances[i, q] * (reads[i, q][0] @ inside[left]) * (reads[i, q][1] @ inside[right])
+            )
     for i in reversed(range(m - 1)):
         left, right = children[i]
         for q in range(fractions.shape[1]):
@@ -173,13 +209,16 @@ def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior:
     return scaled[0], scaled[1], scaled[2]
 
 
-def enumerate_counts(children, fractions, chances, likelihoods, prior) -> tuple[float, np.ndarray, np.ndarray]:
+def enumerate_counts(
+    children, fractions, chances, likelihoods, prior
+) -> tuple[float, np.ndarray, np.ndarray]:
     """The model summed over every total and every combination of shares.
 
     Parameters
     ----------
     likelihoods : list of dict
-        Of each node, value -> likelihood of what was observed at it: 1 for inner nodes; values not in the dict are impossible.
+        Of each node, value -> likelihood of what was observed at it: 1 for inner nodes; values not
+        in the dict are impossible.
     prior : dict
         Total -> probability.
 
@@ -212,7 +251,9 @@ def enumerate_counts(children, fractions, chances, likelihoods, prior) -> tuple[
 
 
 def permute_and_flip_law(scores, eta: float) -> np.ndarray:
-    """Exact law of permute-and-flip: over all orders, heads with probability exp(eta·(s - max)), the first head wins."""
+    """Exact law of permute-and-flip: over all orders, heads with probability exp(eta·(s - max)),
+    the first head wins.
+    """
     heads = [float(np.exp(eta * (s - max(scores)))) for s in scores]
     law = np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
@@ -227,21 +268,31 @@ def permute_and_flip_law(scores, eta: float) -> np.ndarray:
 # 2-HSTs
 
 
-def hst_clusters(distances: np.ndarray, permutation, beta: float) -> list[tuple[int, list[list[int]]]]:
-    """(radius, clusters) of every level from the definition, distances integers; radii rounded down, the last is 0."""
+def hst_clusters(
+    distances: np.ndarray, permutation, beta: float
+) -> list[tuple[int, list[list[int]]]]:
+    """(radius, clusters) of every level from the definition, distances integers; radii rounded
+    down, the last is 0.
+    """
     diameter = 2 * int(max(distances[permutation[0]]))
     clusters, levels = [list(range(len(distances)))], []
     while not levels or levels[-1][0] > 0:
         radius = int(Fraction(beta) * diameter / 2 ** (len(levels) + 1))
-        first = [next(c for c in permutation if distances[c][v] <= radius) for v in range(len(distances))]
-        clusters = [[v for v in cluster if first[v] == c] for cluster in clusters for c in permutation]
+        first = [
+            next(c for c in permutation if distances[c][v] <= radius) for v in range(len(distances))
+        ]
+        clusters = [
+            [v for v in cluster if first[v] == c] for cluster in clusters for c in permutation
+        ]
         clusters = sorted(cluster for cluster in clusters if cluster)
         levels.append((radius, clusters))
     return levels
 
 
 def hst_distances(levels) -> np.ndarray:
-    """Distances in the tree whose clusters of equal level are at equal height: twice the radius of the last common level."""
+    """Distances in the tree whose clusters of equal level are at equal height: twice the radius of
+    the last common level.
+    """
     n = sum(len(cluster) for cluster in levels[0][1])
     d = np.zeros((n, n), np.int64)
     for radius, clusters in levels:
@@ -255,7 +306,9 @@ def hst_distances(levels) -> np.ndarray:
 
 
 def cost_of(distance, centers, demand, scale) -> int:
-    """Sum over demand (vertices, repeats allowed) of min(ceil(d / 2^shift), cap)^power to the nearest center; no center: the cap."""
+    """Sum over demand (vertices, repeats allowed) of min(ceil(d / 2^shift), cap)^power to the
+    nearest center; no center: the cap.
+    """
     shift, cap, power = scale
     near = (min([distance[p][c] for c in centers], default=FAR) for p in demand)
     return sum(min(-(-int(d) // 2**shift), cap) ** power for d in near)
@@ -274,15 +327,27 @@ def clusters_of(labels: np.ndarray) -> list[list[frozenset[int]]]:
     """The clusters of every level: points that share the labels of all levels so far."""
     points = range(len(labels))
     return [
-        sorted({frozenset(p for p in points if (labels[p, : i + 1] == labels[q, : i + 1]).all()) for q in points}, key=min)
+        sorted(
+            {
+                frozenset(p for p in points if (labels[p, : i + 1] == labels[q, : i + 1]).all())
+                for q in points
+            },
+            key=min,
+        )
         for i in range(labels.shape[1])
     ]
 
 
 def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> set[frozenset[int]]:
-    """Algorithms 4 and 5 of Fan, Li & Li as printed, on a node at every level: the last clusters that the k centers are in."""
+    """Algorithms 4 and 5 of Fan, Li & Li as printed, on a node at every level: the last clusters
+    that the k centers are in.
+    """
     levels = clusters_of(labels)
-    score = {(i, c): weights[list(c)].sum() * 2.0 ** (power * (len(levels) - 1 - i)) for i, level in enumerate(levels) for c in level}
+    score = {
+        (i, c): weights[list(c)].sum() * 2.0 ** (power * (len(levels) - 1 - i))
+        for i, level in enumerate(levels)
+        for c in level
+    }
     ranked = sorted(score, key=lambda node: -score[node])
 
     def above(one, other):
@@ -290,7 +355,11 @@ def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> se
 
     chosen = []
     while len(chosen) < k:
-        open_to = [node for node in ranked if node not in chosen and not any(above(node, c) for c in chosen)]
+        open_to = [
+            node
+            for node in ranked
+            if node not in chosen and not any(above(node, c) for c in chosen)
+        ]
         chosen += open_to[: k - len(chosen)]
         chosen = [node for node in chosen if not any(above(node, c) for c in chosen)]
     leaves = set()
@@ -316,7 +385,12 @@ def least_squares_counts(parent, value, variance) -> np.ndarray:
     """Counts of the leaves that fit all measured nodes best, summed up to every node."""
     covers, counted = _covers(parent), np.isfinite(variance)
     scale = 1 / np.sqrt(np.asarray(variance)[counted])
-    return covers @ np.linalg.lstsq(covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None)[0]
+    return (
+        covers
+        @ np.linalg.lstsq(
+            covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None
+        )[0]
+    )
 
 
 def least_squares_variance(parent, variance) -> np.ndarray:
@@ -330,7 +404,9 @@ def least_squares_variance(parent, variance) -> np.ndarray:
 
 
 def covering(stages, records, times: int, script) -> tuple[list[list[int]], list[list[int]]]:
-    """(sets taken stage by stage, scores shown in every round): a record counts until a set that was taken holds it."""
+    """(sets taken stage by stage, scores shown in every round): a record counts until a set that
+    was taken holds it.
+    """
     left, found, rounds = list(records), [], []
     for sets in stages:
         allowed, taken = list(range(len(sets))), []
@@ -343,7 +419,9 @@ def covering(stages, records, times: int, script) -> tuple[list[list[int]], list
 
 
 def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
-    """Exact law of all selections of a covering loop: P(set) proportional to exp(eta · records it holds that are left)."""
+    """Exact law of all selections of a covering loop: P(set) proportional to exp(eta · records it
+    holds that are left).
+    """
     law = {((), tuple(records)): 1.0}
     for sets, times in stages:
         here = {(taken, (), left): p for (taken, left), p in law.items()}
@@ -353,7 +431,11 @@ def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
                 allowed = [s for s in range(len(sets)) if s not in now]
                 weight = [np.exp(eta * sum(record in sets[s] for record in left)) for s in allowed]
                 for s, w in zip(allowed, weight):
-                    key = ((*taken, s), (*now, s), tuple(record for record in left if record not in sets[s]))
+                    key = (
+                        (*taken, s),
+                        (*now, s),
+                        tuple(record for record in left if record not in sets[s]),
+                    )
                     after[key] = after.get(key, 0.0) + p * w / sum(weight)
             here = after
         law = {}
@@ -363,9 +445,11 @@ def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
 
 
 def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
-    """Smallest delta of a loop at epsilon, without against with a unit of so many records, by listing all its courses.
+    """Smallest delta of a loop at epsilon, without against with a unit of so many records, by
+    listing all its courses.
 
-    ``chances[i][c]`` is proportional to the chance, without the unit, that round i covers c of its records, if it has that many left.
+    ``chances[i][c]`` is proportional to the chance, without the unit, that round i covers c of its
+    records, if it has that many left.
     """
     total = 0.0
     courses = [(unit, 1.0, 1.0)]
@@ -383,7 +467,9 @@ def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
 
 
 def relative_sums(records, parts, centers, steps, bound):
-    """Sum of whole steps from the centers: far records are moved onto the ball, those that rounding left outside count as 0."""
+    """Sum of whole steps from the centers: far records are moved onto the ball, those that rounding
+    left outside count as 0.
+    """
     sums = np.zeros((len(centers), np.shape(centers)[1]), np.int64)
     for record, part in zip(np.asarray(records), parts):
         away = (record - centers[part]) / steps[part]
@@ -398,13 +484,18 @@ def nearest_centers(points, centers):
     """The first of the nearest centers of every point, and the squared distance."""
     found = []
     for point in points:
-        squares = [sum((a - b) * (a - b) for a, b in zip(point.tolist(), center.tolist())) for center in centers]
+        squares = [
+            sum((a - b) * (a - b) for a, b in zip(point.tolist(), center.tolist()))
+            for center in centers
+        ]
         found.append((squares.index(min(squares)), min(squares)))
     return found
 
 
 def standing_groups(grid, values, least, most_scales=3, coarser=1.4):
-    """Groups of cells of a nested grid that stand out, from the finest scale up: lists of groups and of levels."""
+    """Groups of cells of a nested grid that stand out, from the finest scale up: lists of groups
+    and of levels.
+    """
     group, level, first = [-1] * grid.n_parts, [], 0
     for part in grid.grids():
         cells = [at for at, kept in zip(np.ndindex(part.shape), part.kept()) if kept]
@@ -412,13 +503,20 @@ def standing_groups(grid, values, least, most_scales=3, coarser=1.4):
         for scale in range(most_scales + 1):
             if 2 ** (scale - 1) >= max(part.shape):
                 break
-            threshold = max(least[1] if part.blocks else least[0], least[0] * (coarser if scale else 1))
+            threshold = max(
+                least[1] if part.blocks else least[0], least[0] * (coarser if scale else 1)
+            )
             blocks = {}
             for at in cells:
                 blocks.setdefault(tuple(x >> scale for x in at), []).append(at)
             standing = []
             for name in sorted(blocks):
-                near = [at for other in blocks if max(abs(a - b) for a, b in zip(name, other)) <= 1 for at in blocks[other]]
+                near = [
+                    at
+                    for other in blocks
+                    if max(abs(a - b) for a, b in zip(name, other)) <= 1
+                    for at in blocks[other]
+                ]
                 if sum(values[number[at]] for at in near) > threshold * math.sqrt(len(near)):
                     standing.append(name)
             for name in standing:

@@ -1,4 +1,6 @@
-"""Slow obvious twins: reverse greedy by trying every removal, badly cut centers by asking every cell, clipped sums record by record."""
+"""Slow obvious twins: reverse greedy by trying every removal, badly cut centers by asking every
+cell, clipped sums record by record.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ def reverse_greedy(points, weights, k, power):
     left = list(range(len(points)))
 
     def cost(chosen):
-        return sum(max(w, 0.0) * min(math.dist(p, points[c]) ** power for c in chosen) for p, w in zip(points, weights))
+        return sum(
+            max(w, 0.0) * min(math.dist(p, points[c]) ** power for c in chosen)
+            for p, w in zip(points, weights)
+        )
 
     while len(left) > k:
         left.remove(min(left, key=lambda j: cost([c for c in left if c != j])))
@@ -20,13 +25,19 @@ def reverse_greedy(points, weights, k, power):
 
 
 def badly_cut(lower, upper, axes, seed, center, chance, d):
-    """Whether for some i the ball of radius 2^i is cut above level i + log2(d · levels / chance): the definition, i by i."""
+    """Whether for some i the ball of radius 2^i is cut above level i + log2(d · levels / chance):
+    the definition, i by i.
+    """
     key, low, size = root_key(seed), [0] * d, [2**BITS] * d
     unit = [(b - a) / 2**BITS for a, b in zip(lower, upper)]
-    grid = [min(int((x - a) / (b - a) * 2**BITS), 2**BITS - 1) for x, a, b in zip(center, lower, upper)]
+    grid = [
+        min(int((x - a) / (b - a) * 2**BITS), 2**BITS - 1) for x, a, b in zip(center, lower, upper)
+    ]
     slack = math.log2(d * max(len(axes) / d, 1.0) / chance)
     for j in axes:
-        level = math.ceil(math.log2(math.sqrt(sum((s * u) ** 2 for s, u in zip(size, unit))) / math.sqrt(d)))
+        level = math.ceil(
+            math.log2(math.sqrt(sum((s * u) ** 2 for s, u in zip(size, unit))) / math.sqrt(d))
+        )
         at = cut(key, low[j], size[j])
         away = max(abs(grid[j] - at), 1) * unit[j]
         for i in range(-80, 80):

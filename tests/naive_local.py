@@ -1,4 +1,6 @@
-"""Slow obvious twins of the local model: exact laws by walking through all coins, hashes one by one, exact shuffles of few users."""
+"""Slow obvious twins of the local model: exact laws by walking through all coins, hashes one by
+one, exact shuffles of few users.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import numpy as np
 
 
 def law(make):
-    """Exact law of ``make(below)``: every path of coins, each a uniform integer below a bound, with its probability."""
+    """Exact law of ``make(below)``: every path of coins, each a uniform integer below a bound, with
+    its probability.
+    """
     found, waiting = {}, [()]
     while waiting:
         path = waiting.pop()
@@ -22,7 +26,9 @@ def law(make):
             return path[len(bounds) - 1] if len(bounds) <= len(path) else 0
 
         outcome = make(below)
-        if len(bounds) > len(path):  # this run took 0 for the coins after the path; branch at the first of them
+        if len(bounds) > len(
+            path
+        ):  # this run took 0 for the coins after the path; branch at the first of them
             waiting += [(*path, face) for face in range(bounds[len(path)])]
             continue
         chance = Fraction(1)
@@ -34,17 +40,25 @@ def law(make):
 
 def hash_counts(randomizer, functions, hashes):
     """How many messages support each value, by hashing every value for every message."""
-    return [sum(randomizer.hash(int(f), v) == int(s) for f, s in zip(functions, hashes)) for v in range(randomizer.domain)]
+    return [
+        sum(randomizer.hash(int(f), v) == int(s) for f, s in zip(functions, hashes))
+        for v in range(randomizer.domain)
+    ]
 
 
 def walsh(table):
     """Walsh–Hadamard transform by its definition."""
     n = len(table)
-    return np.array([sum((-1) ** (u & v).bit_count() * table[u] for u in range(n)) for v in range(n)])
+    return np.array(
+        [sum((-1) ** (u & v).bit_count() * table[u] for u in range(n)) for v in range(n)]
+    )
 
 
 def shuffled_delta(law_a, law_b, others, grown):
-    """Exact delta between the shuffled outputs of user 1 with law a or b and other users with their laws; grown = exp(epsilon)."""
+    """Exact delta between the shuffled outputs of user 1 with law a or b and other users with their
+    laws; grown = exp(epsilon).
+    """
+
     def outputs(first):
         chances = Counter()
         for drawn in product(*([list(first.items())] + [list(other.items()) for other in others])):

@@ -8,7 +8,9 @@ import numpy as np
 
 
 def peeled(cells, shape, side, center, number):
-    """The records (cells as tuples) that are left when the `number` nearest a cell are gone, by sorting single records."""
+    """The records (cells as tuples) that are left when the `number` nearest a cell are gone, by
+    sorting single records.
+    """
     steps = [round(s / max(side) * 256) for s in side]
 
     def order(cell):
@@ -24,7 +26,9 @@ def in_ball(cells, middle, radius):
 
 
 def averages(cells, radii, t):
-    """The paper's L(r), rounded down (Algorithm 2, lines 1 and 2), by its definition over single records."""
+    """The paper's L(r), rounded down (Algorithm 2, lines 1 and 2), by its definition over single
+    records.
+    """
     found = []
     for r in radii:
         counts = sorted((min(in_ball(cells, cell, r), t) for cell in cells), reverse=True)
@@ -37,6 +41,9 @@ def levels(scores, keep, promise):
     last = len(scores) - 1
     top = math.ceil(math.log2(max(last, 1)))
     longer = [*scores, *[min(0, scores[-1])] * (2**top - last)]
-    a = [max(min(longer[i : i + 2**j]) for i in range(len(longer) - 2**j + 1)) for j in range(top + 1)]
+    a = [
+        max(min(longer[i : i + 2**j]) for i in range(len(longer) - 2**j + 1))
+        for j in range(top + 1)
+    ]
     a.append(min(0, a[-1]))
     return [min(a[j] - keep, promise - a[j + 1]) for j in range(top + 1)]

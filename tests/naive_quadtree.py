@@ -1,4 +1,6 @@
-"""Slow obvious twins of the shifted quadtree: Python integers, recursion, all assignments of centers."""
+"""Slow obvious twins of the shifted quadtree: Python integers, recursion, all assignments of
+centers.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,17 @@ def root_key(seed: int) -> int:
 
 
 def cut(key: int, low: int, size: int) -> int:
-    """The cell is cut at one of the places that leave both sides a third, by the upper half of a hash."""
+    """The cell is cut at one of the places that leave both sides a third, by the upper half of a
+    hash.
+    """
     third = -(-size // 3)
     places = size - 2 * third + 1
     coin = mixed(key ^ 0xD1B54A32D192ED03) >> 32
-    return low + third + min((places >> 16) * coin // 2**16 + (places & 0xFFFF) * coin // 2**32, places - 1)
+    return (
+        low
+        + third
+        + min((places >> 16) * coin // 2**16 + (places & 0xFFFF) * coin // 2**32, places - 1)
+    )
 
 
 def axes(lower, upper, depth: int) -> list[int]:
@@ -60,16 +68,22 @@ def path(grid: list[int], order: list[int], seed: int) -> list[tuple[int, list[t
 
 
 def tree_cost(parent, weight, away, leaves, chosen) -> float:
-    """What centers in the chosen leaves cost: a cell with none below it pays at the highest such cell."""
+    """What centers in the chosen leaves cost: a cell with none below it pays at the highest such
+    cell.
+    """
     held = set()
     for v in chosen:
         while v >= 0:
             held.add(v)
             v = parent[v]
-    return sum(weight[v] * away[v] for v in range(1, len(parent)) if v not in held and parent[v] in held)
+    return sum(
+        weight[v] * away[v] for v in range(1, len(parent)) if v not in held and parent[v] in held
+    )
 
 
 def tree_optimum(parent, weight, away, k: int) -> float:
     """The least such cost over all choices of k leaves."""
     leaves = sorted(set(range(len(parent))) - set(parent))
-    return min(tree_cost(parent, weight, away, leaves, chosen) for chosen in combinations(leaves, k))
+    return min(
+        tree_cost(parent, weight, away, leaves, chosen) for chosen in combinations(leaves, k)
+    )

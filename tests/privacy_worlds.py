@@ -1,4 +1,6 @@
-"""Tiny public universes, partitions and the exact law of discrete Laplace noise, for the tests of the gate."""
+"""Tiny public universes, partitions and the exact law of discrete Laplace noise, for the tests of
+the gate.
+"""
 
 from __future__ import annotations
 
@@ -60,18 +62,24 @@ def kept_laws(users: tuple[tuple[int, ...], ...], m: int):
 
 
 def log_law(query, users, m: int, scale: float, outputs: np.ndarray) -> np.ndarray:
-    """Exact log probability of outputs (n_outputs, n_values), up to the normalization, which all demands share."""
+    """Exact log probability of outputs (n_outputs, n_values), up to the normalization, which all
+    demands share.
+    """
     terms = []
     for probability, records in kept_laws(users, m):
         exact = query.exact(np.array(records, dtype=np.int64))
         if exact.shape != outputs.shape[1:]:
-            return np.full(len(outputs), -np.inf)  # an answer of another length: outputs that others never give
+            return np.full(
+                len(outputs), -np.inf
+            )  # an answer of another length: outputs that others never give
         terms.append(math.log(probability) - np.abs(outputs - exact).sum(axis=1) / scale)
     return np.logaddexp.reduce(terms, axis=0)
 
 
 def worst_log_ratio(query, neighboring: str, m: int, scale: float, demands, n_values: int) -> float:
-    """Largest log ratio of output probabilities over neighbors among `demands` (tuples of users) and all outputs."""
+    """Largest log ratio of output probabilities over neighbors among `demands` (tuples of users)
+    and all outputs.
+    """
     outputs = np.array(list(itertools.product(range(-2, 11), repeat=n_values)))
     laws = {users: log_law(query, users, m, scale, outputs) for users in demands}
     worst = 0.0
@@ -82,7 +90,9 @@ def worst_log_ratio(query, neighboring: str, m: int, scale: float, demands, n_va
 
 
 def p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square p-value of integer draws against the discrete Laplace law of a scale: two-sided, signs kept apart."""
+    """Chi-square p-value of integer draws against the discrete Laplace law of a scale: two-sided,
+    signs kept apart.
+    """
     ratio = math.exp(-1 / scale)
 
     def below(z):  # P(noise <= z)
@@ -90,7 +100,9 @@ def p_value(draws: np.ndarray, scale: float) -> float:
         return np.where(z < 0, low / (1 + ratio), 1 - high / (1 + ratio))
 
     grid = np.arange(-int(40 * scale) - 5, int(40 * scale) + 6)
-    edges = np.unique(grid[np.minimum(np.searchsorted(below(grid), np.linspace(0, 1, 42)[1:-1]), len(grid) - 1)])
+    edges = np.unique(
+        grid[np.minimum(np.searchsorted(below(grid), np.linspace(0, 1, 42)[1:-1]), len(grid) - 1)]
+    )
     cumulative = np.concatenate([[0.0], below(edges), [1.0]])
     expected = np.diff(cumulative) * len(draws)
     keep = expected > 0

@@ -1,4 +1,6 @@
-"""Data sets by name: where they are looked for, what is verified, and that a failed download leaves nothing."""
+"""Data sets by name: where they are looked for, what is verified, and that a failed download leaves
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import re
 import socket
 import subprocess
@@ -17,7 +18,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -25,9 +25,11 @@ import metricdp as mdp
 from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
 from tests.cli_world import run
+from tests.data import DATA
 
-DATA = Path(os.environ.get("METRICDP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-needs_data = pytest.mark.skipif(not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder")
+needs_data = pytest.mark.skipif(
+    not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
+)
 needs_pooch = pytest.mark.skipif(find_spec("pooch") is None, reason="needs the extra datasets")
 CONTENT = b"3 2 1\n1 2 5\n2 3 4\n"
 
@@ -46,7 +48,9 @@ class Server:
                 outer.asked.append(self.path)
                 page = outer.pages.get(self.path)
                 self.send_response(404 if page is None else 200)
-                self.send_header("Content-Length", str(outer.promised.get(self.path, len(page or b""))))
+                self.send_header(
+                    "Content-Length", str(outer.promised.get(self.path, len(page or b"")))
+                )
                 self.end_headers()
                 self.wfile.write(page or b"")
 
@@ -72,9 +76,16 @@ def small(server: Server, monkeypatch: pytest.MonkeyPatch) -> datasets.DatasetIn
     monkeypatch.delenv("METRICDP_DATA", raising=False)
     info = replace(
         datasets.describe("pmed1"),
-        name="small", url=f"{server.url}/small.txt", file="small.txt", bytes=len(CONTENT), sha256=(hashlib.sha256(CONTENT).hexdigest(),),
-        vertices=3, edges=2, k=1, optimum=9,
-    )  # fmt: skip
+        name="small",
+        url=f"{server.url}/small.txt",
+        file="small.txt",
+        bytes=len(CONTENT),
+        sha256=(hashlib.sha256(CONTENT).hexdigest(),),
+        vertices=3,
+        edges=2,
+        k=1,
+        optimum=9,
+    )
     server.pages["/small.txt"] = CONTENT
     register(monkeypatch, info)
     return info
@@ -98,12 +109,17 @@ def test_a_set_is_downloaded_once_and_loaded(small, server, tmp_path):
     assert (len(problem.metric), problem.k, problem.optimum) == (3, 1, 9)
     assert problem.metric.distances([1], [3]).tolist() == [[9.0]]
     path = datasets.fetch("small", cache=tmp_path / "new" / "cache")
-    assert path.read_bytes() == CONTENT and path == datasets.locate("small", cache=tmp_path / "new" / "cache")
+    assert path.read_bytes() == CONTENT and path == datasets.locate(
+        "small", cache=tmp_path / "new" / "cache"
+    )
     assert server.asked == ["/small.txt"]
 
 
 @needs_pooch
-@pytest.mark.parametrize("packed", [gzip.compress(CONTENT), zipped("folder/small.txt", CONTENT), zipped("small.txt", CONTENT)])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(CONTENT), zipped("folder/small.txt", CONTENT), zipped("small.txt", CONTENT)],
+)
 def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
     server.pages["/small.txt"] = packed
     assert datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
@@ -128,7 +144,11 @@ def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path
     with pytest.raises(DownloadError, match=reason) as caught:
         datasets.fetch("small", cache=tmp_path)
     assert (caught.value.name, caught.value.url) == ("small", small.url)
-    assert small.url in str(caught.value) and "METRICDP_DATA" in str(caught.value) and "\n" not in str(caught.value)
+    assert (
+        small.url in str(caught.value)
+        and "METRICDP_DATA" in str(caught.value)
+        and "\n" not in str(caught.value)
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -175,7 +195,9 @@ def test_a_damaged_file_in_the_cache_is_replaced(small, server, tmp_path):
     assert server.asked == ["/small.txt"]
 
 
-@pytest.mark.parametrize("place", ["pmed/small.txt", "small.txt", "pmed/small.txt.gz", "small.txt.gz"])
+@pytest.mark.parametrize(
+    "place", ["pmed/small.txt", "small.txt", "pmed/small.txt.gz", "small.txt.gz"]
+)
 def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkeypatch, place):
     monkeypatch.setitem(sys.modules, "pooch", None)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
@@ -190,7 +212,9 @@ def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkey
 def test_a_file_in_the_data_folder_is_verified(small, server, tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.txt").write_bytes(CONTENT.replace(b"5", b"6"))
-    with pytest.raises(GraphFileError, match=r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"):
+    with pytest.raises(
+        GraphFileError, match=r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"
+    ):
         datasets.load("small")
     assert server.asked == []
 
@@ -217,7 +241,13 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("pmed", "pmed1"), ("PMED_1", "pmed1"), ("facebook", "facebook_combined"), ("BAY", "USA-road-d.BAY"), ("", "names()")],
+    [
+        ("pmed", "pmed1"),
+        ("PMED_1", "pmed1"),
+        ("facebook", "facebook_combined"),
+        ("BAY", "USA-road-d.BAY"),
+        ("", "names()"),
+    ],
 )
 def test_an_unknown_name_lists_near_ones(name, hint):
     with pytest.raises(InputError, match=re.escape(hint)):
@@ -233,13 +263,27 @@ def test_the_registry_is_complete():
     assert datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
     for info in map(datasets.describe, datasets.names()):
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in info.sha256)
-        assert info.url.startswith("https://") and info.page.startswith("https://") and "{" not in info.url
-        assert info.vertices > 1 and info.edges > 1 and info.bytes > 0 and info.license and info.citation and info.title
+        assert (
+            info.url.startswith("https://")
+            and info.page.startswith("https://")
+            and "{" not in info.url
+        )
+        assert (
+            info.vertices > 1
+            and info.edges > 1
+            and info.bytes > 0
+            and info.license
+            and info.citation
+            and info.title
+        )
         assert (info.k is None) == (info.optimum is None)
 
 
 def test_importing_metricdp_loads_neither_datasets_nor_pooch():
-    code = "import sys, metricdp as m; early = set(sys.modules); print({'metricdp.datasets', 'pooch'} & early, m.datasets)"
+    code = (
+        "import sys, metricdp as m; early = set(sys.modules); print({'metricdp.datasets', "
+        "'pooch'} & early, m.datasets)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("set() <module 'metricdp.datasets'")
 
@@ -247,10 +291,14 @@ def test_importing_metricdp_loads_neither_datasets_nor_pooch():
 def test_the_command_lists_all_sets(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     ran = run(capsys, "datasets")
-    shown = {line.split()[0]: line.split() for line in ran.out.splitlines() if line.startswith("  ")}
+    shown = {
+        line.split()[0]: line.split() for line in ran.out.splitlines() if line.startswith("  ")
+    }
     assert (ran.status, ran.err, set(shown) - {"name"}) == (0, "", set(datasets.names()))
     assert shown["pmed40"] == ["pmed40", "900", "15,879", "206", "kB", "90", "no"]
-    assert ran.out.startswith("OR-Library, uncapacitated p-median. License: MIT License, J. E. Beasley\n")
+    assert ran.out.startswith(
+        "OR-Library, uncapacitated p-median. License: MIT License, J. E. Beasley\n"
+    )
 
 
 def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
@@ -258,15 +306,23 @@ def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
     assert "here       no (--fetch downloads it)" in run(capsys, "datasets", "small").out
     (tmp_path / "small.txt").write_bytes(CONTENT)
     ran = run(capsys, "datasets", "small", "--fetch")
-    assert ran.out.splitlines()[0] == "small" and f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
+    assert (
+        ran.out.splitlines()[0] == "small"
+        and f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
+    )
     facts = json.loads(run(capsys, "datasets", "SMALL", "--json").out)["datasets"]
-    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == [("small", 1, 9, str(tmp_path / "small.txt"))]
+    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == [
+        ("small", 1, 9, str(tmp_path / "small.txt"))
+    ]
 
 
 def test_the_command_refuses(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.txt").write_bytes(CONTENT + b"\n")
-    for options, message in ((["smal"], "did you mean small?"), (["small", "--fetch"], "is not the data set small")):
+    for options, message in (
+        (["smal"], "did you mean small?"),
+        (["small", "--fetch"], "is not the data set small"),
+    ):
         ran = run(capsys, "datasets", *options)
         assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
 
@@ -275,20 +331,32 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     """With the options it must be read with: here the largest component of two."""
     content = b"from,to,length\na,b,1\nb,c,1\nx,y,1\n"
     read = {"largest_component": True}
-    register(monkeypatch, replace(small, file="small.csv", sha256=(hashlib.sha256(content).hexdigest(),), read=read))
+    register(
+        monkeypatch,
+        replace(small, file="small.csv", sha256=(hashlib.sha256(content).hexdigest(),), read=read),
+    )
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.csv").write_bytes(content)
     ran = run(capsys, "cluster", "dataset:small", "-k", "1")
-    assert json.loads(ran.out)["centers"] == ["b"] and ran.lines[0] == "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
+    assert (
+        json.loads(ran.out)["centers"] == ["b"]
+        and ran.lines[0] == "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
+    )
     assert run(capsys, "cluster", "dataset:nothing", "-k", "1").status == 2
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["pmed1", "pmed40", "rome99", "USA-road-d.BAY", "facebook_combined", "ca-GrQc", "lastfm_asia"])
+@pytest.mark.parametrize(
+    "name",
+    ["pmed1", "pmed40", "rome99", "USA-road-d.BAY", "facebook_combined", "ca-GrQc", "lastfm_asia"],
+)
 def test_real_sets_are_what_the_registry_says(name, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     found = mdp.datasets.load(name)
-    assert (len(found.metric), len(found.metric.graph.indices) // 2) == (found.info.vertices, found.info.edges)
+    assert (len(found.metric), len(found.metric.graph.indices) // 2) == (
+        found.info.vertices,
+        found.info.edges,
+    )
 
 
 @needs_data
@@ -296,7 +364,11 @@ def test_optima_and_k_are_those_of_the_library(monkeypatch):
     from metricdp.universe import read_pmed_p
 
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
-    stated = dict(line.split() for line in (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:] if line.split())
+    stated = dict(
+        line.split()
+        for line in (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:]
+        if line.split()
+    )
     for name in datasets.names()[:40]:
         info = datasets.describe(name)
         assert (info.optimum, info.k) == (int(stated[name]), read_pmed_p(datasets.fetch(name)))
@@ -304,7 +376,9 @@ def test_optima_and_k_are_those_of_the_library(monkeypatch):
 
 @needs_data
 def test_the_publisher_s_ca_grqc_is_the_same_graph(tmp_path, monkeypatch):
-    """The copy at hand has a line more at the top and a blank less in the next: undoing both gives the recorded checksum."""
+    """The copy at hand has a line more at the top and a blank less in the next: undoing both gives
+    the recorded checksum.
+    """
     copy = (DATA / "social/ca-GrQc.txt").read_bytes()
     upstream = copy.split(b"\n", 1)[1].replace(b"CA-GrQc.txt", b"CA-GrQc.txt ", 1)
     assert hashlib.sha256(upstream).hexdigest() == datasets.describe("ca-GrQc").sha256[0]

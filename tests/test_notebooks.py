@@ -44,7 +44,9 @@ def test_there_are_notebooks():
 def test_saved_in_order_with_their_outputs(runner, path):
     saved = nbformat.read(path, as_version=4)
     assert runner.saved_problems(saved) == []
-    assert any("image/png" in o.get("data", {}) for cell in runner.code_cells(saved) for o in cell.outputs), "shows no picture"
+    assert any(
+        "image/png" in o.get("data", {}) for cell in runner.code_cells(saved) for o in cell.outputs
+    ), "shows no picture"
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +61,14 @@ SPOILED = {
     "out of order": (lambda cells: cells[1].update(execution_count=7), "execution counts"),
     "not run": (lambda cells: cells[2].update(execution_count=None), "execution counts"),
     "an output is missing": (lambda cells: cells[1].update(outputs=[]), "no output"),
-    "another kind of output": (lambda cells: cells[1].update(outputs=cells[2].outputs), "running it gives stdout"),
-    "a path of this machine": (lambda cells: cells[1].outputs[0].update(text="/home/me/secret.csv"), "path of the machine"),
+    "another kind of output": (
+        lambda cells: cells[1].update(outputs=cells[2].outputs),
+        "running it gives stdout",
+    ),
+    "a path of this machine": (
+        lambda cells: cells[1].outputs[0].update(text="/home/me/secret.csv"),
+        "path of the machine",
+    ),
     "a warning": (lambda cells: cells[1].outputs[0].update(name="stderr"), "stderr"),
     "code that fails": (lambda cells: cells[0].update(source="x = 20 / 0"), "does not run"),
 }

@@ -12,7 +12,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(d for folder in ("docs", "graphs", "benchmarks") for d in (ROOT / folder).glob("*.md"))])
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(d for folder in ("docs", "graphs", "benchmarks") for d in (ROOT / folder).glob("*.md")),
+    ]
+)
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -21,15 +26,28 @@ def blocks(text: str, language: str) -> list[str]:
 
 def anchors(text: str) -> set[str]:
     """Anchors of a page's headings, as code hosts make them."""
-    headings = re.findall(r"^#+ (.+?)\s*$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^#+ (.+?)\s*$",
+        re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL),
+        flags=re.MULTILINE,
+    )
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
 def test_two_commands_set_everything_up():
     commands = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
-    assert [line for block in blocks(README, "sh") for line in block.splitlines() if "venv" in line] == commands
-    assert [c.split(" && ")[-1] for c in commands] == [".venv/bin/metricdp demo", ".venv/bin/python -m pytest -n auto --dist worksteal"]
-    declared = re.findall(r"^(\w+) =$", (ROOT / "setup.cfg").read_text("utf-8").split("[options.extras_require]")[1], flags=re.MULTILINE)
+    assert [
+        line for block in blocks(README, "sh") for line in block.splitlines() if "venv" in line
+    ] == commands
+    assert [c.split(" && ")[-1] for c in commands] == [
+        ".venv/bin/metricdp demo",
+        ".venv/bin/python -m pytest -n auto --dist worksteal",
+    ]
+    declared = re.findall(
+        r"^(\w+) =$",
+        (ROOT / "setup.cfg").read_text("utf-8").split("[options.extras_require]")[1],
+        flags=re.MULTILINE,
+    )
     for command in commands:
         named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")
         assert set(named) <= set(declared) and "igraph" in named
@@ -41,7 +59,13 @@ def test_python_runs_as_pasted(tmp_path):
     assert sum(1 for line in code.splitlines() if line.strip()) <= 12
     script = tmp_path / "pasted.py"
     script.write_text(code, "utf-8")
-    done = subprocess.run([sys.executable, "-W", "error::UserWarning", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     answers = re.findall(r"^(5|10|20) \[(.+)\]$", done.stdout, flags=re.MULTILINE)
     assert [int(k) for k, _ in answers] == [5, 10, 20]
@@ -53,7 +77,12 @@ def test_python_runs_as_pasted(tmp_path):
 def test_command_lines_of_the_readme_parse():
     from metricdp.cli import build_parser
 
-    lines = [line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("metricdp ")]
+    lines = [
+        line
+        for block in blocks(README, "sh")
+        for line in block.splitlines()
+        if line.startswith("metricdp ")
+    ]
     assert lines
     for line in lines:
         build_parser().parse_args(shlex.split(line)[1:])
@@ -73,7 +102,11 @@ def test_links_lead_somewhere(document):
 
 def test_the_index_lists_every_document():
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    linked = {(ROOT / "docs" / t).resolve() for t in re.findall(r"\]\(([^)#\s]+)\)", index) if not t.startswith("http")}
+    linked = {
+        (ROOT / "docs" / t).resolve()
+        for t in re.findall(r"\]\(([^)#\s]+)\)", index)
+        if not t.startswith("http")
+    }
     missing = {p for p in (ROOT / "docs").glob("*.md") if p.name != "index.md"} - linked
     assert not missing, f"docs/index.md does not link {sorted(p.name for p in missing)}"
 

@@ -22,7 +22,11 @@ def test_receipt_adds_up_exactly_and_is_json():
     assert (plain["epsilon"], plain["epsilon_exact"], plain["delta_exact"]) == (0.1, "1/10", "0")
     assert [m["epsilon_exact"] for m in plain["mechanisms"]] == ["1/200", "19/200"]
     assert [m["sensitivity"] for m in plain["mechanisms"]] == [1, 1]
-    assert (plain["neighboring"], plain["unit"], plain["version"]) == ("add-remove", "record", installed_version())
+    assert (plain["neighboring"], plain["unit"], plain["version"]) == (
+        "add-remove",
+        "record",
+        installed_version(),
+    )
 
 
 def test_receipts_of_one_call_compose():
@@ -30,7 +34,10 @@ def test_receipts_of_one_call_compose():
     both = Receipt.combined([one, other])
     assert both == one + other == Receipt.of([COUNT, PARTS], "replace-one", "user")
     assert Receipt.combined([one]) == one
-    for strange in (Receipt.of([COUNT], "add-remove", "user"), Receipt.of([COUNT], "replace-one", "record")):
+    for strange in (
+        Receipt.of([COUNT], "add-remove", "user"),
+        Receipt.of([COUNT], "replace-one", "record"),
+    ):
         with pytest.raises(InputError, match="different guarantees"):
             one + strange
     with pytest.raises(TypeError):
@@ -39,12 +46,16 @@ def test_receipts_of_one_call_compose():
 
 def test_receipt_reads_well():
     text = str(Receipt.of([COUNT, PARTS], "add-remove", "record"))
-    assert text.splitlines()[0].startswith("epsilon 0.1 (1/10) per record, add-remove neighbors (metricdp ")
+    assert text.splitlines()[0].startswith(
+        "epsilon 0.1 (1/10) per record, add-remove neighbors (metricdp "
+    )
     assert "histogram of 8 parts: discrete Laplace, scale 10.5263, sensitivity 1" in text
 
 
 def test_release_is_frozen_and_survives_pickling():
-    release = Release(np.array([3, -1]), HistogramQuery(finest(TWO)), Receipt.of([PARTS], "add-remove", "record"))
+    release = Release(
+        np.array([3, -1]), HistogramQuery(finest(TWO)), Receipt.of([PARTS], "add-remove", "record")
+    )
     assert not release.values.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         release.values[0] = 7
@@ -53,4 +64,6 @@ def test_release_is_frozen_and_survives_pickling():
     again = pickle.loads(pickle.dumps(release))
     assert again.values.tolist() == [3, -1]
     assert again.receipt == release.receipt
-    assert repr(release) == "Release(2 noisy values of histogram of 2 parts, epsilon 0.095 (19/200))"
+    assert (
+        repr(release) == "Release(2 noisy values of histogram of 2 parts, epsilon 0.095 (19/200))"
+    )

@@ -1,7 +1,8 @@
-"""What mechanisms cost, alone and composed: pure epsilon, (epsilon, delta), and zero-concentrated privacy (zCDP).
+"""What mechanisms cost, alone and composed: pure epsilon, (epsilon, delta), and zero-concentrated
+privacy (zCDP).
 
-All numbers are exact rationals. Where a bound needs a logarithm it is computed to 50 digits and rounded against the
-user, so that no cost is ever stated too low.
+All numbers are exact rationals. Where a bound needs a logarithm it is computed to 50 digits and
+rounded against the user, so that no cost is ever stated too low.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ _GRID = 10**24
 def exact(value: object, name: str = "epsilon") -> Fraction:
     """Read a number as the exact rational its writer meant.
 
-    Integers, Fractions, Decimals and strings ("1/10", "0.1") are taken at their word. A float becomes the fraction of
-    denominator up to 10^6 within one unit in its last place, if there is one, else its shortest decimal: 0.1 is 1/10,
-    and 0.5 / 11 is 1/22, so that eleven such charges fit 0.5.
+    Integers, Fractions, Decimals and strings ("1/10", "0.1") are taken at their word. A float
+    becomes the fraction of denominator up to 10^6 within one unit in its last place, if there is
+    one, else its shortest decimal: 0.1 is 1/10, and 0.5 / 11 is 1/22, so that eleven such charges
+    fit 0.5.
 
-    **Privacy.** This reading needs no proof: the Fraction it returns is the very one that the ledger adds up, that
-    calibrates the noise and that the receipt states. The float is not used again.
+    **Privacy.** This reading needs no proof: the Fraction it returns is the very one that the
+    ledger adds up, that calibrates the noise and that the receipt states. The float is not used
+    again.
 
     Raises
     ------
     InputError
-        Not a number, not finite, a bool, or a fraction of more than 400 digits, which no journal or receipt could show.
+        Not a number, not finite, a bool, or a fraction of more than 400 digits, which no journal or
+        receipt could show.
 
     Examples
     --------
@@ -47,13 +51,18 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     with suppress(TypeError, ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         number = _fraction(value)
     if number is None or max(abs(number.numerator), number.denominator) > 10**400:
-        raise InputError(f"{name} must be a finite number, a Fraction or a string such as '1/10', got {shown(value)}")
+        raise InputError(
+            f"{name} must be a finite number, a Fraction or a string such as '1/10', got "
+            f"{shown(value)}"
+        )
     return number
 
 
 def _fraction(value: object) -> Fraction | None:
     number = Decimal(value) if isinstance(value, str) and "/" not in value else value
-    if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400:  # 1e999999999 is huge
+    if (
+        isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400
+    ):  # 1e999999999 is huge
         return Fraction(number)
     if isinstance(number, str | Fraction):
         return Fraction(number)
@@ -69,24 +78,30 @@ def _fraction(value: object) -> Fraction | None:
 
 @dataclass(frozen=True)
 class Cost:
-    """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where rho is known.
+    """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where
+    rho is known.
 
     Attributes
     ----------
     epsilon, delta : Fraction
-        Changing the demand by one unit changes the probability of any event by a factor exp(epsilon), plus delta.
+        Changing the demand by one unit changes the probability of any event by a factor
+        exp(epsilon), plus delta.
     rho : Fraction or None
-        Every Rényi divergence of order a > 1 between neighbors is at most ``a * rho`` ([1]_, definition 1.1).
+        Every Rényi divergence of order a > 1 between neighbors is at most ``a * rho`` ([1]_,
+        definition 1.1).
     bound : str
         How several mechanisms were added up: ``"basic composition"`` or ``"zCDP"``.
 
     References
     ----------
-    .. [1] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", TCC
+    .. [1] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and
+       lower bounds", TCC
        2016.
-    .. [2] D. Durfee, R. Rogers, "Practical differentially private top-k selection with pay-what-you-get composition",
-       NeurIPS 2019; J. Dong, D. Durfee, R. Rogers, "Optimal differential privacy composition for exponential
-       mechanisms", ICML 2020; M. Cesar, R. Rogers, "Bounding, concentrating, and truncating", ALT 2021, lemma 3.4.
+    .. [2] D. Durfee, R. Rogers, "Practical differentially private top-k selection with
+       pay-what-you-get composition",
+       NeurIPS 2019; J. Dong, D. Durfee, R. Rogers, "Optimal differential privacy composition for
+       exponential mechanisms", ICML 2020; M. Cesar, R. Rogers, "Bounding, concentrating, and
+       truncating", ALT 2021, lemma 3.4.
     """
 
     epsilon: Fraction
@@ -99,12 +114,19 @@ class Cost:
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
         if self.rho is None or not self.delta:
             return
-        if zcdp_epsilon(self.rho, self.delta) > self.epsilon and self.rho > zcdp_rho(self.epsilon, self.delta):
-            raise InputError(f"rho {float(self.rho):g} costs more than epsilon {float(self.epsilon):g} at that delta")
+        if zcdp_epsilon(self.rho, self.delta) > self.epsilon and self.rho > zcdp_rho(
+            self.epsilon, self.delta
+        ):
+            raise InputError(
+                f"rho {float(self.rho):g} costs more than epsilon {float(self.epsilon):g} at that "
+                f"delta"
+            )
 
     @classmethod
     def of(cls, epsilon: object, delta: object = 0) -> Cost:
-        """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic composition."""
+        """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic
+        composition.
+        """
         if isinstance(epsilon, cls):
             return epsilon
         pair = exact(epsilon), exact(delta, "delta")
@@ -114,9 +136,11 @@ class Cost:
 
     @classmethod
     def selection(cls, epsilon: object) -> Cost:
-        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon, epsilon²/8-zCDP ([2]_).
+        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon,
+        epsilon²/8-zCDP ([2]_).
 
-        Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is charged that.
+        Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is
+        charged that.
         """
         asked = exact(epsilon)
         if asked <= 0:
@@ -125,7 +149,9 @@ class Cost:
 
     @classmethod
     def zcdp(cls, epsilon: object, delta: object) -> Cost:
-        """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any mechanisms."""
+        """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any
+        mechanisms.
+        """
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
 
@@ -136,10 +162,11 @@ class Cost:
 
 
 def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
-    """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the cheaper valid bound.
+    """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the
+    cheaper valid bound.
 
-    Basic composition costs ``times * epsilon``; zCDP composition of ``times * epsilon² / 8``, at the price of `delta`,
-    grows with the square root of `times`.
+    Basic composition costs ``times * epsilon``; zCDP composition of ``times * epsilon² / 8``, at
+    the price of `delta`, grows with the square root of `times`.
 
     Raises
     ------
@@ -153,9 +180,16 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
     ('zCDP', True, 'basic composition')
     """
     each, loss = exact(epsilon), exact(delta, "delta")
-    if not 0 < each <= _MOST or not isinstance(times, Integral) or isinstance(times, bool) or not 1 <= times < 2**63 or not 0 <= loss < 1:
+    if (
+        not 0 < each <= _MOST
+        or not isinstance(times, Integral)
+        or isinstance(times, bool)
+        or not 1 <= times < 2**63
+        or not 0 <= loss < 1
+    ):
         raise InputError(
-            f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {shown(epsilon)}, {shown(times)}, {shown(delta)}"
+            f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {shown(epsilon)}, "
+            f"{shown(times)}, {shown(delta)}"
         )
     basic, rho = each * int(times), each**2 / 8 * int(times)
     composed = zcdp_epsilon(rho, loss) if loss else basic
@@ -163,7 +197,9 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
 
 
 def selection_epsilon(budget: Cost, times: int) -> Fraction:
-    """Largest epsilon (to 24 digits, rounded down) that each of `times` selections paid from `budget` may have."""
+    """Largest epsilon (to 24 digits, rounded down) that each of `times` selections paid from
+    `budget` may have.
+    """
     if not budget.pooled or budget.rho is None:
         return budget.epsilon / times
     square = 8 * budget.rho / times
@@ -173,9 +209,10 @@ def selection_epsilon(budget: Cost, times: int) -> Fraction:
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Smallest known epsilon such that rho-zCDP is (epsilon, delta)-DP, rounded up.
 
-    For every order a > 1, ``epsilon = a·rho + (ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)`` holds (C. Canonne, G.
-    Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, proposition 12, with the Rényi
-    divergence of order a at most a·rho). a is chosen in floating point, the bound for that a is then evaluated exactly.
+    For every order a > 1, ``epsilon = a·rho + (ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``
+    holds (C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
+    NeurIPS 2020, proposition 12, with the Rényi divergence of order a at most a·rho). a is chosen
+    in floating point, the bound for that a is then evaluated exactly.
 
     Examples
     --------
@@ -195,16 +232,22 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
         `epsilon` or `delta` is not positive, or delta is not below 1.
     """
     if not 0 < epsilon <= _MOST or not 0 < delta < 1:
-        raise InputError(f"zCDP needs epsilon > 0 and 0 < delta < 1, got {shown(epsilon)} and {shown(delta)}")
+        raise InputError(
+            f"zCDP needs epsilon > 0 and 0 < delta < 1, got {shown(epsilon)} and {shown(delta)}"
+        )
     order = _best_order(lambda a: -(float(epsilon) - _overhead_float(a, delta)) / a)
     rho = -_up(-(epsilon - _overhead(order, delta)) / order)
     if rho <= 0:
-        raise InputError(f"epsilon {float(epsilon):g} is too small for zCDP at delta {float(delta):g}")
+        raise InputError(
+            f"epsilon {float(epsilon):g} is too small for zCDP at delta {float(delta):g}"
+        )
     return rho
 
 
 def _best_order(cost: object) -> Fraction:
-    """The order in (1, 2^40) of least cost, found on a logarithmic scale; any order at all is valid."""
+    """The order in (1, 2^40) of least cost, found on a logarithmic scale; any order at all is
+    valid.
+    """
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(lambda x: cost(1 + math.exp(x)), bounds=(-12, 27), method="bounded")  # type: ignore[operator]
@@ -212,7 +255,9 @@ def _best_order(cost: object) -> Fraction:
 
 
 def _overhead_float(order: float, delta: Fraction) -> float:
-    return (_log_inverse(delta) + (order - 1) * math.log1p(-1 / order) - math.log(order)) / (order - 1)
+    return (_log_inverse(delta) + (order - 1) * math.log1p(-1 / order) - math.log(order)) / (
+        order - 1
+    )
 
 
 def _log_inverse(delta: Fraction) -> float:
@@ -220,7 +265,9 @@ def _log_inverse(delta: Fraction) -> float:
 
 
 def _overhead(order: Fraction, delta: Fraction) -> Fraction:
-    """``(ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``, rounded up: `Decimal.ln` is correctly rounded."""
+    """``(ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``, rounded up: `Decimal.ln` is correctly
+    rounded.
+    """
     with localcontext() as context:
         context.prec = 60
 

@@ -1,4 +1,6 @@
-"""An append-only file of charges that survives crashes, full disks and many writers, and never counts too little."""
+"""An append-only file of charges that survives crashes, full disks and many writers, and never
+counts too little.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _LONGEST_HEADER = 1 << 16
 
 
 def stated_budget(path: str | Path | None) -> Line | None:
-    """Epsilon, delta and relation that an existing journal states in its first line; None if there is no such line yet.
+    """Epsilon, delta and relation that an existing journal states in its first line; None if there
+    is no such line yet.
 
     The `Ledger` opened with them checks the whole file.
 
@@ -44,7 +47,11 @@ def stated_budget(path: str | Path | None) -> Line | None:
     stated: Line = {}
     try:
         line = json.loads(first)["line"]
-        stated = {name: line[name] for name in ("epsilon", "delta", "neighboring") if isinstance(line[name], str)}
+        stated = {
+            name: line[name]
+            for name in ("epsilon", "delta", "neighboring")
+            if isinstance(line[name], str)
+        }
     except (ValueError, KeyError, TypeError):
         stated = {}
     if len(stated) != 3:
@@ -55,21 +62,26 @@ def stated_budget(path: str | Path | None) -> Line | None:
 class Journal:
     """JSON lines: a header that states the budget, then one line per charge.
 
-    Each line ends in a checksum of itself and all lines before it, so that a changed, lost or moved line is seen. It is
-    written and fsynced under an exclusive lock of the file *before* its charge is granted. Hence
+    Each line ends in a checksum of itself and all lines before it, so that a changed, lost or moved
+    line is seen. It is written and fsynced under an exclusive lock of the file *before* its charge
+    is granted. Hence
 
-    - a crash leaves at most one unfinished last line, which authorised nothing: the next reader cuts it off (or keeps
-      it, if only its line end is missing: counting too much is safe);
-    - on a full disk or a failed fsync the file is cut back to its former length and the charge refused;
-    - threads and processes take turns: each reads what others added, checks and appends while it holds the lock;
-    - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is granted.
+    - a crash leaves at most one unfinished last line, which authorised nothing: the next reader
+      cuts it off (or keeps it, if only its line end is missing: counting too much is safe);
+    - on a full disk or a failed fsync the file is cut back to its former length and the charge
+      refused;
+    - threads and processes take turns: each reads what others added, checks and appends while it
+      holds the lock;
+    - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is
+      granted.
 
     It holds no times: the time between two lines would tell how long a private computation took.
 
     Parameters
     ----------
     path : path
-        On a local disk (locks over a network are not to be trusted); made, for its owner only, if it does not exist.
+        On a local disk (locks over a network are not to be trusted); made, for its owner only, if
+        it does not exist.
     header : dict of str to str
         What must agree with the file.
 
@@ -81,7 +93,10 @@ class Journal:
 
     def __init__(self, path: str | Path, header: Line) -> None:
         if fcntl is None:  # pragma: no cover - Windows
-            raise JournalError("a journal needs file locks (fcntl), which this platform lacks: use Ledger without one")
+            raise JournalError(
+                "a journal needs file locks (fcntl), which this platform lacks: use Ledger "
+                "without one"
+            )
         self.path, self.charges = file_path(path, "journal").absolute(), list[Line]()
         self._header = {"format": "metricdp-journal-1", **header}
         self._length, self._sum, self._file = 0, "", -1
@@ -103,14 +118,18 @@ class Journal:
             os.close(self._file)
 
     def append(self, line: Line) -> None:
-        """Write one charge and wait until it is on disk, else leave the file as it was. Only inside `locked`."""
+        """Write one charge and wait until it is on disk, else leave the file as it was. Only inside
+        `locked`.
+        """
         text = self._encode(line)
         self._write(text)
         self._accept(line, text)
 
     def _catch_up(self) -> None:
         if os.fstat(self._file).st_size < self._length:
-            raise JournalError(f"the journal {self.path} has become shorter: it was replaced or cut")
+            raise JournalError(
+                f"the journal {self.path} has become shorter: it was replaced or cut"
+            )
         data = b""
         while block := os.pread(self._file, 1 << 20, self._length + len(data)):
             data += block
@@ -121,19 +140,25 @@ class Journal:
             if (line := self._decode(text)) is None:
                 self._refuse()
             if not self._length and line != self._header:
-                raise JournalError(f"the journal {self.path} is of another ledger: {line}, not {self._header}")
+                raise JournalError(
+                    f"the journal {self.path} is of another ledger: {line}, not {self._header}"
+                )
             self._accept(line, text + b"\n")
         if tail and (line := self._decode(tail)) is not None:
             self._write(b"\n")
             self._accept(line, tail + b"\n")
-        elif self._decode(tail[:-1]) is not None:  # a whole line and another byte: no torn line, a changed line end
+        elif (
+            self._decode(tail[:-1]) is not None
+        ):  # a whole line and another byte: no torn line, a changed line end
             self._refuse()
         elif tail:
             self._cut(self._length)
         return None
 
     def _refuse(self) -> NoReturn:
-        raise JournalError(f"the journal {self.path} is damaged at byte {self._length} and cannot be trusted")
+        raise JournalError(
+            f"the journal {self.path} is damaged at byte {self._length} and cannot be trusted"
+        )
 
     def _begin(self, torn: bytes) -> None:
         """Write the header of a new file, or of one whose making was cut short."""
@@ -155,7 +180,9 @@ class Journal:
                     text = text[os.write(self._file, text) :]
                 os.fsync(self._file)
             except BaseException:
-                with suppress(OSError):  # what cannot be cut off now is cut off, or counted, by the next reader
+                with suppress(
+                    OSError
+                ):  # what cannot be cut off now is cut off, or counted, by the next reader
                     self._cut(before)
                 raise
 
@@ -186,4 +213,6 @@ class Journal:
         try:
             yield
         except OSError as error:
-            raise JournalError(f"cannot {what} the journal {self.path}: {error.strerror}; nothing charged") from error
+            raise JournalError(
+                f"cannot {what} the journal {self.path}: {error.strerror}; nothing charged"
+            ) from error

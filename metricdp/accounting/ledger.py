@@ -19,17 +19,23 @@ from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
-"""Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000) that protects none."""
+"""Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000)
+that protects none.
+"""
 
 
 def _budget(epsilon: object, delta: object) -> Cost:
-    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever rho its asker had in mind."""
+    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever
+    rho its asker had in mind.
+    """
     cost = Cost.of(epsilon, delta)
     if not cost.pooled:
         cost = Cost.of(cost.epsilon, cost.delta)
     if not MIN_EPSILON <= cost.epsilon <= MAX_EPSILON:
         asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
-        raise InputError(f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}")
+        raise InputError(
+            f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}"
+        )
     return cost
 
 
@@ -42,7 +48,9 @@ class Charge(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """What a charge would cost, by which bound, whether it would be granted now, and what is left without it."""
+    """What a charge would cost, by which bound, whether it would be granted now, and what is left
+    without it.
+    """
 
     fits: bool
     left: Fraction
@@ -53,31 +61,46 @@ class Quote(NamedTuple):
 
 
 class Budget(Unique):
-    """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made it, and no other process."""
+    """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made
+    it, and no other process.
+    """
 
     _why = "a copy would spend the same budget twice"
 
     def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
-        self._epsilon, self._delta, self._neighboring, self._scope = budget.epsilon, budget.delta, neighboring, scope
+        self._epsilon, self._delta, self._neighboring, self._scope = (
+            budget.epsilon,
+            budget.delta,
+            neighboring,
+            scope,
+        )
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
     epsilon = property(attrgetter("_epsilon"), doc="Fraction: epsilon in all.")
     delta = property(attrgetter("_delta"), doc="Fraction: delta in all.")
-    neighboring = property(attrgetter("_neighboring"), doc="The relation of every guarantee paid from it.")
-    scope = property(attrgetter("_scope"), doc="The one demand it may be spent on, or None for any.")
+    neighboring = property(
+        attrgetter("_neighboring"), doc="The relation of every guarantee paid from it."
+    )
+    scope = property(
+        attrgetter("_scope"), doc="The one demand it may be spent on, or None for any."
+    )
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
     spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
     left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
-    left_delta = property(lambda self: self.delta - self.spent_delta, doc="Fraction: delta still there.")
+    left_delta = property(
+        lambda self: self.delta - self.spent_delta, doc="Fraction: delta still there."
+    )
 
     def charge(self, epsilon: object, delta: object = 0, purpose: str = "") -> Grant:
-        """Spend from the budget and return what was bought; on a ledger with a journal, once the line is on disk.
+        """Spend from the budget and return what was bought; on a ledger with a journal, once the
+        line is on disk.
 
         Parameters
         ----------
         epsilon : int, float, str, Decimal, Fraction or Cost
-            A `Cost` (`selections`, `Cost.zcdp`) states delta too, and buys a `Pool` if zCDP is its bound.
+            A `Cost` (`selections`, `Cost.zcdp`) states delta too, and buys a `Pool` if zCDP is its
+            bound.
         delta : int, float, str, Decimal or Fraction
         purpose : str
             A public note for the record.
@@ -116,22 +139,36 @@ class Budget(Unique):
 
     def _refuse_after_fork(self) -> None:
         if os.getpid() != self._process:
-            raise InputError("a forked process would spend this budget twice: open Ledger(..., journal=path) in each")
+            raise InputError(
+                "a forked process would spend this budget twice: open Ledger(..., journal=path) "
+                "in each"
+            )
 
     def __repr__(self) -> str:
-        spent = f"spent {float(self.spent):.6g} of {float(self.epsilon):.6g}, left {float(self.left):.6g}"
-        delta = f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}" if self.delta else ""
+        spent = (
+            f"spent {float(self.spent):.6g} of {float(self.epsilon):.6g}, left "
+            f"{float(self.left):.6g}"
+        )
+        delta = (
+            f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
+            if self.delta
+            else ""
+        )
         return f"{type(self).__name__}({spent}{delta}; {self.neighboring})"
 
 
 class Grant(Budget):
-    """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge` makes one.
+    """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge`
+    makes one.
 
-    **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers before it.
+    **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
+    before it.
     """
 
     def draw(self, epsilon: object, delta: object = 0) -> None:
-        """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing taken, if it is not there."""
+        """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
+        taken, if it is not there.
+        """
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
             raise InputError("a piece of a grant must not be negative")
@@ -140,18 +177,22 @@ class Grant(Budget):
             self._take(piece)
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this grant in one statement: their costs add up (basic composition)."""
+        """All mechanisms paid from this grant in one statement: their costs add up (basic
+        composition).
+        """
         return Receipt.combined(receipts)
 
 
 class Pool(Grant):
     """A grant that counts rho, not epsilon: for many selections or Gaussian counts, however chosen.
 
-    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in view of earlier
-    answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T. Zrnic, "Individual privacy accounting via
-    a Rényi filter", NeurIPS 2021). Proof for one order a: with ``Z = product of (P_i / Q_i)^a · exp(-a(a-1)·sum rho_i)``, each
-    factor has conditional mean at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never passes
-    rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`: what the ledger was charged.
+    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in
+    view of earlier answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T.
+    Zrnic, "Individual privacy accounting via a Rényi filter", NeurIPS 2021). Proof for one order a:
+    with ``Z = product of (P_i / Q_i)^a · exp(-a(a-1)·sum rho_i)``, each factor has conditional mean
+    at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never
+    passes rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`:
+    what the ledger was charged.
     """
 
     def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
@@ -163,18 +204,29 @@ class Pool(Grant):
     rho = property(attrgetter("_rho"), doc="Fraction: rho in all.")
     spent_rho = property(attrgetter("_spent_rho"), doc="Fraction: rho spent.")
     spent = property(
-        lambda self: min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon) if self._spent_rho else Fraction(0),
+        lambda self: (
+            min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon)
+            if self._spent_rho
+            else Fraction(0)
+        ),
         doc="Fraction: epsilon of what was spent, at the pool's delta.",
     )
-    spent_delta = property(lambda self: self._delta if self._spent_rho else Fraction(0), doc="Fraction: delta, once in use.")
+    spent_delta = property(
+        lambda self: self._delta if self._spent_rho else Fraction(0),
+        doc="Fraction: delta, once in use.",
+    )
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this pool under the pool's own price, which is less than the sum of theirs."""
+        """All mechanisms paid from this pool under the pool's own price, which is less than the sum
+        of theirs.
+        """
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
     def _require(self, cost: Cost) -> None:
         if cost.rho is None:
-            raise InputError("this budget counts rho (zCDP), and the mechanism states none: charge it apart")
+            raise InputError(
+                "this budget counts rho (zCDP), and the mechanism states none: charge it apart"
+            )
         if cost.rho > self._rho - self._spent_rho:
             raise BudgetError(cost.rho, self._spent_rho, self._rho - self._spent_rho, "rho")
 
@@ -185,10 +237,11 @@ class Pool(Grant):
 class Ledger(Budget):
     """A privacy budget for one population, and the record of what was spent of it.
 
-    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it. *Composition*: charges add up
-    (sequential composition), also when calls are chosen in view of earlier releases. A charge comes before its read
-    and is never given back: a call that fails later stays paid. One ledger should stand for all data of a population,
-    with one unit (record or user); nothing can stop a caller from opening a second one.
+    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it.
+    *Composition*: charges add up (sequential composition), also when calls are chosen in view of
+    earlier releases. A charge comes before its read and is never given back: a call that fails
+    later stays paid. One ledger should stand for all data of a population, with one unit (record or
+    user); nothing can stop a caller from opening a second one.
 
     Parameters
     ----------
@@ -198,7 +251,8 @@ class Ledger(Budget):
         At least 0, below 1.
     neighboring : {"add-remove", "replace-one"}
     journal : path, optional
-        File that keeps the charges across processes and crashes (`Journal`); an existing one is gone on from.
+        File that keeps the charges across processes and crashes (`Journal`); an existing one is
+        gone on from.
 
     Raises
     ------
@@ -216,22 +270,33 @@ class Ledger(Budget):
     """
 
     def __init__(
-        self, epsilon: object, delta: object = 0, neighboring: Neighboring = "add-remove",
+        self,
+        epsilon: object,
+        delta: object = 0,
+        neighboring: Neighboring = "add-remove",
         journal: str | Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not isinstance(neighboring, str) or neighboring not in get_args(Neighboring):
-            raise InputError(f"neighboring must be 'add-remove' or 'replace-one', got {shown(neighboring)}")
+            raise InputError(
+                f"neighboring must be 'add-remove' or 'replace-one', got {shown(neighboring)}"
+            )
         budget = _budget(epsilon, delta)
         if isinstance(epsilon, Cost):
             raise InputError("a ledger's budget is two numbers, epsilon and delta")
         super().__init__(budget, neighboring)
         self._entries: list[Charge] = []
-        header = {"epsilon": str(self._epsilon), "delta": str(self._delta), "neighboring": neighboring}
+        header = {
+            "epsilon": str(self._epsilon),
+            "delta": str(self._delta),
+            "neighboring": neighboring,
+        }
         self._journal = None if journal is None else Journal(journal, header)
         with self._current():
             pass
 
-    entries = property(lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public.")
+    entries = property(
+        lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public."
+    )
 
     def quote(self, epsilon: object, delta: object = 0) -> Quote:
         """Price a charge, and say whether it would fit now, without charging and without any data.
@@ -266,7 +331,9 @@ class Ledger(Budget):
         if self._journal is None:
             self._note(Charge(cost.epsilon, cost.delta, purpose))
         else:
-            self._journal.append({"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": purpose})
+            self._journal.append(
+                {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": purpose}
+            )
             self._catch_up(self._journal)
 
     def _catch_up(self, journal: Journal) -> None:

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 
 def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Lower and upper bound of ln x: `Decimal.ln` is correctly rounded, and its argument here exact."""
+    """Lower and upper bound of ln x: `Decimal.ln` is correctly rounded, and its argument here
+    exact.
+    """
     with localcontext() as context:
         context.prec = 60 + x.denominator.bit_length() // 3
         up, down = Decimal(x.numerator).ln(), Decimal(x.denominator).ln()
@@ -26,6 +28,8 @@ def clock_bounds(bits: int, n_bits: int, gumbel: bool) -> tuple[Fraction, Fracti
         high = -log_bounds(Fraction(bits, 1 << n_bits))[0] if bits else _INFINITE
         return -log_bounds(Fraction(bits + 1, 1 << n_bits))[1], high
     rest = (1 << n_bits) - bits
-    low = -log_bounds(-log_bounds(Fraction(rest - 1, 1 << n_bits))[0])[1] if rest > 1 else -_INFINITE
+    low = (
+        -log_bounds(-log_bounds(Fraction(rest - 1, 1 << n_bits))[0])[1] if rest > 1 else -_INFINITE
+    )
     high = -log_bounds(-log_bounds(Fraction(rest, 1 << n_bits))[1])[0] if bits else _INFINITE
     return low, high

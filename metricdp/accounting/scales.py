@@ -1,4 +1,6 @@
-"""How much noise an epsilon, or a rho, asks for: scales as floating-point numbers that are never too small."""
+"""How much noise an epsilon, or a rho, asks for: scales as floating-point numbers that are never
+too small.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from metricdp.errors import InputError
 
 
 def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
-    """Smallest float64 at or above ``sensitivity / epsilon``, so that ``sensitivity / scale <= epsilon`` holds exactly.
+    """Smallest float64 at or above ``sensitivity / epsilon``, so that ``sensitivity / scale <=
+    epsilon`` holds exactly.
 
     Raises
     ------
@@ -22,14 +25,18 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
     (10.0, True)
     """
     if epsilon * 2**56 <= sensitivity:
-        raise InputError(f"epsilon must be positive, and large enough for noise of 64 bits; got {float(epsilon)!r}")
+        raise InputError(
+            f"epsilon must be positive, and large enough for noise of 64 bits; got "
+            f"{float(epsilon)!r}"
+        )
     exact = sensitivity / epsilon
     scale = float(exact)
     return scale if Fraction(scale) >= exact else math.nextafter(scale, math.inf)
 
 
 def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
-    """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``: ``sensitivity² / (2 scale²) <= rho`` exactly.
+    """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``: ``sensitivity² / (2
+    scale²) <= rho`` exactly.
 
     Raises
     ------
@@ -37,7 +44,9 @@ def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
         `rho` is not positive, or so small that noise would overflow 64-bit integers.
     """
     if rho * 2**112 <= squared_sensitivity:
-        raise InputError(f"rho must be positive, and large enough for noise of 64 bits; got {float(rho)!r}")
+        raise InputError(
+            f"rho must be positive, and large enough for noise of 64 bits; got {float(rho)!r}"
+        )
     square = squared_sensitivity / (2 * rho)
     scale = math.sqrt(square)
     while Fraction(scale) ** 2 < square:

@@ -1,4 +1,6 @@
-"""``python -m metricdp.audit``: one table of what was claimed and what was found; exit status 0 if all is well, 1 if not."""
+"""``python -m metricdp.audit``: one table of what was claimed and what was found; exit status 0 if
+all is well, 1 if not.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if every check passed and every planted bug was caught, 1 if not, 2 if nothing has such a name.
+        0 if every check passed and every planted bug was caught, 1 if not, 2 if nothing has such a
+        name.
     """
     parser = argparse.ArgumentParser(prog="python -m metricdp.audit", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the short form, for every change: half a minute")
+    parser.add_argument(
+        "--quick", action="store_true", help="the short form, for every change: half a minute"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--only", metavar="TEXT", default="", help="run only what has TEXT in its name")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="run only what has TEXT in its name"
+    )
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     findings, catches = audit(options.quick, options.only)

@@ -1,14 +1,18 @@
-"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors, and nobody looks inside.
+"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors,
+and nobody looks inside.
 
-The first half of the runs chooses an event, the second half bounds its two probabilities (Clopper–Pearson), so the choice costs no
-confidence. If P(event) >= p and Q(event) <= q, then epsilon >= ln((p - delta) / q). Four kinds of events are tried, in both directions:
-thresholds on every coordinate and on the sum, sets of large likelihood ratio, single outputs, and remainders of single coordinates (low
-bits: what sloppy noise leaves there). A right mechanism is refuted with probability at most `ALARM`.
+The first half of the runs chooses an event, the second half bounds its two probabilities
+(Clopper–Pearson), so the choice costs no confidence. If P(event) >= p and Q(event) <= q, then
+epsilon >= ln((p - delta) / q). Four kinds of events are tried, in both directions: thresholds on
+every coordinate and on the sum, sets of large likelihood ratio, single outputs, and remainders of
+single coordinates (low bits: what sloppy noise leaves there). A right mechanism is refuted with
+probability at most `ALARM`.
 
 References
 ----------
 .. [1] C. Clopper, E. Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
-.. [2] Z. Ding et al., "Detecting violations of differential privacy", CCS 2018; M. Nasr et al., "Tight auditing of differentially private
+.. [2] Z. Ding et al., "Detecting violations of differential privacy", CCS 2018; M. Nasr et al.,
+   "Tight auditing of differentially private
    machine learning", USENIX Security 2023.
 """
 
@@ -53,8 +57,11 @@ def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: f
     return math.log((low - delta) / high) if low > delta else -math.inf
 
 
-def lower_bound(p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM) -> tuple[float, str]:
-    """Largest lower bound on epsilon that two samples of outputs allow, and the kind of event that gives it.
+def lower_bound(
+    p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM
+) -> tuple[float, str]:
+    """Largest lower bound on epsilon that two samples of outputs allow, and the kind of event that
+    gives it.
 
     Parameters
     ----------
@@ -74,12 +81,23 @@ def lower_bound(p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: flo
     True
     """
     half_p, half_q = len(p) // 2, len(q) // 2
-    kinds = {"threshold": thresholds, "likelihood ratio": likely, "atom": atoms, "low bits": low_bits}
+    kinds = {
+        "threshold": thresholds,
+        "likelihood ratio": likely,
+        "atom": atoms,
+        "low bits": low_bits,
+    }
     alpha = alarm / (2 * 2 * len(kinds))
     best = (0.0, "none")
-    for first, second in (((p[:half_p], q[:half_q]), (p[half_p:], q[half_q:])), ((q[:half_q], p[:half_p]), (q[half_q:], p[half_p:]))):
+    for first, second in (
+        ((p[:half_p], q[:half_q]), (p[half_p:], q[half_q:])),
+        ((q[:half_q], p[:half_p]), (q[half_q:], p[half_p:])),
+    ):
         for kind, propose in kinds.items():
-            tried = [(bound(event, *first, delta, 0.02), i, event) for i, event in enumerate(propose(*first))]
+            tried = [
+                (bound(event, *first, delta, 0.02), i, event)
+                for i, event in enumerate(propose(*first))
+            ]
             if tried:
                 best = max(best, (bound(max(tried)[2], *second, delta, alpha), kind))
     return best
@@ -101,12 +119,27 @@ def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
     """Outputs whose estimated likelihood ratio, coordinates taken as independent, is at least t."""
     tables = []
     for column in range(p.shape[1]):
-        edges = np.unique(np.quantile(np.concatenate([p[:, column], q[:, column]]), np.linspace(0, 1, 17)[1:-1], method="lower"))
-        one, other = (np.bincount(np.searchsorted(edges, x[:, column]), minlength=len(edges) + 1) for x in (p, q))
+        edges = np.unique(
+            np.quantile(
+                np.concatenate([p[:, column], q[:, column]]),
+                np.linspace(0, 1, 17)[1:-1],
+                method="lower",
+            )
+        )
+        one, other = (
+            np.bincount(np.searchsorted(edges, x[:, column]), minlength=len(edges) + 1)
+            for x in (p, q)
+        )
         tables.append((edges, np.log((one + 1.0) / (other + 1.0))))
 
     def score(outputs: NDArray[Any]) -> NDArray[np.float64]:
-        return np.sum([ratio[np.searchsorted(edges, outputs[:, c])] for c, (edges, ratio) in enumerate(tables)], axis=0)
+        return np.sum(
+            [
+                ratio[np.searchsorted(edges, outputs[:, c])]
+                for c, (edges, ratio) in enumerate(tables)
+            ],
+            axis=0,
+        )
 
     for t in _some(np.unique(np.concatenate([score(p), score(q)])), 60):
         yield lambda outputs, t=t: score(outputs) >= t  # type: ignore[misc]
@@ -120,7 +153,9 @@ def atoms(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
 
 
 def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """Remainders of every coordinate by 2, 3 and 4: of the integer itself, or of the bits that hold a float."""
+    """Remainders of every coordinate by 2, 3 and 4: of the integer itself, or of the bits that hold
+    a float.
+    """
     for column in range(p.shape[1]):
         for base in (2, 3, 4):
             for rest in range(base):
@@ -131,15 +166,30 @@ def _bits(values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     whole = values == np.round(values)
-    return np.where(whole, np.round(values), np.ascontiguousarray(values, dtype=np.float64).view(np.int64)).astype(np.int64)
+    return np.where(
+        whole, np.round(values), np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    ).astype(np.int64)
 
 
 def _some(values: NDArray[Any], most: int) -> NDArray[Any]:
-    return values if len(values) <= most else values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+    return (
+        values
+        if len(values) <= most
+        else values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+    )
 
 
-def judged(name: str, p: NDArray[Any], q: NDArray[Any], epsilon: float, delta: float = 0.0) -> Finding:
+def judged(
+    name: str, p: NDArray[Any], q: NDArray[Any], epsilon: float, delta: float = 0.0
+) -> Finding:
     """Hold a claim to the lower bound that two samples give."""
     found, kind = lower_bound(p, q, delta)
     claim = f"ε ≤ {epsilon:.4g}" + (f", δ ≤ {delta:.1g}" if delta else "") + f", {len(p):,} runs"
-    return Finding(name, claim, f"ε ≥ {max(found, 0):.3g} by {kind}", CHECK, found <= epsilon, excess=found / epsilon)
+    return Finding(
+        name,
+        claim,
+        f"ε ≥ {max(found, 0):.3g} by {kind}",
+        CHECK,
+        found <= epsilon,
+        excess=found / epsilon,
+    )

@@ -23,14 +23,50 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     import metricdp as mdp
     from metricdp.accounting import Cost
 
-    one, two, pool = partial(Cost.of, 1), partial(Cost.of, 2), partial(Cost.zcdp, 2, Fraction(1, 1000))
+    one, two, pool = (
+        partial(Cost.of, 1),
+        partial(Cost.of, 2),
+        partial(Cost.zcdp, 2, Fraction(1, 1000)),
+    )
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 4000), True),
-        ("HistogramQuery, replace-one", _counts, ((0,), (1,)), "replace-one", one, (1500, 4000), False),
-        ("HistogramQuery, Gaussian", _counts, ((0,), (1,)), "replace-one", pool, (600, 1500), False),
+        (
+            "HistogramQuery, replace-one",
+            _counts,
+            ((0,), (1,)),
+            "replace-one",
+            one,
+            (1500, 4000),
+            False,
+        ),
+        (
+            "HistogramQuery, Gaussian",
+            _counts,
+            ((0,), (1,)),
+            "replace-one",
+            pool,
+            (600, 1500),
+            False,
+        ),
         ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 20_000), True),
-        ("CoverageQuery, replace-one", _cover, ((0, 1, 1), (1, 1, 1)), "replace-one", two, (4000, 20_000), False),
-        ("5 selections from a pool", partial(_cover, times=5), ((0,), ()), "add-remove", pool, (1500, 4000), False),
+        (
+            "CoverageQuery, replace-one",
+            _cover,
+            ((0, 1, 1), (1, 1, 1)),
+            "replace-one",
+            two,
+            (4000, 20_000),
+            False,
+        ),
+        (
+            "5 selections from a pool",
+            partial(_cover, times=5),
+            ((0,), ()),
+            "add-remove",
+            pool,
+            (1500, 4000),
+            False,
+        ),
     ):
         full = f"{name}, black box"
         yield full, essential, partial(_check, full, call, pair, relation, cost, runs)
@@ -38,11 +74,31 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
         full = f"k_median, {method}, black box"
         essential = method == "partition"
         world = TWO if mdp.methods.BY_NAME[method].in_finite else "a box"
-        yield full, essential, partial(_check, full, partial(_centers, method), ((0,), ()), "add-remove", two, (250, 600), world=world)
+        yield (
+            full,
+            essential,
+            partial(
+                _check,
+                full,
+                partial(_centers, method),
+                ((0,), ()),
+                "add-remove",
+                two,
+                (250, 600),
+                world=world,
+            ),
+        )
 
 
 def _check(
-    name: str, call: Callable[..., Any], pair: Any, relation: Any, price: Callable[[], Any], runs: Runs, quick: bool, world: str = TWO
+    name: str,
+    call: Callable[..., Any],
+    pair: Any,
+    relation: Any,
+    price: Callable[[], Any],
+    runs: Runs,
+    quick: bool,
+    world: str = TWO,
 ) -> Finding:
     from metricdp.accounting import Ledger
     from metricdp.privacy import PrivateDemand
@@ -51,11 +107,17 @@ def _check(
     samples = []
     for places in pair:
         demand = PrivateDemand(place.universe, [place.places[i] for i in places])
-        outputs = [call(demand, Ledger(cost.epsilon, cost.delta, neighboring=relation), cost) for _ in range(runs[0 if quick else 1])]
+        outputs = [
+            call(demand, Ledger(cost.epsilon, cost.delta, neighboring=relation), cost)
+            for _ in range(runs[0 if quick else 1])
+        ]
         longest = max(map(len, outputs))  # outputs of different lengths are told apart by it
         samples.append(np.array([[*row, *(longest - len(row)) * [0], len(row)] for row in outputs]))
     wide = max(s.shape[1] for s in samples)
-    p, q = (np.hstack([s[:, :-1], np.zeros((len(s), wide - s.shape[1]), s.dtype), s[:, -1:]]) for s in samples)
+    p, q = (
+        np.hstack([s[:, :-1], np.zeros((len(s), wide - s.shape[1]), s.dtype), s[:, -1:]])
+        for s in samples
+    )
     return blackbox.judged(name, p, q, float(cost.epsilon), float(cost.delta))
 
 
@@ -63,14 +125,24 @@ def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
     from metricdp.audit.worlds import finest
     from metricdp.privacy import HistogramQuery, measure
 
-    return measure(demand, HistogramQuery(finest(demand.universe)), cost.epsilon, ledger.charge(cost), cost.delta).values.tolist()
+    return measure(
+        demand,
+        HistogramQuery(finest(demand.universe)),
+        cost.epsilon,
+        ledger.charge(cost),
+        cost.delta,
+    ).values.tolist()
 
 
 def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:
     from metricdp.accounting import selection_epsilon
     from metricdp.privacy import CoverageQuery, select
 
-    grant, query, each = ledger.charge(cost), CoverageQuery(demand.universe, 0), selection_epsilon(cost, times)
+    grant, query, each = (
+        ledger.charge(cost),
+        CoverageQuery(demand.universe, 0),
+        selection_epsilon(cost, times),
+    )
     return [select(demand, query, each, grant)[0] for _ in range(times)]
 
 
@@ -80,7 +152,13 @@ def _centers(method: str, demand: Any, ledger: Any, cost: Any) -> Sequence[float
 
     universe = demand.universe
     with small_nets():
-        result = mdp.k_median(universe, demand, 1, epsilon=cost.epsilon, ledger=ledger, method=method)
-    where = universe.positions(result.centers) if mdp.methods.BY_NAME[method].in_finite else np.ravel(result.centers)
+        result = mdp.k_median(
+            universe, demand, 1, epsilon=cost.epsilon, ledger=ledger, method=method
+        )
+    where = (
+        universe.positions(result.centers)
+        if mdp.methods.BY_NAME[method].in_finite
+        else np.ravel(result.centers)
+    )
     weights = getattr(result.release, "weights", [])
     return [*where.tolist(), *weights]

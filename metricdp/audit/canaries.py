@@ -1,7 +1,9 @@
-"""Canaries: users' names, ids and a number of records that nobody would write by chance, which must not turn up anywhere outside.
+"""Canaries: users' names, ids and a number of records that nobody would write by chance, which must
+not turn up anywhere outside.
 
-Looked at: results in all their forms, everything reachable from an unpickled result, the map page, the ledger and its journal, stdout and
-stderr (a terminal, with progress bars), logs, warnings, and refusals with all exceptions that they lead to.
+Looked at: results in all their forms, everything reachable from an unpickled result, the map page,
+the ledger and its journal, stdout and stderr (a terminal, with progress bars), logs, warnings, and
+refusals with all exceptions that they lead to.
 """
 
 from __future__ import annotations
@@ -27,24 +29,33 @@ _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n
 
 
 def sings(text: str, noisy: bool = False) -> bool:
-    """Whether a canary is in a text. A `noisy` text holds counts that may equal the number of kept records by chance.
+    """Whether a canary is in a text. A `noisy` text holds counts that may equal the number of kept
+    records by chance.
 
     Examples
     --------
     >>> sings("48,611 records"), sings("0.148611"), sings("user CANARY-48611-7")
     (True, False, True)
     """
-    return WORD in text or _NUMBER.search(text) is not None or (not noisy and _KEPT.search(text) is not None)
+    return (
+        WORD in text
+        or _NUMBER.search(text) is not None
+        or (not noisy and _KEPT.search(text) is not None)
+    )
 
 
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
-    """A public grid of 36 points, the positions of all records, and the demand: users with canary names, a canary number of records."""
+    """A public grid of 36 points, the positions of all records, and the demand: users with canary
+    names, a canary number of records.
+    """
     import networkx as nx
 
     import metricdp as mdp
 
-    universe = mdp.GraphMetric(nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6)), weight=None)
+    universe = mdp.GraphMetric(
+        nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6)), weight=None
+    )
     places = np.minimum(np.arange(NUMBER) % 36, np.arange(NUMBER) % 35)
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
     return universe, places, mdp.PrivateDemand(universe, places, user=users, max_contributions=1)
@@ -58,7 +69,9 @@ def boxed() -> Any:
     _, places, _ = scene()
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
     points = np.stack([places // 6, places % 6], axis=1)
-    return mdp.PrivateDemand(mdp.EuclideanSpace([0, 0], [6, 6]), points, user=users, max_contributions=1)
+    return mdp.PrivateDemand(
+        mdp.EuclideanSpace([0, 0], [6, 6]), points, user=users, max_contributions=1
+    )
 
 
 def canary_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
@@ -76,9 +89,15 @@ def canary_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Finding:
     where, shown = look()
-    found = [name for name, text in shown.items() if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in name)]
+    found = [
+        name
+        for name, text in shown.items()
+        if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in name)
+    ]
     words = f"found in {', '.join(found[:3])}" if found else f"none in {where}"
-    return Finding(name, "no canary", words, "canaries", not found, excess=math.inf if found else 0.0)
+    return Finding(
+        name, "no canary", words, "canaries", not found, excess=math.inf if found else 0.0
+    )
 
 
 def _answers() -> list[Any]:
@@ -86,8 +105,14 @@ def _answers() -> list[Any]:
 
     universe, _, demand = scene()
     noisy = mdp.release(universe, demand, epsilon=0.3)
-    where = {method: demand if kind.in_finite else boxed() for method, kind in mdp.methods.BY_NAME.items()}
-    results = [mdp.k_median(some.universe, some, 3, epsilon=0.3, method=method) for method, some in where.items()]
+    where = {
+        method: demand if kind.in_finite else boxed()
+        for method, kind in mdp.methods.BY_NAME.items()
+    }
+    results = [
+        mdp.k_median(some.universe, some, 3, epsilon=0.3, method=method)
+        for method, some in where.items()
+    ]
     return [noisy, noisy.histogram, noisy.receipt, noisy.k_means(3), *results]
 
 
@@ -96,31 +121,47 @@ def _results() -> tuple[str, Seen]:
 
     _, places, demand = scene()
     shown: Seen = {"the demand": f"{demand!r} {demand!s} {demand}"}
-    secrets = [array for some in (places, _vault._open(demand)) for array in (some, np.bincount(some, minlength=36))]
+    secrets = [
+        array
+        for some in (places, _vault._open(demand))
+        for array in (some, np.bincount(some, minlength=36))
+    ]
     secrets.append(_vault._open(boxed()))
     for i, answer in enumerate(_answers()):
         kind = f"{type(answer).__name__} {i}"
         seen = forms(answer)
-        shown.update({f"{form} of {kind}": seen[form] for form in ("repr", "str", "JSON") if form in seen})
+        shown.update(
+            {f"{form} of {kind}": seen[form] for form in ("repr", "str", "JSON") if form in seen}
+        )
         pickled = seen["pickle"]
         if isinstance(pickled, bytes):
             shown[f"names in the pickle of {kind}"] = WORD if WORD.encode() in pickled else ""
-            shown[f"numbers in the pickle of {kind}"] = str(NUMBER) if _hidden(pickle.loads(pickled), secrets) else ""
+            shown[f"numbers in the pickle of {kind}"] = (
+                str(NUMBER) if _hidden(pickle.loads(pickled), secrets) else ""
+            )
     return f"{len(shown)} forms of {i + 1} results", shown
 
 
 def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
-    """Whether anything reachable from an object is the number of records, or an array of exact counts or records."""
+    """Whether anything reachable from an object is the number of records, or an array of exact
+    counts or records.
+    """
     seen, todo = set(), [root]
     while todo:
         value = todo.pop()
         if id(value) in seen or isinstance(value, type):
             continue
         seen.add(id(value))
-        if isinstance(value, int | float | np.number) and not isinstance(value, bool) and value in (NUMBER, KEPT):
+        if (
+            isinstance(value, int | float | np.number)
+            and not isinstance(value, bool)
+            and value in (NUMBER, KEPT)
+        ):
             return True
         if isinstance(value, np.ndarray):
-            if value.dtype.kind in "iuf" and any(value.shape == s.shape and np.allclose(value, s) for s in secrets):
+            if value.dtype.kind in "iuf" and any(
+                value.shape == s.shape and np.allclose(value, s) for s in secrets
+            ):
                 return True
         elif isinstance(value, dict):
             todo += [*value.keys(), *value.values()]
@@ -129,22 +170,34 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
         else:
             todo += list(getattr(value, "__dict__", {}).values())
             names = [s for c in type(value).__mro__ for s in getattr(c, "__slots__", ())]
-            todo += [getattr(value, s) for s in names if hasattr(value, s) and not s.startswith("__")]
+            todo += [
+                getattr(value, s) for s in names if hasattr(value, s) and not s.startswith("__")
+            ]
     return False
 
 
 def _pages() -> tuple[str, Seen]:
     from metricdp.errors import MissingExtraError
-    from metricdp.report.map import map_page
+    from metricdp.report.map.page import map_page
 
     universe = scene()[0]
     noisy, _, receipt, result, *_ = _answers()
     try:
-        page = map_page(universe, result.centers, weights=noisy.weights, receipt=receipt, method=result.method, k=result.k)
+        page = map_page(
+            universe,
+            result.centers,
+            weights=noisy.weights,
+            receipt=receipt,
+            method=result.method,
+            k=result.k,
+        )
     except MissingExtraError:
         return "pages (skipped: the map extra is not installed)", {}
     text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
-    return f"a page of {len(page):,} characters", {"the page's text": text, "the page's data": WORD if WORD in page else ""}
+    return f"a page of {len(page):,} characters", {
+        "the page's text": text,
+        "the page's data": WORD if WORD in page else "",
+    }
 
 
 def _output() -> tuple[str, Seen]:
@@ -166,7 +219,10 @@ def _ledgers() -> tuple[str, Seen]:
         mdp.release(universe, demand, epsilon="1/2", ledger=ledger)
         grant = ledger.charge("1/2", purpose="audit")
         measure(demand, CountQuery(), "1/4", grant)
-        shown: Seen = {"a ledger": f"{ledger!r} {ledger.entries} {vars(ledger)}", "a grant": f"{grant!r} {vars(grant)}"}
+        shown: Seen = {
+            "a ledger": f"{ledger!r} {ledger.entries} {vars(ledger)}",
+            "a grant": f"{grant!r} {vars(grant)}",
+        }
         return "a ledger, a grant, a journal", {**shown, "a journal": path.read_bytes()}
 
 
@@ -179,16 +235,52 @@ def _command_line() -> tuple[str, Seen]:
     shown: Seen = {}
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        (at / "graph.csv").write_text("source,target,length\n" + "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36)))
-        for name, more in (("good", ""), ("unknown id", f"{WORD}-x,{WORD}-y\n"), ("ragged", f"{WORD}-x,0,{WORD}\n")):
+        (at / "graph.csv").write_text(
+            "source,target,length\n" + "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36))
+        )
+        for name, more in (
+            ("good", ""),
+            ("unknown id", f"{WORD}-x,{WORD}-y\n"),
+            ("ragged", f"{WORD}-x,0,{WORD}\n"),
+        ):
             (at / "demand.csv").write_text(f"who,vertex\n{rows}{more}")
-            private = ["--demand", at / "demand.csv", "--user", "who", "--epsilon", 0.3, "--ledger", at / "ledger", "--epsilon-budget", 9]
+            private = [
+                "--demand",
+                at / "demand.csv",
+                "--user",
+                "who",
+                "--epsilon",
+                0.3,
+                "--ledger",
+                at / "ledger",
+                "--epsilon-budget",
+                9,
+            ]
             with watched() as seen:
-                status = main(list(map(str, ["cluster", at / "graph.csv", "-k", 3, *private, "--output", at / "result.json"])))
+                status = main(
+                    list(
+                        map(
+                            str,
+                            [
+                                "cluster",
+                                at / "graph.csv",
+                                "-k",
+                                3,
+                                *private,
+                                "--output",
+                                at / "result.json",
+                            ],
+                        )
+                    )
+                )
             expected = 0 if name == "good" else 2
-            shown[f"{name}: status"] = "" if status == expected else f"{WORD}: exit status {status}: {seen['stderr']!r}"
+            shown[f"{name}: status"] = (
+                "" if status == expected else f"{WORD}: exit status {status}: {seen['stderr']!r}"
+            )
             shown.update({f"{name}: {channel}": text for channel, text in seen.items()})
-            shown.update({f"{name}: {file}": (at / file).read_bytes() for file in ("ledger", "result.json")})
+            shown.update(
+                {f"{name}: {file}": (at / file).read_bytes() for file in ("ledger", "result.json")}
+            )
     return f"{len(shown)} outputs and files", shown
 
 
@@ -199,9 +291,25 @@ def _bad_calls() -> Iterator[Callable[[], Any]]:
 
     universe, _, demand = scene()
     box, bad = mdp.EuclideanSpace([0.0], [1.0]), f"{WORD}-x"
-    for records in ([0, bad], [NUMBER], [[bad]], {0: 1, bad: 2}, np.array([bad]), NUMBER, [1.5, math.nan], [10**30, NUMBER], _raising(bad)):
+    for records in (
+        [0, bad],
+        [NUMBER],
+        [[bad]],
+        {0: 1, bad: 2},
+        np.array([bad]),
+        NUMBER,
+        [1.5, math.nan],
+        [10**30, NUMBER],
+        _raising(bad),
+    ):
         yield lambda records=records: PrivateDemand(universe, records)  # type: ignore[misc]
-    for points in ([[bad]], [[math.nan]], np.zeros((NUMBER, 2)), np.full((NUMBER, 1), np.inf), [[1.0], [1.0, 2.0]]):
+    for points in (
+        [[bad]],
+        [[math.nan]],
+        np.zeros((NUMBER, 2)),
+        np.full((NUMBER, 1), np.inf),
+        [[1.0], [1.0, 2.0]],
+    ):
         yield lambda points=points: PrivateDemand(box, points)  # type: ignore[misc]
     for users in ([None], [math.nan], NUMBER * [1], [[bad]], NUMBER, bad):
         yield lambda users=users: PrivateDemand(universe, [0], user=users)  # type: ignore[misc]
@@ -213,7 +321,9 @@ def _bad_calls() -> Iterator[Callable[[], Any]]:
     yield lambda: mdp.k_median(universe, demand, 3, epsilon=1, ledger=mdp.Ledger(0.5))
     yield lambda: mdp.k_median(box, demand, 3, epsilon=1)
     yield lambda: measure(demand, HistogramQuery(_Failing(box)), 1, mdp.Ledger(1).charge(1))
-    yield lambda: measure(PrivateDemand(box, [[0.48611]]), HistogramQuery(_Failing(box)), 1, mdp.Ledger(1).charge(1))
+    yield lambda: measure(
+        PrivateDemand(box, [[0.48611]]), HistogramQuery(_Failing(box)), 1, mdp.Ledger(1).charge(1)
+    )
     yield lambda: select(demand, demand, 1, mdp.Ledger(1).charge(1))
 
 
@@ -251,5 +361,7 @@ def _refusals() -> tuple[str, Seen]:
 
 
 def _without_source(text: str) -> str:
-    """A traceback without the lines of source that it quotes: those of this file write the canaries themselves."""
+    """A traceback without the lines of source that it quotes: those of this file write the canaries
+    themselves.
+    """
     return re.sub(r'(?m)^  File ".*\n(?:    .*\n)*', "", text)

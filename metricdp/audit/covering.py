@@ -1,10 +1,13 @@
-"""The covering loop, held to its price over as many rounds as make it tight: its exact law, from the scores that the real code shows.
+"""The covering loop, held to its price over as many rounds as make it tight: its exact law, from
+the scores that the real code shows.
 
-Sets are disjoint and every round is a stage of its own, so that a set may be selected again. The demand is one unit or none, at the first
-set (or, under replace-one, its exchange for a unit at the second). What tells neighbors apart in a sequence of selections is only which
-of these sets has been selected before: the scores in each such state are read off scripted runs of the real gate, with the factor that
-the gate used, and the law of the log ratio of probabilities follows round by round. It is compared with the claim as a hockey-stick
-divergence. More rounds than any enumeration could follow are needed: over few, no loop comes near its bound, and bugs would hide.
+Sets are disjoint and every round is a stage of its own, so that a set may be selected again. The
+demand is one unit or none, at the first set (or, under replace-one, its exchange for a unit at the
+second). What tells neighbors apart in a sequence of selections is only which of these sets has been
+selected before: the scores in each such state are read off scripted runs of the real gate, with the
+factor that the gate used, and the law of the log ratio of probabilities follows round by round. It
+is compared with the claim as a hockey-stick divergence. More rounds than any enumeration could
+follow are needed: over few, no loop comes near its bound, and bugs would hide.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ class Loop:
     reach: float = REACH
 
     def __str__(self) -> str:
-        return f"covering loop, {self.name}, {self.relation}" + (f", users of {self.m}" if self.m > 1 else "")
+        return f"covering loop, {self.name}, {self.relation}" + (
+            f", users of {self.m}" if self.m > 1 else ""
+        )
 
 
 LOOPS = (
@@ -72,24 +77,49 @@ def _held(loop: Loop, quick: bool) -> Finding:
     """Largest delta that any pair of neighbors needs at the epsilon that was charged."""
     units = [[0] * loop.m, [0] * (loop.m - 1) + [1], [1] * loop.m]
     everyone = [[], *units] if loop.relation == "add-remove" else units
-    pairs = [(left, right) for left, right in permutations(everyone, 2) if loop.relation == "replace-one" or not left or not right]
+    pairs = [
+        (left, right)
+        for left, right in permutations(everyone, 2)
+        if loop.relation == "replace-one" or not left or not right
+    ]
     needed, price = 0.0, (Fraction(1), Fraction(1))
     for left, right in pairs:
-        p, q = ({state: _chances(loop, demand, state) for state in STATES} for demand in (left, right))
+        p, q = (
+            {state: _chances(loop, demand, state) for state in STATES} for demand in (left, right)
+        )
         price = p[False, False][1]
-        needed = max(needed, _hockey_stick(loop, {s: v for s, (v, _) in p.items()}, {s: v for s, (v, _) in q.items()}, float(price[0])))
+        needed = max(
+            needed,
+            _hockey_stick(
+                loop,
+                {s: v for s, (v, _) in p.items()},
+                {s: v for s, (v, _) in q.items()},
+                float(price[0]),
+            ),
+        )
     delta = float(price[1])
     excess, blind = needed / delta, needed < loop.reach * delta
     found = f"δ ≥ {needed:.3g}" + (", too blind" if blind else "")
-    return Finding(str(loop), f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}", found, CHECK, excess <= 1 + 1e-9 and not blind, excess=excess)
+    return Finding(
+        str(loop),
+        f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}",
+        found,
+        CHECK,
+        excess <= 1 + 1e-9 and not blind,
+        excess=excess,
+    )
 
 
-def _chances(loop: Loop, places: Sequence[int], state: State) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
-    """Log probabilities of the sets in a round that begins in a state, and what the ledger was charged."""
+def _chances(
+    loop: Loop, places: Sequence[int], state: State
+) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
+    """Log probabilities of the sets in a round that begins in a state, and what the ledger was
+    charged.
+    """
     from metricdp.accounting import Cost, Ledger
     from metricdp.audit.worlds import finest
-    from metricdp.metrics.set_systems import GroundSet, ListedSets
     from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
+    from metricdp.records.sums.set_systems import GroundSet, ListedSets
 
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)
@@ -106,24 +136,41 @@ def _chances(loop: Loop, places: Sequence[int], state: State) -> tuple[NDArray[n
     ledger = Ledger(loop.epsilon, loop.delta, neighboring=loop.relation)
     with patched(gate, "choose", scripted):
         cover(
-            demand, CoverQuery(finest(universe), [(sets, 1)] * loop.rounds), Cost.of(loop.epsilon, loop.delta),
-            ledger.charge(loop.epsilon, loop.delta), published=loop.published,
-        )  # fmt: skip
+            demand,
+            CoverQuery(finest(universe), [(sets, 1)] * loop.rounds),
+            Cost.of(loop.epsilon, loop.delta),
+            ledger.charge(loop.epsilon, loop.delta),
+            published=loop.published,
+        )
     rest = seen[len(script) :]
     if len(seen) != loop.rounds or not all(np.array_equal(rest[0], row) for row in rest):
         raise AssertionError("rounds in one state have different laws")
     return rest[0], (ledger.spent, ledger.spent_delta)
 
 
-def _hockey_stick(loop: Loop, p: dict[State, NDArray[np.float64]], q: dict[State, NDArray[np.float64]], epsilon: float) -> float:
-    """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, those of one state and one log ratio taken together."""
+def _hockey_stick(
+    loop: Loop,
+    p: dict[State, NDArray[np.float64]],
+    q: dict[State, NDArray[np.float64]],
+    epsilon: float,
+) -> float:
+    """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, those of one state and one log
+    ratio taken together.
+    """
     law: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
     for _ in range(loop.rounds):
         after: dict[tuple[State, float], float] = defaultdict(float)
         for (state, ratio), mass in law.items():
-            rest_p, rest_q = (float(np.logaddexp.reduce(chances[state][2:], initial=-np.inf)) for chances in (p, q))
+            rest_p, rest_q = (
+                float(np.logaddexp.reduce(chances[state][2:], initial=-np.inf))
+                for chances in (p, q)
+            )
             first, second = ((float(p[state][i]), float(q[state][i])) for i in range(2))
-            for then, log_p, log_q in ((True, state[1]), *first), ((state[0], True), *second), (state, rest_p, rest_q):
+            for then, log_p, log_q in (
+                ((True, state[1]), *first),
+                ((state[0], True), *second),
+                (state, rest_p, rest_q),
+            ):
                 if log_p > -math.inf:
                     after[then, round(ratio + log_p - log_q, 10)] += mass * math.exp(log_p)
         law = after

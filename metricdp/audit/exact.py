@@ -1,10 +1,12 @@
-"""Exact laws of the real code on all neighbors of a tiny universe, and noninterference: the same tape shows the same, whoever is there.
+"""Exact laws of the real code on all neighbors of a tiny universe, and noninterference: the same
+tape shows the same, whoever is there.
 
-Every neighbor is run on every script of the tape. Then (1) the largest log ratio of the probabilities must not exceed the epsilon that
-the ledger was charged; with delta, the exact hockey-stick divergence at that epsilon must not exceed that delta, and the Rényi
-divergences must keep to the rho of a pool; of long runs, the exact costs of all steps must add up to no more. (2) Whatever is seen must
-agree to the byte. Together that is the definition of privacy, for everything that is seen: what is seen is a function of the tape, and
-the tape's law is private.
+Every neighbor is run on every script of the tape. Then (1) the largest log ratio of the
+probabilities must not exceed the epsilon that the ledger was charged; with delta, the exact
+hockey-stick divergence at that epsilon must not exceed that delta, and the Rényi divergences must
+keep to the rho of a pool; of long runs, the exact costs of all steps must add up to no more. (2)
+Whatever is seen must agree to the byte. Together that is the definition of privacy, for everything
+that is seen: what is seen is a function of the tape, and the tape's law is private.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small
 from metricdp.releases import Neighboring
 
 CHECK, SLACK, MARGIN, LIMIT = "exact law", 1e-9, 8, 600
-"""Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers on tiny worlds are at most 8. Where there
-are more scripts than the limit, so many are drawn at random: what is found then is still a lower bound, not the whole law."""
+"""Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers
+on tiny worlds are at most 8. Where there are more scripts than the limit, so many are drawn at
+random: what is found then is still a lower bound, not the whole law.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,8 @@ class Case:
     budget : tuple of (epsilon, delta)
         Of the ledger.
     reach : float
-        Least share of the claim that the worst neighbors must reach: below, the check would be too blind to trust.
+        Least share of the claim that the worst neighbors must reach: below, the check would be too
+        blind to trust.
     journal : bool
         Whether the ledger writes one, and what is in it is looked at.
     rho : Fraction or None
@@ -60,8 +65,9 @@ class Case:
     refused : bool
         Whether the call raises, on purpose.
     steps : bool
-        Noise alone, of one kind, in adaptive steps: what every step of a run costs, given those before it, must add up to no more than the
-        claim. It is what composition needs, and sees more of long runs than the ratios of a few scripts.
+        Noise alone, of one kind, in adaptive steps: what every step of a run costs, given those
+        before it, must add up to no more than the claim. It is what composition needs, and sees
+        more of long runs than the ratios of a few scripts.
     limit : int
         Scripts at most.
     """
@@ -96,12 +102,18 @@ class Run:
 
 
 def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int]) -> Run:
-    """Run a case's call on one demand, with the coins of contribution bounding in `order` and noise by `script`."""
+    """Run a case's call on one demand, with the coins of contribution bounding in `order` and noise
+    by `script`.
+    """
     from metricdp.accounting import Ledger
 
     with ExitStack() as stack:
         tape = Tape(script)
-        path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal" if case.journal else None
+        path = (
+            Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal"
+            if case.journal
+            else None
+        )
         epsilon, delta = case.budget
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
         private = _demand(case, demand, order)
@@ -118,8 +130,8 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
 
 
 def _demand(case: Case, demand: Demand, order: Sequence[int]) -> Any:
-    from metricdp.engines import bounding
     from metricdp.privacy import PrivateDemand
+    from metricdp.records.engines import bounding
 
     users = [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
@@ -158,10 +170,17 @@ def examine(case: Case) -> Finding:
 
 
 def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
-    """Claim and finding in words, the finding as a multiple of the claim, and whether it is too small for the check to be trusted."""
+    """Claim and finding in words, the finding as a multiple of the claim, and whether it is too
+    small for the check to be trusted.
+    """
     if not e.delta:
         excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > SLACK else 0.0)
-        return f"ε ≤ {e.epsilon:.6g}", f"ε ≥ {e.worst:.6g}", excess, bool(e.epsilon) and e.worst < case.reach * e.epsilon
+        return (
+            f"ε ≤ {e.epsilon:.6g}",
+            f"ε ≥ {e.worst:.6g}",
+            excess,
+            bool(e.epsilon) and e.worst < case.reach * e.epsilon,
+        )
     claim, found = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}", f"δ ≥ {e.delta_needed:.3g}"
     excess, blind = e.delta_needed / e.delta, False
     if case.rho is not None:
@@ -183,19 +202,27 @@ def _evidence(case: Case) -> Evidence:
     evidence, columns, n_scripts = None, [], 0
     for script in scripts(probe, case.limit):
         n_scripts += 1
-        runs = [[run(case, demand, order, script) for order in some] for demand, some in zip(case.demands, orders)]
+        runs = [
+            [run(case, demand, order, script) for order in some]
+            for demand, some in zip(case.demands, orders)
+        ]
         first = runs[0][0]
         if evidence is None:
             evidence = Evidence(float(first.epsilon), float(first.delta))
         evidence.leak = evidence.leak or _difference(runs, pairs)
         if ("exception" in first.seen) != case.refused and not evidence.raised:
-            evidence.raised = str(first.seen.get("exception", "not refused")).strip().splitlines()[-1]
+            evidence.raised = (
+                str(first.seen.get("exception", "not refused")).strip().splitlines()[-1]
+            )
         if evidence.leak:
             return evidence
         columns.append([_mean([r.tape.log_p for r in some]) for some in runs])
         if case.steps:
             needed = max(_composed(runs[i][0].tape, runs[j][0].tape) for i, j in pairs)
-            evidence.worst, evidence.rho_needed = (max(evidence.worst, needed), max(evidence.rho_needed, needed))
+            evidence.worst, evidence.rho_needed = (
+                max(evidence.worst, needed),
+                max(evidence.rho_needed, needed),
+            )
         elif evidence.delta and any(d.kind == "gaussian" for d in first.tape.draws):
             columns = _on_grid([[r.tape for r in some] for some in runs])
             break
@@ -203,7 +230,11 @@ def _evidence(case: Case) -> Evidence:
     if case.steps and evidence.delta:
         return evidence
     log_p = np.array(columns).T
-    if n_scripts < case.limit and all(d.kind in laws.LAWS for d in first.tape.draws) and abs(float(np.exp(log_p[0]).sum()) - 1) > SLACK:
+    if (
+        n_scripts < case.limit
+        and all(d.kind in laws.LAWS for d in first.tape.draws)
+        and abs(float(np.exp(log_p[0]).sum()) - 1) > SLACK
+    ):
         evidence.leak = f"probabilities add up to {np.exp(log_p[0]).sum():.6g}"
     _compare(case, evidence, log_p, pairs)
     return evidence
@@ -223,7 +254,11 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
             if (one.epsilon, one.delta) != (other.epsilon, other.delta):
                 return "another price"
             if one.seen != other.seen:
-                keys = [key for key in {**one.seen, **other.seen} if one.seen.get(key) != other.seen.get(key)]
+                keys = [
+                    key
+                    for key in {**one.seen, **other.seen}
+                    if one.seen.get(key) != other.seen.get(key)
+                ]
                 return f"shows in {', '.join(keys[:3])}"
             if (one.tape.log_p == -math.inf) != (other.tape.log_p == -math.inf):
                 return "probability 0"
@@ -231,28 +266,38 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
 
 
 def _composed(one: Tape, other: Tape) -> float:
-    """What adaptive draws of noise cost in all, each given what was released so far: rho of Gaussian ones, epsilon of those of Laplace.
+    """What adaptive draws of noise cost in all, each given what was released so far: rho of
+    Gaussian ones, epsilon of those of Laplace.
 
-    For answers v apart these are exactly ``|v|² / (2 scale²)`` (the limit of Rényi divergences at low orders) and ``|v|₁ / scale``.
+    For answers v apart these are exactly ``|v|² / (2 scale²)`` (the limit of Rényi divergences at
+    low orders) and ``|v|₁ / scale``.
     """
     total = 0.0
     for a, b in zip(one.draws, other.draws):
         apart = np.abs(a.exact.astype(float) - b.exact)
-        total += float((apart**2).sum() / (2 * a.scale**2) if a.kind == "gaussian" else apart.sum() / a.scale)
+        total += float(
+            (apart**2).sum() / (2 * a.scale**2) if a.kind == "gaussian" else apart.sum() / a.scale
+        )
     return total
 
 
-def _compare(case: Case, evidence: Evidence, log_p: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> None:
+def _compare(
+    case: Case, evidence: Evidence, log_p: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
+) -> None:
     """Fill in the worst divergences over all ordered pairs of neighbors."""
     for i, j in pairs:
         evidence.worst = max(evidence.worst, laws.log_ratio(log_p[i], log_p[j]))
         if evidence.delta:
-            evidence.delta_needed = max(evidence.delta_needed, laws.hockey_stick(log_p[i], log_p[j], evidence.epsilon))
+            evidence.delta_needed = max(
+                evidence.delta_needed, laws.hockey_stick(log_p[i], log_p[j], evidence.epsilon)
+            )
             evidence.rho_needed = max(evidence.rho_needed, laws.needed_rho(log_p[i], log_p[j]))
 
 
 def _on_grid(tapes: Sequence[Sequence[Tape]]) -> list[list[float]]:
-    """Log probabilities of all outputs of one non-adaptive draw of noise near its answers: one column an output, one entry a demand."""
+    """Log probabilities of all outputs of one non-adaptive draw of noise near its answers: one
+    column an output, one entry a demand.
+    """
     draws = [[tape.draws[0] for tape in some] for some in tapes]
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN

@@ -17,7 +17,11 @@ from metricdp.audit.worlds import finest, worlds
 
 def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
-    for what, draw in (("noise", _noise), ("selections", _selections), ("contribution bounding", _kept)):
+    for what, draw in (
+        ("noise", _noise),
+        ("selections", _selections),
+        ("contribution bounding", _kept),
+    ):
         name = f"{what}, generators seeded alike"
         yield name, True, partial(_unrepeatable, name, draw)
     for name in ("nothing read before it is paid for", "nothing read by refused calls"):
@@ -25,7 +29,9 @@ def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
-    """Draw twice after seeding every generator that can be seeded: equal draws by chance have probability below 10^-20."""
+    """Draw twice after seeding every generator that can be seeded: equal draws by chance have
+    probability below 10^-20.
+    """
     draws = []
     state = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
@@ -37,7 +43,14 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
         random.setstate(state[0])
         np.random.set_state(state[1])  # noqa: NPY002
     same = draws[0] == draws[1]
-    return Finding(name, "fresh draws", "equal draws" if same else "unequal draws", "freshness", not same, excess=math.inf if same else 0.0)
+    return Finding(
+        name,
+        "fresh draws",
+        "equal draws" if same else "unequal draws",
+        "freshness",
+        not same,
+        excess=math.inf if same else 0.0,
+    )
 
 
 def _noise() -> Any:
@@ -46,7 +59,12 @@ def _noise() -> Any:
     from metricdp.privacy import HistogramQuery, PrivateDemand, measure
 
     universe = EuclideanMetric(np.arange(30.0)[:, None])
-    return measure(PrivateDemand(universe, []), HistogramQuery(finest(universe)), "1/100", Ledger(1).charge("1/100")).values.tolist()
+    return measure(
+        PrivateDemand(universe, []),
+        HistogramQuery(finest(universe)),
+        "1/100",
+        Ledger(1).charge("1/100"),
+    ).values.tolist()
 
 
 def _selections() -> Any:
@@ -64,11 +82,15 @@ def _kept() -> Any:
     from metricdp.privacy import PrivateDemand, _vault
 
     universe = EuclideanMetric(np.arange(200.0)[:, None])
-    return _vault._open(PrivateDemand(universe, range(200), user=np.repeat(np.arange(40), 5), max_contributions=2)).tolist()
+    return _vault._open(
+        PrivateDemand(universe, range(200), user=np.repeat(np.arange(40), 5), max_contributions=2)
+    ).tolist()
 
 
 def _paid_first(name: str, quick: bool) -> Finding:
-    """Watch the vault and the grants: every opening must follow a payment of its own, and refused calls must open nothing."""
+    """Watch the vault and the grants: every opening must follow a payment of its own, and refused
+    calls must open nothing.
+    """
     from metricdp.accounting import Grant
     from metricdp.errors import MetricDPError
     from metricdp.privacy import _vault
@@ -105,24 +127,53 @@ def _paid_first(name: str, quick: bool) -> Finding:
         if not refused and "open" not in events:
             broken.append(f"{what}: nothing read at all")
     found = broken[0] if broken else "in order"
-    return Finding(name, "payment, then data", found, "order of events", not broken, excess=math.inf if "unpaid" in found else 0.0)
+    return Finding(
+        name,
+        "payment, then data",
+        found,
+        "order of events",
+        not broken,
+        excess=math.inf if "unpaid" in found else 0.0,
+    )
 
 
 def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Calls of every door of the gate, paid for or not."""
     import metricdp as mdp
     from metricdp.accounting import Ledger
-    from metricdp.metrics.set_systems import Balls
-    from metricdp.privacy import CentersQuery, CostQuery, CoverageQuery, CoverQuery, HistogramQuery, SwapQuery, cover, measure, select
+    from metricdp.privacy import (
+        CentersQuery,
+        CostQuery,
+        CoverageQuery,
+        CoverQuery,
+        HistogramQuery,
+        SwapQuery,
+        cover,
+        measure,
+        select,
+    )
+    from metricdp.records.sums.set_systems import Balls
 
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
     half = "1/4" if refused else "1/2"
-    yield "HistogramQuery", lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half))
+    yield (
+        "HistogramQuery",
+        lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half)),
+    )
     yield "CostQuery", lambda: select(demand, CostQuery(universe), "1/2", Ledger(1).charge(half))
-    yield "CoverageQuery", lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half))
-    yield "SwapQuery", lambda: select(demand, SwapQuery(universe, ["a"]), "1/2", Ledger(1).charge(half))
-    yield "CentersQuery", lambda: select(demand, CentersQuery(universe, ["a", "b"]), "1/2", Ledger(1).charge(half))
+    yield (
+        "CoverageQuery",
+        lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half)),
+    )
+    yield (
+        "SwapQuery",
+        lambda: select(demand, SwapQuery(universe, ["a"]), "1/2", Ledger(1).charge(half)),
+    )
+    yield (
+        "CentersQuery",
+        lambda: select(demand, CentersQuery(universe, ["a", "b"]), "1/2", Ledger(1).charge(half)),
+    )
     covers = CoverQuery(finest(universe), [(Balls(universe, 0), 2)])
     yield "CoverQuery", lambda: cover(demand, covers, "1/2", Ledger(1).charge(half))
     yield "k_median", lambda: mdp.k_median(universe, demand, 1, epsilon="1/2", ledger=Ledger(half))

@@ -1,4 +1,5 @@
-"""Exact laws of the package's randomness, written from their definitions, and how far apart two laws are.
+"""Exact laws of the package's randomness, written from their definitions, and how far apart two
+laws are.
 
 Nothing here is shared with what is audited: no sampler, no sensitivity, no price.
 """
@@ -44,23 +45,32 @@ def log_exponential_mechanism(scores: ArrayLike, eta: Fraction) -> Logs:
 
 
 def log_permute_and_flip(scores: ArrayLike, eta: Fraction) -> Logs:
-    """Log of the law of permute-and-flip: candidates in random order, i is taken with chance ``p_i = exp(eta · (score_i - max))``.
+    """Log of the law of permute-and-flip: candidates in random order, i is taken with chance ``p_i
+    = exp(eta · (score_i - max))``.
 
     With independent uniform times of arrival, i is taken if all that came before it failed:
-    ``P(i) = p_i · integral over t in [0, 1] of prod_(j != i) (1 - t p_j)``, a polynomial that Gauss–Legendre integrates exactly.
+    ``P(i) = p_i · integral over t in [0, 1] of prod_(j != i) (1 - t p_j)``, a polynomial that
+    Gauss–Legendre integrates exactly.
     """
     x = _exponents(scores, eta)
     nodes, weights = np.polynomial.legendre.leggauss(len(x) // 2 + 1)
     factors = 1 - (nodes[:, None] + 1) / 2 * np.exp(x)
-    others = np.array([np.delete(factors, i, axis=1).prod(axis=1) @ weights / 2 for i in range(len(x))])
+    others = np.array(
+        [np.delete(factors, i, axis=1).prod(axis=1) @ weights / 2 for i in range(len(x))]
+    )
     return x + np.log(others)
 
 
-LAWS = {"exponential mechanism": log_exponential_mechanism, "permute-and-flip": log_permute_and_flip}
+LAWS = {
+    "exponential mechanism": log_exponential_mechanism,
+    "permute-and-flip": log_permute_and_flip,
+}
 
 
 def log_ratio(p: Logs, q: Logs) -> float:
-    """Largest ``log(P / Q)`` over the outcomes that P can have: infinite where Q cannot have one of them."""
+    """Largest ``log(P / Q)`` over the outcomes that P can have: infinite where Q cannot have one of
+    them.
+    """
     possible = p > -np.inf
     if not possible.any():
         return -math.inf
@@ -69,7 +79,9 @@ def log_ratio(p: Logs, q: Logs) -> float:
 
 
 def hockey_stick(p: Logs, q: Logs, epsilon: float) -> float:
-    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S: the sum of ``max(0, P - exp(epsilon) Q)``."""
+    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S: the sum of ``max(0, P -
+    exp(epsilon) Q)``.
+    """
     return float(np.maximum(0.0, np.exp(p) - np.exp(q + epsilon)).sum())
 
 

@@ -1,4 +1,6 @@
-"""Everything that someone outside can see of a call: what it returns in all its forms, and whatever it says on the way."""
+"""Everything that someone outside can see of a call: what it returns in all its forms, and whatever
+it says on the way.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,24 @@ class _EagerBar(tqdm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         shown = "{desc} {n_fmt}/{total_fmt}\n"
-        super().__init__(*args, **{**options, "delay": 0, "mininterval": 0, "miniters": 1, "bar_format": shown, "ncols": 200})
+        super().__init__(
+            *args,
+            **{
+                **options,
+                "delay": 0,
+                "mininterval": 0,
+                "miniters": 1,
+                "bar_format": shown,
+                "ncols": 200,
+            },
+        )
 
 
 @contextmanager
 def watched() -> Iterator[Seen]:
-    """Collect stdout, stderr (a terminal, so that progress bars show), log records and warnings of this block."""
+    """Collect stdout, stderr (a terminal, so that progress bars show), log records and warnings of
+    this block.
+    """
     seen: Seen = {}
     out, err, log = io.StringIO(), _Terminal(), io.StringIO()
     handler, root = logging.StreamHandler(log), logging.getLogger()
@@ -48,8 +62,11 @@ def watched() -> Iterator[Seen]:
     root.setLevel(logging.DEBUG)
     try:
         with (
-            redirect_stdout(out), redirect_stderr(err), patched(progress, "tqdm", _EagerBar), warnings.catch_warnings(record=True) as warned
-        ):  # fmt: skip
+            redirect_stdout(out),
+            redirect_stderr(err),
+            patched(progress, "tqdm", _EagerBar),
+            warnings.catch_warnings(record=True) as warned,
+        ):
             warnings.simplefilter("always")
             yield seen
     finally:
@@ -60,7 +77,9 @@ def watched() -> Iterator[Seen]:
 
 
 def forms(value: Any) -> Seen:
-    """A returned object in every form in which it may be passed on: text, pickle, JSON, its own arrays."""
+    """A returned object in every form in which it may be passed on: text, pickle, JSON, its own
+    arrays.
+    """
     seen: Seen = {"repr": repr(value), "str": str(value)}
     try:
         seen["pickle"] = pickle.dumps(value)
@@ -81,7 +100,9 @@ def forms(value: Any) -> Seen:
 
 
 def told(error: BaseException) -> str:
-    """Everything an exception shows: its own text and that of all exceptions it leads to, hidden or not."""
+    """Everything an exception shows: its own text and that of all exceptions it leads to, hidden or
+    not.
+    """
     parts, seen, todo = [], set(), [error]
     while todo:
         e = todo.pop()

@@ -1,9 +1,12 @@
-"""PrivTree's decisions, held to their one epsilon over as many depths as make it tight: the exact law of what is opened.
+"""PrivTree's decisions, held to their one epsilon over as many depths as make it tight: the exact
+law of what is opened.
 
-Records lie at one place of a box, or at two on different sides of the first cut. The real gate runs on a script that opens the cells on the
-way down to them and no others; the values that meet noise on that way are read off, with the scale of the noise that the gate took. The
-outcome "opened down to depth t, closed there" then has the probability that the tails of discrete Laplace noise give, and the outcomes of
-neighbors are compared. No enumeration of noisy values would do: they are not released, and tell neighbors apart at every depth.
+Records lie at one place of a box, or at two on different sides of the first cut. The real gate runs
+on a script that opens the cells on the way down to them and no others; the values that meet noise
+on that way are read off, with the scale of the noise that the gate took. The outcome "opened down
+to depth t, closed there" then has the probability that the tails of discrete Laplace noise give,
+and the outcomes of neighbors are compared. No enumeration of noisy values would do: they are not
+released, and tell neighbors apart at every depth.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from metricdp.audit.report import Finding
 from metricdp.releases import Neighboring
 
 CHECK, REACH, DEPTH, MOST = "exact law of openings", 0.6, 24, 60
-"""Least share of epsilon that the worst neighbors must reach; depth of the tree; most units at a place, above what any bias takes off."""
+"""Least share of epsilon that the worst neighbors must reach; depth of the tree; most units at a
+place, above what any bias takes off.
+"""
 PLACES = (0.01, 0.99)
 
 
@@ -37,7 +42,12 @@ class Opening:
         return f"openings, {self.relation}" + (f", users of {self.m}" if self.m > 1 else "")
 
 
-OPENINGS = (Opening("add-remove", 1), Opening("replace-one", 1), Opening("add-remove", 3), Opening("add-remove", 1, "1/4"))
+OPENINGS = (
+    Opening("add-remove", 1),
+    Opening("replace-one", 1),
+    Opening("add-remove", 3),
+    Opening("add-remove", 1, "1/4"),
+)
 
 
 def opening_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
@@ -50,29 +60,44 @@ def opening_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 class _Scripted:
-    """Noise that opens the cells on the way to a place and no others, and keeps what it was to hide there."""
+    """Noise that opens the cells on the way to a place and no others, and keeps what it was to hide
+    there.
+    """
 
     def __init__(self, real: Any, cells: Any, place: float) -> None:
-        self.scale, self.name, self.cost, self._cells, self._place, self.seen = real.scale, real.name, real.cost, cells, place, list[int]()
+        self.scale, self.name, self.cost, self._cells, self._place, self.seen = (
+            real.scale,
+            real.name,
+            real.cost,
+            cells,
+            place,
+            list[int](),
+        )
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         on = self._cells.leaves[self._cells.encode(np.array([[self._place]]))]
-        first = len(self._cells.level) - len(values)  # the cells that are decided upon are the newest
+        first = len(self._cells.level) - len(
+            values
+        )  # the cells that are decided upon are the newest
         self.seen.append(int(values[int(on[0]) - first]))
         self._cells = self._cells.open(on)
         return np.where(np.arange(first, first + len(values)) == on[0], 1, -1)
 
 
 def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, float]:
-    """What meets the noise on the way down to n records, the noise's scale, and the epsilon that was charged."""
+    """What meets the noise on the way down to n records, the noise's scale, and the epsilon that
+    was charged.
+    """
     from metricdp.accounting import Ledger
     from metricdp.metrics import EuclideanSpace
+    from metricdp.partitions.box.quadtree import ShiftedQuadtree
     from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure
-    from metricdp.trees.quadtree import ShiftedQuadtree
 
     space = EuclideanSpace([0.0], [1.0])
     cells = ShiftedQuadtree(space).opened()
-    user: dict[str, Any] = {"user": np.arange(n) // opening.m, "max_contributions": opening.m} if opening.m > 1 else {}
+    user: dict[str, Any] = (
+        {"user": np.arange(n) // opening.m, "max_contributions": opening.m} if opening.m > 1 else {}
+    )
     demand = PrivateDemand(space, np.full((n, 1), place), **user)
     made: list[_Scripted] = []
 
@@ -88,11 +113,15 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
 
 
 def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64]:
-    """Log probability of each depth at which the way down may end, decisions before `first` left out, shape (DEPTH + 1 - first,)."""
+    """Log probability of each depth at which the way down may end, decisions before `first` left
+    out, shape (DEPTH + 1 - first,).
+    """
     x, log_q = np.array(values[first:], np.float64), -1.0 / scale
     low = np.minimum(x, 1 - x)  # P(noise >= 1 - x) = q^(1-x)/(1+q) for x <= 0, and its mirror image
     tail = np.exp(log_q * (1 - low)) / (1 + np.exp(log_q))
-    opened, closed = (np.log(np.where(x <= 0, *pair)) for pair in ((tail, 1 - tail), (1 - tail, tail)))
+    opened, closed = (
+        np.log(np.where(x <= 0, *pair)) for pair in ((tail, 1 - tail), (1 - tail, tail))
+    )
     before = np.concatenate([[0.0], np.cumsum(opened)])
     return np.append(before[:-1] + closed, before[-1])
 
@@ -108,8 +137,18 @@ def _held(opening: Opening, quick: bool) -> Finding:
             values, scale, price = _values(opening, n, place)
             rows.append(_outcomes(values, scale, first))
     ratios = [np.diff(np.array(rows), axis=0) for rows in laws.values()]
-    leaves, comes = sum(float((-r).max()) for r in ratios[:1]), sum(float(r.max()) for r in ratios[-1:])
+    leaves, comes = (
+        sum(float((-r).max()) for r in ratios[:1]),
+        sum(float(r.max()) for r in ratios[-1:]),
+    )
     worst = leaves + comes if replaced else max(leaves, comes)
     blind = worst < REACH * price / (2 if replaced else 1)
     found = f"ε ≥ {worst:.6g}" + (", too blind" if blind else "")
-    return Finding(str(opening), f"ε ≤ {price:.6g}", found, CHECK, worst <= price * (1 + 1e-9) and not blind, excess=worst / price)
+    return Finding(
+        str(opening),
+        f"ε ≤ {price:.6g}",
+        found,
+        CHECK,
+        worst <= price * (1 + 1e-9) and not blind,
+        excess=worst / price,
+    )

@@ -24,7 +24,8 @@ class Finding:
     passed : bool
     seconds : float
     excess : float
-        How far beyond the claim, as a multiple of it; infinite for what no claim allows. For choosing the strongest evidence.
+        How far beyond the claim, as a multiple of it; infinite for what no claim allows. For
+        choosing the strongest evidence.
     """
 
     mechanism: str
@@ -38,7 +39,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Catch:
-    """One planted bug, and the strongest finding against it (None: it was not caught; `note` may say why)."""
+    """One planted bug, and the strongest finding against it (None: it was not caught; `note` may
+    say why).
+    """
 
     bug: str
     by: tuple[str, ...]
@@ -61,7 +64,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [list(head), *map(list, rows)]
     widths = [max(map(_width, column)) for column in zip(*lines)]
     lines.insert(1, ["-" * w for w in widths])
-    padded = ("  ".join(cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)).rstrip() for line in lines)
+    padded = (
+        "  ".join(cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)).rstrip()
+        for line in lines
+    )
     return "\n".join(padded)
 
 
@@ -73,10 +79,25 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
     """The whole report for people: mechanisms, planted bugs, totals."""
     parts = []
     if findings:
-        rows = [[f.mechanism, f.claim, f.found, f.check, "pass" if f.passed else "FAIL", f"{f.seconds:.1f} s"] for f in findings]
+        rows = [
+            [
+                f.mechanism,
+                f.claim,
+                f.found,
+                f.check,
+                "pass" if f.passed else "FAIL",
+                f"{f.seconds:.1f} s",
+            ]
+            for f in findings
+        ]
         parts.append(table(["mechanism", "claim", "found", "check", "verdict", "time"], rows))
     if catches:
-        parts.append(table(["planted bug", "caught by", "strongest evidence", "time"], [_catch_row(c) for c in catches]))
+        parts.append(
+            table(
+                ["planted bug", "caught by", "strongest evidence", "time"],
+                [_catch_row(c) for c in catches],
+            )
+        )
     return "\n\n".join([*parts, summary(findings, catches, seconds)])
 
 
@@ -90,7 +111,10 @@ def _catch_row(catch: Catch) -> list[str]:
 def summary(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
     """The last line: how many passed and how many planted bugs were caught."""
     passed, caught = sum(f.passed for f in findings), sum(c.evidence is not None for c in catches)
-    return f"{passed} of {len(findings)} checks passed, {caught} of {len(catches)} planted bugs caught, {seconds:.0f} s"
+    return (
+        f"{passed} of {len(findings)} checks passed, {caught} of {len(catches)} planted bugs "
+        f"caught, {seconds:.0f} s"
+    )
 
 
 def clean(findings: Sequence[Finding], catches: Sequence[Catch]) -> bool:
@@ -104,7 +128,13 @@ def as_json(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
         "passed": clean(findings, catches),
         "checks": [_row(f) for f in findings],
         "planted": [
-            {"bug": c.bug, "caught": bool(c.evidence), "by": c.by, "evidence": c.evidence and _row(c.evidence), "seconds": c.seconds}
+            {
+                "bug": c.bug,
+                "caught": bool(c.evidence),
+                "by": c.by,
+                "evidence": c.evidence and _row(c.evidence),
+                "seconds": c.seconds,
+            }
             for c in catches
         ],
         "seconds": seconds,

@@ -1,4 +1,6 @@
-"""Rounds of small balls, held to their exact laws: radii and balls after removals, RecConcave's steps, and whole coresets."""
+"""Rounds of small balls, held to their exact laws: radii and balls after removals, RecConcave's
+steps, and whole coresets.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,41 @@ def round_cases() -> Iterator[tuple[Case, bool]]:
 
 
 def _single() -> Iterator[tuple[Case, bool]]:
+    from metricdp.partitions.box.grid import Grid
     from metricdp.privacy.balls import PeeledQuery
-    from metricdp.trees.grid import Grid
-    from metricdp.trees.peeling import BallScores, Intervals, Levels, Only, Peeled, RadiusScores
+    from metricdp.records.sums.peeling import (
+        BallScores,
+        Intervals,
+        Levels,
+        Only,
+        Peeled,
+        RadiusScores,
+    )
 
     world = worlds()["a box"]
     grid, fine = Grid(world.universe, 3), Grid(world.universe, 40)
-    views: dict[str, tuple[Any, ...]] = {"levels": (Levels(0, 2),), "intervals": (Intervals(16, 8),)}
+    views: dict[str, tuple[Any, ...]] = {
+        "levels": (Levels(0, 2),),
+        "intervals": (Intervals(16, 8),),
+    }
     views["two steps"] = (Levels(1, 3), Only((0, 3)))
     removed = ((0, 1), (0, 1))
     queries: dict[str, tuple[Any, float]] = {
         "balls": (PeeledQuery(Peeled(grid), BallScores((3,), 0)), 0.7),
         "balls after removals": (PeeledQuery(Peeled(grid, removed), BallScores((3,), 0)), 0.7),
-        "radii after removals": (PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2)), 0.55),
-        "radii by averages": (PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2, 2, True)), 0.2),
+        "radii after removals": (
+            PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2)),
+            0.55,
+        ),
+        "radii by averages": (
+            PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2, 2, True)),
+            0.2,
+        ),
         **{
-            f"RecConcave, {name}": (PeeledQuery(Peeled(fine), RadiusScores((40,), tuple(range(40)), 2, 2, True, view)), 0.1)
+            f"RecConcave, {name}": (
+                PeeledQuery(Peeled(fine), RadiusScores((40,), tuple(range(40)), 2, 2, True, view)),
+                0.1,
+            )
             for name, view in views.items()
         },
     }
@@ -49,13 +70,22 @@ def _single() -> Iterator[tuple[Case, bool]]:
     for kind, (query, reach) in queries.items():
         for relation in RELATIONS:
             for m in (None, 2):
-                some = demands(3, 5 if reach > 0.5 else 3) if m is None else [d for d in demands(3, 2, 3) if sum(map(len, d)) <= 4]
+                some = (
+                    demands(3, 5 if reach > 0.5 else 3)
+                    if m is None
+                    else [d for d in demands(3, 2, 3) if sum(map(len, d)) <= 4]
+                )
                 least = reach / (1 if relation == "add-remove" and m is None else 3)
-                yield Case(kind, world, partial(one, query), some, relation, m, (LARGE, 0), least), m is None and "after" in kind
+                yield (
+                    Case(kind, world, partial(one, query), some, relation, m, (LARGE, 0), least),
+                    m is None and "after" in kind,
+                )
 
 
 def _coresets() -> Iterator[tuple[Case, bool]]:
-    """Two rounds, each of a radius and a ball, the second after the first one's removal; paid by epsilon, from a pool, and in chunks."""
+    """Two rounds, each of a radius and a ball, the second after the first one's removal; paid by
+    epsilon, from a pool, and in chunks.
+    """
     import metricdp as mdp
     from metricdp.accounting import Cost
 
@@ -63,7 +93,15 @@ def _coresets() -> Iterator[tuple[Case, bool]]:
 
     def ask(options: dict[str, Any], budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
         method = mdp.methods.Coreset(published=True, cells=3, **{"left_over": 0.5, **options})
-        result = mdp.k_means(demand.universe, demand, 1, epsilon=budget[0], delta=budget[1], ledger=ledger, method=method)
+        result = mdp.k_means(
+            demand.universe,
+            demand,
+            1,
+            epsilon=budget[0],
+            delta=budget[1],
+            ledger=ledger,
+            method=method,
+        )
         return [result, result.release]
 
     cost = Cost.zcdp(*POOL)
@@ -72,8 +110,23 @@ def _coresets() -> Iterator[tuple[Case, bool]]:
             ("coreset, two rounds", {"records_hint": 4}, (LARGE, 0), None),
             ("coreset, two rounds from a pool", {"records_hint": 4}, POOL, cost.rho),
             ("coreset, a counted round", {"left_over": 0.9}, (LARGE, 0), None),
-            ("coreset, two chunks", {"records_hint": 20, "chunk": 10, "left_over": 0.9}, (LARGE, 0), None),
+            (
+                "coreset, two chunks",
+                {"records_hint": 20, "chunk": 10, "left_over": 0.9},
+                (LARGE, 0),
+                None,
+            ),
         ):
             some = demands(3, 2)
-            case = Case(name, world, partial(ask, options, budget), some, relation, None, budget, 0.0 if rho else 0.1, rho=rho)
+            case = Case(
+                name,
+                world,
+                partial(ask, options, budget),
+                some,
+                relation,
+                None,
+                budget,
+                0.0 if rho else 0.1,
+                rho=rho,
+            )
             yield case, (name, relation) == ("coreset, two rounds", "add-remove")

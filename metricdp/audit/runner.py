@@ -18,7 +18,9 @@ REFUTED = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """One row of the table to be: its name, whether it is in the short form too, and how to run it (True: the short way)."""
+    """One row of the table to be: its name, whether it is in the short form too, and how to run it
+    (True: the short way).
+    """
 
     name: str
     essential: bool
@@ -38,7 +40,14 @@ def checks() -> Iterator[Check]:
 
     for case, essential in cases():
         yield Check(str(case), essential, lambda quick, case=case: examine(case))  # type: ignore[misc]
-    for more in (covering_checks, opening_checks, sampler_checks, box_checks, fresh_checks, canary_checks):
+    for more in (
+        covering_checks,
+        opening_checks,
+        sampler_checks,
+        box_checks,
+        fresh_checks,
+        canary_checks,
+    ):
         for check in more():
             yield Check(*check)
 
@@ -56,10 +65,12 @@ def perform(check: Check, quick: bool) -> Finding:
 
 
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
-    """Plant one bug and run the checks that should catch it, with few samples: a bug must show at once. In the short form until one does.
+    """Plant one bug and run the checks that should catch it, with few samples: a bug must show at
+    once. In the short form until one does.
 
-    A check counts only if its finding refutes a claim: one that breaks down, or finds too little, has caught nothing. A bug whose place
-    in the code is gone, or that names a check that is gone, is not caught.
+    A check counts only if its finding refutes a claim: one that breaks down, or finds too little,
+    has caught nothing. A bug whose place in the code is gone, or that names a check that is gone,
+    is not caught.
     """
     start, by_name = time.perf_counter(), {check.name: check for check in known}
     found, note = [], ""
@@ -75,7 +86,13 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
             if quick:
                 break
     kinds = tuple(dict.fromkeys(f.check for f in found))
-    return Catch(bug.name, kinds, max(found, key=lambda f: f.excess, default=None), time.perf_counter() - start, note)
+    return Catch(
+        bug.name,
+        kinds,
+        max(found, key=lambda f: f.excess, default=None),
+        time.perf_counter() - start,
+        note,
+    )
 
 
 def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catch]]:
@@ -107,4 +124,6 @@ def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catc
         *(partial(catch, b, known, quick) for b in bugs),
     ]
     results = [step() for step in progress(list(work), label="audit", unit="check")]
-    return [r for r in results if isinstance(r, Finding)], [r for r in results if isinstance(r, Catch)]
+    return [r for r in results if isinstance(r, Finding)], [
+        r for r in results if isinstance(r, Catch)
+    ]

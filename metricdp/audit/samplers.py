@@ -1,9 +1,10 @@
-"""The samplers' laws, two-sided: chi-square must accept the right law, and reject laws that are 30 % off.
+"""The samplers' laws, two-sided: chi-square must accept the right law, and reject laws that are 30
+% off.
 
 The wrong laws are so far off that a right sampler fails to reject them with probability below 1e-9.
 
-Draws come out of the real gate or the real `choose`, laws from `laws`. Each check may raise a false alarm with probability `ALARM`; that
-the wrong laws are rejected shows that it could have failed.
+Draws come out of the real gate or the real `choose`, laws from `laws`. Each check may raise a false
+alarm with probability `ALARM`; that the wrong laws are rejected shows that it could have failed.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from metricdp.audit.worlds import finest
 ALARM, CHECK = 1e-7, "sampler's law"
 FACTORS = (0.7, 1.3)
 _CELLS, _LEAST = 40, 10.0
-"""Cells for integers, and the least number of draws that a cell expects: rarer outcomes are counted together."""
+"""Cells for integers, and the least number of draws that a cell expects: rarer outcomes are counted
+together.
+"""
 
 
 def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Chi-square p-value of counts of independent draws, outcomes too rare for the approximation counted together.
+    """Chi-square p-value of counts of independent draws, outcomes too rare for the approximation
+    counted together.
 
     Examples
     --------
@@ -42,8 +46,13 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
     if counts[expected == 0].any():
         return 0.0
     rare = expected < _LEAST
-    observed, wanted = np.r_[counts[~rare], counts[rare].sum()], np.r_[expected[~rare], expected[rare].sum()]
-    if wanted[-1] < _LEAST:  # all rare outcomes together are still too rare: they join the rarest of the others
+    observed, wanted = (
+        np.r_[counts[~rare], counts[rare].sum()],
+        np.r_[expected[~rare], expected[rare].sum()],
+    )
+    if (
+        wanted[-1] < _LEAST
+    ):  # all rare outcomes together are still too rare: they join the rarest of the others
         at = int(np.argmin(np.where(wanted[:-1] > 0, wanted[:-1], np.inf)))
         observed[at], wanted[at] = observed[at] + observed[-1], wanted[at] + wanted[-1]
         observed, wanted = observed[:-1], wanted[:-1]
@@ -61,21 +70,29 @@ def agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     return float(chi2_contingency(both[:, both.sum(axis=0) > 0]).pvalue)
 
 
-def cells(log_pmf: Callable[[NDArray[Any], float], NDArray[np.float64]], scale: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Integers that noise of a scale may give, and the cell of each: about equally likely, negative and positive apart."""
+def cells(
+    log_pmf: Callable[[NDArray[Any], float], NDArray[np.float64]], scale: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Integers that noise of a scale may give, and the cell of each: about equally likely, negative
+    and positive apart.
+    """
     z = np.arange(-math.ceil(45 * scale) - 5, math.ceil(45 * scale) + 6)
     below = np.cumsum(np.exp(log_pmf(z, scale))) - np.exp(log_pmf(z, scale)) / 2
     return z, np.minimum((below * _CELLS).astype(np.int64), _CELLS - 1)
 
 
-def noise_p_values(noise: NDArray[np.int64], log_pmf: Callable[..., NDArray[np.float64]], scale: float) -> list[float]:
+def noise_p_values(
+    noise: NDArray[np.int64], log_pmf: Callable[..., NDArray[np.float64]], scale: float
+) -> list[float]:
     """p-values of integer noise under its law at `scale`, and at both wrong scales."""
     found = []
     for factor in (1.0, *FACTORS):
         z, cell = cells(log_pmf, scale * factor)
         probabilities = np.bincount(cell, np.exp(log_pmf(z, scale * factor)), _CELLS)
         at = np.clip(np.searchsorted(z, noise), 0, len(z) - 1)
-        found.append(p_value(np.bincount(cell[at], minlength=_CELLS), probabilities / probabilities.sum()))
+        found.append(
+            p_value(np.bincount(cell[at], minlength=_CELLS), probabilities / probabilities.sum())
+        )
     return found
 
 
@@ -85,11 +102,20 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
     found = f"p = {right:.2g}; 30 % off: p ≤ {max(wrong):.0e}" if wrong else f"p = {right:.2g}"
     refuted = right < ALARM
     passed = not refuted and all(p < ALARM for p in wrong)
-    return Finding(name, f"{claim}, {n_draws:,} draws", found, CHECK, passed, excess=math.inf if refuted else 0.0)
+    return Finding(
+        name,
+        f"{claim}, {n_draws:,} draws",
+        found,
+        CHECK,
+        passed,
+        excess=math.inf if refuted else 0.0,
+    )
 
 
 def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
-    """Noise as it comes out of the gate, on a record at every point, against the scale on the receipt."""
+    """Noise as it comes out of the gate, on a record at every point, against the scale on the
+    receipt.
+    """
     from metricdp.accounting import Cost, Ledger
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import HistogramQuery, PrivateDemand, measure
@@ -99,7 +125,9 @@ def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
     demand = PrivateDemand(universe, np.arange(n))
     cost = Cost.of(epsilon) if kind == "laplace" else Cost.zcdp(epsilon, Fraction(1, 1000))
     ledger = Ledger(cost.epsilon, cost.delta)
-    release = measure(demand, HistogramQuery(finest(universe)), cost.epsilon, ledger.charge(cost), cost.delta)
+    release = measure(
+        demand, HistogramQuery(finest(universe)), cost.epsilon, ledger.charge(cost), cost.delta
+    )
     scale = release.receipt.mechanisms[0].scale
     log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
     return judged(name, f"scale {scale:.4g}", noise_p_values(release.values - 1, log_pmf, scale), n)
@@ -107,12 +135,17 @@ def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
 
 CONTESTS = {
     "five candidates": (np.array([0, 1, 3, 3, -5]), Fraction(1, 2)),
-    "fifty candidates, scores to 2^60": (np.array([2**60 - (7 * i % 50) * 10**15 for i in range(50)]), Fraction(1, 10**16)),
+    "fifty candidates, scores to 2^60": (
+        np.array([2**60 - (7 * i % 50) * 10**15 for i in range(50)]),
+        Fraction(1, 10**16),
+    ),
 }
 
 
 def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArray[np.int64]:
-    """How often each candidate is chosen in n selections by the real `choose`, candidates in two blocks."""
+    """How often each candidate is chosen in n selections by the real `choose`, candidates in two
+    blocks.
+    """
     from metricdp.privacy.selection import choose
 
     half = len(scores) // 2
@@ -145,31 +178,54 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
     n, many = (10_000, 30_000) if quick else (30_000, 100_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
     right = agreement(chosen(scores, eta, law, many), theirs)
-    wrong = [agreement(chosen(scores, eta * Fraction(f).limit_denominator(10), law, many), theirs) for f in FACTORS]
+    wrong = [
+        agreement(chosen(scores, eta * Fraction(f).limit_denominator(10), law, many), theirs)
+        for f in FACTORS
+    ]
     return judged(name, f"OpenDP, {n:,} draws; ours", [right, *wrong], many)
 
 
 def contributions(name: str, quick: bool) -> Finding:
-    """What is kept of users with four records each, two kept: all six pairs equally likely; the wrong law favors one by 30 %."""
+    """What is kept of users with four records each, two kept: all six pairs equally likely; the
+    wrong law favors one by 30 %.
+    """
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import PrivateDemand, _vault
 
     n = 40_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(4 * n, dtype=float)[:, None])
-    demand = PrivateDemand(universe, np.arange(4 * n), user=np.repeat(np.arange(n), 4), max_contributions=2)
+    demand = PrivateDemand(
+        universe, np.arange(4 * n), user=np.repeat(np.arange(n), 4), max_contributions=2
+    )
     kept = _vault._open(demand)
     if kept.shape != (2 * n,):
-        return Finding(name, "2 records a user", f"{len(kept) / n:.3g} a user", CHECK, passed=False, excess=math.inf)
+        return Finding(
+            name,
+            "2 records a user",
+            f"{len(kept) / n:.3g} a user",
+            CHECK,
+            passed=False,
+            excess=math.inf,
+        )
     pairs = (kept % 4).reshape(n, 2)
     counts = np.array([((pairs == pair).all(axis=1)).sum() for pair in combinations(range(4), 2)])
     skewed = [np.array([factor, *5 * [1.0]]) / (factor + 5) for factor in FACTORS]
-    return judged(name, "uniform over pairs", [p_value(counts, law) for law in (np.full(6, 1 / 6), *skewed)], n)
+    return judged(
+        name,
+        "uniform over pairs",
+        [p_value(counts, law) for law in (np.full(6, 1 / 6), *skewed)],
+        n,
+    )
 
 
 def sampler_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
     for kind, words in (("laplace", "discrete Laplace"), ("gaussian", "discrete Gaussian")):
-        for epsilon, essential in ((Fraction(1, 2), True), (Fraction(3), kind == "gaussian"), (Fraction(1, 50), False)):
+        for epsilon, essential in (
+            (Fraction(1, 2), True),
+            (Fraction(3), kind == "gaussian"),
+            (Fraction(1, 50), False),
+        ):
             if kind == "laplace" or epsilon > Fraction(1, 50):
                 name = f"{words}, ε = {epsilon}"
                 yield name, essential, partial(noise, kind, epsilon, name)
@@ -179,4 +235,8 @@ def sampler_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
             yield name, contest == "five candidates", partial(selection, law, contest, name)
         name = f"{law}, against OpenDP"
         yield name, True, partial(against_opendp, law, name)
-    yield "contribution bounding, 2 of 4", True, partial(contributions, "contribution bounding, 2 of 4")
+    yield (
+        "contribution bounding, 2 of 4",
+        True,
+        partial(contributions, "contribution bounding, 2 of 4"),
+    )

@@ -1,4 +1,6 @@
-"""Swaps of centers and choices among sets of centers, held to their exact laws: one by one, after each other, and as a whole search."""
+"""Swaps of centers and choices among sets of centers, held to their exact laws: one by one, after
+each other, and as a whole search.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,16 @@ from metricdp.audit.exact import Case
 from metricdp.audit.worlds import RELATIONS, demands, worlds
 
 LARGE, SMALL = Fraction(5), Fraction(1, 100)
-"""So large that few records come close to the worst demand of all; and so small that a selection is a coin."""
+"""So large that few records come close to the worst demand of all; and so small that a selection is
+a coin.
+"""
 POOL = (Fraction(6), Fraction(1, 100))
 
 
 def search_cases() -> Iterator[tuple[Case, bool]]:
-    """On a path of four vertices, where one record can be the worst of all: at one end, with a swap to it and one to the other end."""
+    """On a path of four vertices, where one record can be the worst of all: at one end, with a swap
+    to it and one to the other end.
+    """
     yield from _single()
     yield from _searches()
 
@@ -35,25 +41,42 @@ def _single() -> Iterator[tuple[Case, bool]]:
         "SwapQuery": (lambda: SwapQuery(path, [1, 2], candidates=ends), 0.7),
         "SwapQuery, squared": (lambda: SwapQuery(path, [1, 2], candidates=ends, power=2), 0.7),
         "SwapQuery, one center": (lambda: SwapQuery(path, [1], candidates=ends), 0.85),
-        "SwapQuery, one center, cap": (lambda: SwapQuery(path, [1], candidates=ends, cap=1.0), 0.85),
+        "SwapQuery, one center, cap": (
+            lambda: SwapQuery(path, [1], candidates=ends, cap=1.0),
+            0.85,
+        ),
         "SwapQuery, one opened": (lambda: SwapQuery(path, [1, 2], opened=[1]), 0.3),
         "CentersQuery": (lambda: CentersQuery(path, [[0], [3]]), 0.85),
-        "CentersQuery, squared": (lambda: CentersQuery(path, [[0, 1], [1, 3], [1, 2]], power=2), 0.7),
+        "CentersQuery, squared": (
+            lambda: CentersQuery(path, [[0, 1], [1, 3], [1, 2]], power=2),
+            0.7,
+        ),
     }
     for kind, (ask, reach) in queries.items():
         for relation in RELATIONS:
             for m in (None, 2):
-                some = demands(4, 3) if m is None else [d for d in demands(4, 2, 3) if sum(map(len, d)) <= 3]
-                essential = kind in ("SwapQuery", "CentersQuery", "SwapQuery, one center, cap") and (m is None or kind == "SwapQuery")
+                some = (
+                    demands(4, 3)
+                    if m is None
+                    else [d for d in demands(4, 2, 3) if sum(map(len, d)) <= 3]
+                )
+                essential = kind in (
+                    "SwapQuery",
+                    "CentersQuery",
+                    "SwapQuery, one center, cap",
+                ) and (m is None or kind == "SwapQuery")
                 least = reach if m is None and relation == "add-remove" else reach / 3
-                yield Case(kind, world, partial(one, ask), some, relation, m, (LARGE, 0), least), essential
+                yield (
+                    Case(kind, world, partial(one, ask), some, relation, m, (LARGE, 0), least),
+                    essential,
+                )
 
 
 def _searches() -> Iterator[tuple[Case, bool]]:
     import metricdp as mdp
     from metricdp.accounting import Cost
-    from metricdp.algorithms.local_search import LocalSearch
-    from metricdp.algorithms.question import Question
+    from metricdp.methods.finite.local_search import LocalSearch
+    from metricdp.methods.question import Question
 
     world = worlds()["a path"]
 
@@ -63,10 +86,31 @@ def _searches() -> Iterator[tuple[Case, bool]]:
 
         grant, query = ledger.charge(LARGE + SMALL), SwapQuery(demand.universe, [1])
         index, first = select(demand, query, SMALL, grant)
-        return [index, first, select(demand, query.swapped(index), LARGE, grant), str(query), repr(grant)]
+        return [
+            index,
+            first,
+            select(demand, query.swapped(index), LARGE, grant),
+            str(query),
+            repr(grant),
+        ]
 
-    def search(ask: Callable[..., Any], method: Any, k: int, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
-        return ask(demand.universe, demand, k, epsilon=budget[0], delta=budget[1], ledger=ledger, method=method)
+    def search(
+        ask: Callable[..., Any],
+        method: Any,
+        k: int,
+        budget: tuple[Any, Any],
+        demand: Any,
+        ledger: Any,
+    ) -> Any:
+        return ask(
+            demand.universe,
+            demand,
+            k,
+            epsilon=budget[0],
+            delta=budget[1],
+            ledger=ledger,
+            method=method,
+        )
 
     def pooled(demand: Any, ledger: Any) -> Any:
         method = LocalSearch(steps=2, start="random", final=False)
@@ -77,12 +121,44 @@ def _searches() -> Iterator[tuple[Case, bool]]:
     spread = LocalSearch(steps=2, start="random", final=False, cap=1.0)
     for relation in RELATIONS:
         some = demands(4, 2)
-        yield Case("a swap after a swap", world, after_a_swap, demands(4, 3), relation, None, (6, 0), 0.2), relation == "add-remove"
-        for ask, k, essential in ((mdp.k_median, 1, True), (mdp.k_median, 2, False), (mdp.k_means, 1, False)):
+        yield (
+            Case(
+                "a swap after a swap",
+                world,
+                after_a_swap,
+                demands(4, 3),
+                relation,
+                None,
+                (6, 0),
+                0.2,
+            ),
+            relation == "add-remove",
+        )
+        for ask, k, essential in (
+            (mdp.k_median, 1, True),
+            (mdp.k_median, 2, False),
+            (mdp.k_means, 1, False),
+        ):
             call = partial(search, ask, two, k, (LARGE, 0))
             name = f"{ask.__name__}, two swaps and the best of three, k = {k}"
-            yield Case(name, world, call, some, relation, None, (5, 0), 0.2), essential and relation == "add-remove"
+            yield (
+                Case(name, world, call, some, relation, None, (5, 0), 0.2),
+                essential and relation == "add-remove",
+            )
         call = partial(search, mdp.k_median, spread, 2, (LARGE, 0))
-        yield Case("k_median, two swaps, cap", world, call, some, relation, None, (5, 0), 0.1), False
-        case = Case("two swaps from a pool", world, pooled, demands(4, 2), relation, None, POOL, 0.05, rho=cost.rho)
+        yield (
+            Case("k_median, two swaps, cap", world, call, some, relation, None, (5, 0), 0.1),
+            False,
+        )
+        case = Case(
+            "two swaps from a pool",
+            world,
+            pooled,
+            demands(4, 2),
+            relation,
+            None,
+            POOL,
+            0.05,
+            rho=cost.rho,
+        )
         yield case, relation == "add-remove"

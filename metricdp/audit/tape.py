@@ -1,9 +1,11 @@
-"""A tape in place of chance: every draw of the real code gives what a script says, and its exact probability is added up.
+"""A tape in place of chance: every draw of the real code gives what a script says, and its exact
+probability is added up.
 
-The tape sits where randomness enters, as low as possible: OpenDP's measurements, and the selection that the gate calls. All that is
-ours above them (scales, sensitivities, blocks, receipts, post-processing) runs as it is. What a draw may give is chosen from its
-length alone, so a script says the same on all demands. A script is a sequence of choices; `scripts` walks through all of them,
-also where later draws depend on earlier ones.
+The tape sits where randomness enters, as low as possible: OpenDP's measurements, and the selection
+that the gate calls. All that is ours above them (scales, sensitivities, blocks, receipts,
+post-processing) runs as it is. What a draw may give is chosen from its length alone, so a script
+says the same on all demands. A script is a sequence of choices; `scripts` walks through all of
+them, also where later draws depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from metricdp.audit import laws
 from metricdp.audit.patch import patched
 
 FAR = 60
-"""Answers on tiny worlds are smaller than this: a value beyond it on one side gives the worst ratio exactly."""
+"""Answers on tiny worlds are smaller than this: a value beyond it on one side gives the worst ratio
+exactly.
+"""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: its law (kind, scale), the exact answer that it hides, how many scripts there were, which was taken, its probability."""
+    """One draw: its law (kind, scale), the exact answer that it hides, how many scripts there were,
+    which was taken, its probability.
+    """
 
     kind: str
     scale: float
@@ -47,7 +53,9 @@ class Coins(tuple[int, ...]):
 
 @dataclass
 class Tape:
-    """A script (choices beyond its end are 0, or drawn by public coins) and, after the run, the draws that it answered."""
+    """A script (choices beyond its end are 0, or drawn by public coins) and, after the run, the
+    draws that it answered.
+    """
 
     script: Sequence[int] = ()
     draws: list[Draw] = field(default_factory=list)
@@ -55,7 +63,11 @@ class Tape:
     @property
     def log_p(self) -> float:
         """Log probability of all answers together."""
-        return math.fsum(d.log_p for d in self.draws) if all(d.log_p > -math.inf for d in self.draws) else -math.inf
+        return (
+            math.fsum(d.log_p for d in self.draws)
+            if all(d.log_p > -math.inf for d in self.draws)
+            else -math.inf
+        )
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -78,7 +90,9 @@ class Tape:
         return [int(v) for v in possible[choice]]
 
     def selection(self, blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
-        """Answer a selection: the candidate of that number, or, if there are fewer, the last with probability 0."""
+        """Answer a selection: the candidate of that number, or, if there are fewer, the last with
+        probability 0.
+        """
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
         log_p = float(laws.LAWS[law](scores, eta)[choice]) if choice < len(scores) else -math.inf
@@ -88,10 +102,11 @@ class Tape:
 
 @lru_cache(maxsize=64)
 def patterns(n: int) -> NDArray[np.int64]:
-    """Outputs for n coordinates, shape (n_patterns, n): every mix of far low and far high (n <= 3), and one of ordinary size.
+    """Outputs for n coordinates, shape (n_patterns, n): every mix of far low and far high (n <= 3),
+    and one of ordinary size.
 
-    For more coordinates: all low, all high, and, for each binary digit, high where the coordinate's number has it, and low there. So
-    any two coordinates get all four combinations of low and high.
+    For more coordinates: all low, all high, and, for each binary digit, high where the coordinate's
+    number has it, and low there. So any two coordinates get all four combinations of low and high.
     """
     at = np.arange(n)
     if n <= 3:
@@ -104,7 +119,9 @@ def patterns(n: int) -> NDArray[np.int64]:
 
 
 class _Scripted:
-    """An OpenDP measurement whose draws come from the tape; what it says of its own privacy stays OpenDP's."""
+    """An OpenDP measurement whose draws come from the tape; what it says of its own privacy stays
+    OpenDP's.
+    """
 
     def __init__(self, tape: Tape, kind: str, scale: float, real: Any) -> None:
         self._tape, self._kind, self._scale, self.map = tape, kind, scale, real.map
@@ -143,9 +160,11 @@ def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Sc
 
 
 def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:
-    """All scripts in order, or, if there are more than `limit`, as many different ones drawn by public coins.
+    """All scripts in order, or, if there are more than `limit`, as many different ones drawn by
+    public coins.
 
-    Each run tells how many choices every draw had, and the last draw that has another choice is moved on.
+    Each run tells how many choices every draw had, and the last draw that has another choice is
+    moved on.
     """
     found: list[tuple[int, ...]] = []
     script: list[int] = []

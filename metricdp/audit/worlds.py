@@ -16,7 +16,9 @@ from metricdp.audit.patch import patched
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
-"""Users in order, each with the numbers of the points where their records are; users of one record stand for records."""
+"""Users in order, each with the numbers of the points where their records are; users of one record
+stand for records.
+"""
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 
 
@@ -68,12 +70,27 @@ def finest(universe: Any) -> Labels:
 
 @contextmanager
 def small_nets() -> Iterator[None]:
-    """Let boxes be covered by few points in this block: nets are public, and their size is not what is audited."""
-    from metricdp.algorithms import clustering, partition_release, quadtree, space_release, votes_release, zoom
+    """Let boxes be covered by few points in this block: nets are public, and their size is not what
+    is audited.
+    """
+    from metricdp.methods import front as clustering
+    from metricdp.methods.box import quadtree, space_release, votes_release, zoom
+    from metricdp.methods.finite import partition as partition_release
 
-    sizes = [(clustering, "NET_POINTS"), (partition_release, "NET_POINTS"), (quadtree, "POINTS"), (space_release, "MOST_CELLS")]
+    sizes = [
+        (clustering, "NET_POINTS"),
+        (partition_release, "NET_POINTS"),
+        (quadtree, "POINTS"),
+        (space_release, "MOST_CELLS"),
+    ]
     with ExitStack() as stack:
-        for module, name in [*sizes, (space_release, "MOST_CENTERS"), (votes_release, "MOST"), (zoom, "LOOK_CELLS"), (zoom, "BINS")]:
+        for module, name in [
+            *sizes,
+            (space_release, "MOST_CENTERS"),
+            (votes_release, "MOST"),
+            (zoom, "LOOK_CELLS"),
+            (zoom, "BINS"),
+        ]:
             stack.enter_context(patched(module, name, 24))
         yield
 
@@ -92,17 +109,29 @@ def worlds() -> dict[str, World]:
     line = EuclideanMetric([[0.0], [1.0], [2.5]], ids=["x", "y", "z"])
     box = EuclideanSpace([0.0], [3.0])
     places = {
-        "two points": (two, two.ids), "three points": (three, three.ids), "a zero-distance pair": (pair, pair.ids),
-        "a path": (path, path.ids), "a line": (line, line.ids), "a box": (box, [[0.5], [1.5], [99.0]]),
-    }  # fmt: skip
+        "two points": (two, two.ids),
+        "three points": (three, three.ids),
+        "a zero-distance pair": (pair, pair.ids),
+        "a path": (path, path.ids),
+        "a line": (line, line.ids),
+        "a box": (box, [[0.5], [1.5], [99.0]]),
+    }
     return {name: World(name, universe, list(where)) for name, (universe, where) in places.items()}
 
 
 def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
     """Every demand of up to `n_users` users with 1 to `most_records` records each."""
     sizes = range(1, most_records + 1)
-    kinds = [kind for size in sizes for kind in itertools.combinations_with_replacement(range(n_places), size)]
-    return [d for size in range(n_users + 1) for d in itertools.combinations_with_replacement(kinds, size)]
+    kinds = [
+        kind
+        for size in sizes
+        for kind in itertools.combinations_with_replacement(range(n_places), size)
+    ]
+    return [
+        d
+        for size in range(n_users + 1)
+        for d in itertools.combinations_with_replacement(kinds, size)
+    ]
 
 
 def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
@@ -119,20 +148,26 @@ def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
     return len(one) == len(other) and missing == 1
 
 
-def neighboring_pairs(all_demands: Sequence[Demand], relation: Neighboring) -> list[tuple[int, int]]:
+def neighboring_pairs(
+    all_demands: Sequence[Demand], relation: Neighboring
+) -> list[tuple[int, int]]:
     """Ordered pairs of indices of neighbors."""
     pairs = itertools.permutations(range(len(all_demands)), 2)
     return [(i, j) for i, j in pairs if neighbors(all_demands[i], all_demands[j], relation)]
 
 
 def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
-    """Equally likely coins of contribution bounding: for each choice of m records a user, ranks by which just these are kept.
+    """Equally likely coins of contribution bounding: for each choice of m records a user, ranks by
+    which just these are kept.
 
-    All orders of a user's records are equally likely, and users are ranked apart, so each choice stands for equally many orders.
+    All orders of a user's records are equally likely, and users are ranked apart, so each choice
+    stands for equally many orders.
     """
     first = itertools.accumulate([0, *map(len, demand)])
     users = [range(start, start + len(user)) for start, user in zip(first, demand)]
-    choices = itertools.product(*(itertools.combinations(user, min(m, len(user))) for user in users))
+    choices = itertools.product(
+        *(itertools.combinations(user, min(m, len(user))) for user in users)
+    )
     n_records = sum(map(len, demand))
     found = []
     for choice in choices:

@@ -17,15 +17,20 @@ def one_each(metric: Metric) -> NDArray[np.int64]:
 
 def uniform(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
     """So many records at points drawn uniformly: counts, shape (n_points,)."""
-    return np.bincount(np.random.default_rng(seed).integers(0, len(metric), records), minlength=len(metric))
+    return np.bincount(
+        np.random.default_rng(seed).integers(0, len(metric), records), minlength=len(metric)
+    )
 
 
 def hot_spots(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
-    """So many records around eight random points (fewer if the universe has fewer): counts, shape (n_points,).
+    """So many records around eight random points (fewer if the universe has fewer): counts, shape
+    (n_points,).
 
     A point at distance d from the nearest of them has density exp(-10 d / the largest such d).
     """
     rng = np.random.default_rng(seed)
     away = metric.nearest_to(rng.choice(len(metric), min(SPOTS, len(metric)), replace=False))[1]
     density = np.exp(-CONCENTRATION * away / (away.max() or 1.0))
-    return np.bincount(rng.choice(len(metric), records, p=density / density.sum()), minlength=len(metric))
+    return np.bincount(
+        rng.choice(len(metric), records, p=density / density.sum()), minlength=len(metric)
+    )

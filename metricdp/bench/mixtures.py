@@ -16,7 +16,8 @@ def gaussian_mixture(
     n, d, k : int
         Rows, columns, Gaussians.
     std : float
-        Standard deviation of every coordinate: 0.05 separates them mostly ("gm"), 0.15 lets them overlap ("gw").
+        Standard deviation of every coordinate: 0.05 separates them mostly ("gm"), 0.15 lets them
+        overlap ("gw").
     seed : int
     radius : float
         Of the ball in which their centers are drawn uniformly.

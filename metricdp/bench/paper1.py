@@ -1,8 +1,10 @@
-"""Figures 2 and 3 of "Scalable Differentially Private Clustering via Hierarchically Separated Trees", in shape.
+"""Figures 2 and 3 of "Scalable Differentially Private Clustering via Hierarchically Separated
+Trees", in shape.
 
 References
 ----------
-V. Cohen-Addad, A. Epasto, S. Lattanzi, V. Mirrokni, A. Muñoz Medina, D. Saulpic, C. Schwiegelshohn, S. Vassilvitskii, KDD 2022, Section 6.
+V. Cohen-Addad, A. Epasto, S. Lattanzi, V. Mirrokni, A. Muñoz Medina, D. Saulpic, C. Schwiegelshohn,
+S. Vassilvitskii, KDD 2022, Section 6.
 """
 
 from __future__ import annotations
@@ -70,18 +72,60 @@ def register(suites: Any) -> ArgumentParser:
         "paper1",
         usage="metricdp bench paper1 [--sets LIST] [--plots DIR] [option ...]",
         help="private k-median of points in a box: the paper's figures",
-        description="Reproduce Figures 2 and 3 of Cohen-Addad et al. (KDD 2022), the default method beside those compared there.",
+        description="Reproduce Figures 2 and 3 of Cohen-Addad et al. (KDD 2022), the default "
+        "method beside those compared there.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--sets", metavar="LIST", help=f"names with commas between (default: {','.join(SETS)})")
-    parser.add_argument("-k", dest="k", metavar="LIST", help=f"numbers of centers (default: {','.join(map(str, KS))})")
-    parser.add_argument("--repeats", metavar="R", type=int, help=f"repetitions: public coins and noise anew (default: {REPEATS})")
-    parser.add_argument("-e", "--epsilons", metavar="LIST", default=EPSILON, help="budgets of each answer (default: %(default)s)")
-    parser.add_argument("-d", "--delta", metavar="D", default=DELTA, help="for methods to which it is of use (default: %(default)s)")
-    parser.add_argument("--power", metavar="Z", type=int, default=1, help="1: k-median; 2: k-means (default: %(default)s)")
-    parser.add_argument("--records", metavar="N", type=int, help="so many of each set, drawn by public coins (default: all)")
-    parser.add_argument("--methods", metavar="LIST", help=f"with commas between (default: {','.join(METHODS)})")
-    parser.add_argument("--quick", action="store_true", help="a small made-up set and two repetitions, where nothing else is said")
+    parser.add_argument(
+        "--sets", metavar="LIST", help=f"names with commas between (default: {','.join(SETS)})"
+    )
+    parser.add_argument(
+        "-k",
+        dest="k",
+        metavar="LIST",
+        help=f"numbers of centers (default: {','.join(map(str, KS))})",
+    )
+    parser.add_argument(
+        "--repeats",
+        metavar="R",
+        type=int,
+        help=f"repetitions: public coins and noise anew (default: {REPEATS})",
+    )
+    parser.add_argument(
+        "-e",
+        "--epsilons",
+        metavar="LIST",
+        default=EPSILON,
+        help="budgets of each answer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-d",
+        "--delta",
+        metavar="D",
+        default=DELTA,
+        help="for methods to which it is of use (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--power",
+        metavar="Z",
+        type=int,
+        default=1,
+        help="1: k-median; 2: k-means (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--records",
+        metavar="N",
+        type=int,
+        help="so many of each set, drawn by public coins (default: all)",
+    )
+    parser.add_argument(
+        "--methods", metavar="LIST", help=f"with commas between (default: {','.join(METHODS)})"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small made-up set and two repetitions, where nothing else is said",
+    )
     parser.add_argument("--plots", metavar="DIR", help="write the figures into this folder, as PNG")
     parser.set_defaults(measure=measure)
     return parser
@@ -95,9 +139,15 @@ def measure(args: Namespace) -> Report:
     chosen: dict[str, Any] = dict(QUICK) if args.quick else {}
     if args.k is not None:
         chosen["k"] = _numbers(args.k)
-    chosen |= {name: value for name in ("sets", "repeats", "records") if (value := getattr(args, name)) is not None}
+    chosen |= {
+        name: value
+        for name in ("sets", "repeats", "records")
+        if (value := getattr(args, name)) is not None
+    }
     folder = None if args.plots is None else paper1_figures.checked_folder(args.plots)
-    given = {name: getattr(args, name) for name in ("epsilons", "delta", "power", "methods", "seed")}
+    given = {
+        name: getattr(args, name) for name in ("epsilons", "delta", "power", "methods", "seed")
+    }
     report = run(**chosen, **given)
     if folder is not None:
         report.lines.extend(f"wrote {path}" for path in paper1_figures.draw(report, folder))
@@ -139,8 +189,8 @@ def run(
     Returns
     -------
     Report
-        A row a set, epsilon, k and method: costs over the best known without privacy, and CPU seconds. Ctrl-C ends the run; what was
-        measured by then is in it.
+        A row a set, epsilon, k and method: costs over the best known without privacy, and CPU
+        seconds. Ctrl-C ends the run; what was measured by then is in it.
 
     Raises
     ------
@@ -157,18 +207,33 @@ def run(
 
     start = time.perf_counter()
     wanted, skipped = chosen_sets(sets, SETS)
-    budgets, plan = shared.epsilons(epsilons), Plan(str(delta), power, seed, records, _methods(methods))
+    budgets, plan = (
+        shared.epsilons(epsilons),
+        Plan(str(delta), power, seed, records, _methods(methods)),
+    )
     _check(plan, k, repeats)
     ks = sorted(set(k))
-    cells = [Cell(name, j, e, i) for name in wanted for j in ks for e in budgets for i in range(repeats)]
+    cells = [
+        Cell(name, j, e, i) for name in wanted for j in ks for e in budgets for i in range(repeats)
+    ]
     draws, unfinished = gathered(_Bench(plan).measured, cells, label="paper1", unit="cell")
-    asked = {"sets": wanted, "k": ks, "repeats": repeats, "epsilons": budgets, "delta": plan.delta, "power": power, "records": records}
+    asked = {
+        "sets": wanted,
+        "k": ks,
+        "repeats": repeats,
+        "epsilons": budgets,
+        "delta": plan.delta,
+        "power": power,
+        "records": records,
+    }
     asked |= {"methods": list(plan.methods), "seed": seed}
     return paper1_tables.report(asked, draws, skipped, unfinished, time.perf_counter() - start)
 
 
 def _methods(text: str | None) -> tuple[str, ...]:
-    """Methods that a list names, in the table's order; the one without privacy is always among them."""
+    """Methods that a list names, in the table's order; the one without privacy is always among
+    them.
+    """
     named = set(METHODS) if text is None else {part.strip() for part in text.split(",")}
     if unknown := sorted(named - set(METHODS)):
         raise InputError(f"methods must be of {', '.join(METHODS)}; got {unknown[0][:40]!r}")
@@ -178,7 +243,7 @@ def _methods(text: str | None) -> tuple[str, ...]:
 def _check(plan: Plan, k: Sequence[int], repeats: int) -> None:
     """Refuse bad arguments before anything is made."""
     import metricdp as mdp
-    from metricdp.algorithms.space_release import MOST_CENTERS
+    from metricdp.methods.box.space_release import MOST_CENTERS
 
     mdp.Ledger(1, plan.delta)  # its rules
     if plan.power not in (1, 2):
@@ -188,7 +253,9 @@ def _check(plan: Plan, k: Sequence[int], repeats: int) -> None:
             raise InputError(f"{name} must be at least 1, got {value}")
     most = min(MOST_CENTERS, plan.records or MOST_CENTERS)
     if not k or min(k) < 1 or max(k) > most:
-        raise InputError(f"k must be numbers from 1 to {most:,}, got {', '.join(map(str, k)) or 'none'}")
+        raise InputError(
+            f"k must be numbers from 1 to {most:,}, got {', '.join(map(str, k)) or 'none'}"
+        )
 
 
 class _Bench:
@@ -208,9 +275,22 @@ class _Bench:
             self._world = None
             self._world = World.of(cell.name, plan.records, plan.seed)
         if self._reference is None or self._reference[0] != (cell.name, cell.k):
-            self._reference = (cell.name, cell.k), self._world.reference(cell.k, plan.power, plan.seed)
-        place = {"setting": f"{cell.name}/{cell.epsilon}", "k": cell.k, "repeat": cell.repeat, "reference": self._reference[1]}
+            self._reference = (
+                (cell.name, cell.k),
+                self._world.reference(cell.k, plan.power, plan.seed),
+            )
+        place = {
+            "setting": f"{cell.name}/{cell.epsilon}",
+            "k": cell.k,
+            "repeat": cell.repeat,
+            "reference": self._reference[1],
+        }
         for method in plan.methods:
             begin = time.process_time()
             centers = self._world.answered(method, cell, plan)
-            yield {**place, "method": method, "seconds": time.process_time() - begin, "final": self._world.cost(centers, plan.power)}
+            yield {
+                **place,
+                "method": method,
+                "seconds": time.process_time() - begin,
+                "final": self._world.cost(centers, plan.power),
+            }

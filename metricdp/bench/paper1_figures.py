@@ -47,7 +47,13 @@ def draw(report: Report, folder: Path) -> list[Path]:
 
 
 def _picture(rows: Sequence[dict[str, Any]], epsilon: str, folder: Path) -> Path:
-    here = [row for row in rows if row["setting"].endswith(f"/{epsilon}") and "final" in row["ratios"] and row["method"] in STYLES]
+    here = [
+        row
+        for row in rows
+        if row["setting"].endswith(f"/{epsilon}")
+        and "final" in row["ratios"]
+        and row["method"] in STYLES
+    ]
     sets = list(dict.fromkeys(row["setting"].split("/")[0] for row in here))
     wide = 2 if len(sets) == 4 else min(max(len(sets), 1), 3)
     figure, axes = _figure(max(math.ceil(len(sets) / wide), 1), wide)
@@ -59,7 +65,9 @@ def _picture(rows: Sequence[dict[str, Any]], epsilon: str, folder: Path) -> Path
     for panel in panels[len(sets) :]:
         panel.set_visible(False)
     axes[0][0].set_ylabel("cost / best known without privacy")
-    return _saved(figure, panels[0], folder / f"paper1_epsilon-{epsilon.replace('/', '-over-')}.png")
+    return _saved(
+        figure, panels[0], folder / f"paper1_epsilon-{epsilon.replace('/', '-over-')}.png"
+    )
 
 
 def _curves(panel: Any, rows: Sequence[dict[str, Any]]) -> None:
@@ -70,7 +78,16 @@ def _curves(panel: Any, rows: Sequence[dict[str, Any]]) -> None:
         if points:
             ks, means, errors = zip(*points)
             top = max(top, *(mean for mean in means if mean <= FARTHEST), 0)
-            panel.errorbar(ks, means, [e or 0.0 for e in errors], label=method, capsize=2, markersize=5, linewidth=1.2, **style)
+            panel.errorbar(
+                ks,
+                means,
+                [e or 0.0 for e in errors],
+                label=method,
+                capsize=2,
+                markersize=5,
+                linewidth=1.2,
+                **style,
+            )
     panel.set_ylim(0.95, min(1.05 * top, FARTHEST))
     panel.set_xlabel("k")
     panel.set_xticks(sorted({row["k"] for row in rows}))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import metricdp as mdp
-from metricdp.algorithms.baselines.k_variates import seeded
 from metricdp.bench import paper1
 from metricdp.bench.point_sets import POINT_SETS
 from metricdp.bench.ratios import Points, best_known, cost, improved
+from metricdp.methods.baselines.k_variates import seeded
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,4 +71,12 @@ class World:
             begin = seeded(self.points, np.ones(len(self.points)), cell.k, plan.power, rng)
             return improved(self.points, begin, plan.power, paper1.STEPS)
         ask = (mdp.k_median, mdp.k_means)[plan.power - 1]
-        return ask(self.space, self.demand, cell.k, epsilon=cell.epsilon, delta=plan.delta, method=self.method(name), seed=coins).centers
+        return ask(
+            self.space,
+            self.demand,
+            cell.k,
+            epsilon=cell.epsilon,
+            delta=plan.delta,
+            method=self.method(name),
+            seed=coins,
+        ).centers

@@ -1,4 +1,6 @@
-"""What ``metricdp bench paper1`` says: ratios with standard errors, and whether the paper's statements hold in this run."""
+"""What ``metricdp bench paper1`` says: ratios with standard errors, and whether the paper's
+statements hold in this run.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +25,43 @@ SAID = (
 
 
 def report(
-    settings: dict[str, Any], draws: Sequence[dict[str, Any]], skipped: Sequence[str], unfinished: str, seconds: float
+    settings: dict[str, Any],
+    draws: Sequence[dict[str, Any]],
+    skipped: Sequence[str],
+    unfinished: str,
+    seconds: float,
 ) -> Report:
     """Rows, tables and judgements of what was drawn."""
     draws = _over_best(draws)
     rows = gathered_rows(draws)
     timed(rows)
-    claims = [Claim(text, "final", lower, (other,), tuple(settings["epsilons"])) for text, lower, other in SAID]
+    claims = [
+        Claim(text, "final", lower, (other,), tuple(settings["epsilons"]))
+        for text, lower, other in SAID
+    ]
     verdicts = [verdict for claim in claims if (verdict := judged(claim, rows))["cells"]]
     means = _means(rows)
     what = "k-median" if settings["power"] == 1 else "k-means"
-    heading = f"{what} cost over the best known without privacy: mean ± standard error over repetitions. Settings are SET/EPSILON."
-    summary: dict[str, Any] = {"heading": heading, "times": "CPU seconds of one answer:", "mean_ratio": means, "claims": verdicts}
+    heading = (
+        f"{what} cost over the best known without privacy: mean ± standard error over "
+        f"repetitions. Settings are SET/EPSILON."
+    )
+    summary: dict[str, Any] = {
+        "heading": heading,
+        "times": "CPU seconds of one answer:",
+        "mean_ratio": means,
+        "claims": verdicts,
+    }
     summary |= {"skipped": list(skipped), "total_seconds": seconds}
     lines = [_told(verdict) for verdict in verdicts]
-    lines += [f"mean ratio on {group}: " + ", ".join(f"{m} {v:.3f}" for m, v in of.items()) for group, of in means.items()]
-    lines += [*skipped, f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told"]
+    lines += [
+        f"mean ratio on {group}: " + ", ".join(f"{m} {v:.3f}" for m, v in of.items())
+        for group, of in means.items()
+    ]
+    lines += [
+        *skipped,
+        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told",
+    ]
     return RatioReport("paper1", settings, (), rows, summary, lines, unfinished)
 
 
@@ -47,7 +70,9 @@ def _over_best(draws: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     best: dict[tuple[str, int], float] = {}
     for draw in draws:
         key = draw["setting"].split("/")[0], draw["k"]
-        own = (draw["reference"], draw["final"]) if draw["method"] == PLAIN else (draw["reference"],)
+        own = (
+            (draw["reference"], draw["final"]) if draw["method"] == PLAIN else (draw["reference"],)
+        )
         best[key] = min(best.get(key, float("inf")), *own)
     return [{**draw, "reference": best[draw["setting"].split("/")[0], draw["k"]]} for draw in draws]
 
@@ -57,7 +82,11 @@ def _means(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for setting in dict.fromkeys(row["setting"] for row in rows):
         for method in METHODS:
-            some = [r["ratios"]["final"][0] for r in rows if r["method"] == method and r["setting"] == setting and "final" in r["ratios"]]
+            some = [
+                r["ratios"]["final"][0]
+                for r in rows
+                if r["method"] == method and r["setting"] == setting and "final" in r["ratios"]
+            ]
             if some:
                 means.setdefault(setting, {})[method] = sum(some) / len(some)
     return means

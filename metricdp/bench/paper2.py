@@ -1,4 +1,5 @@
-"""Figures 2, 4, 5 and 6 of "k-Median Clustering via Metric Embedding: Towards Better Initialization with Differential Privacy".
+"""Figures 2, 4, 5 and 6 of "k-Median Clustering via Metric Embedding: Towards Better Initialization
+with Differential Privacy".
 
 References
 ----------
@@ -26,7 +27,10 @@ DEMANDS = ("balanced", "imbalanced")
 SETTINGS = tuple(f"{universe}/{demand}" for universe in UNIVERSES for demand in DEMANDS)
 KS, REPEATS, RECORDS, STEPS = (2, 5, 10, 15, 20), 10, 500, 20
 QUICK = {"settings": "graph-r1", "k": (5, 20), "repeats": 2}
-NO_MNIST = "mnist: skipped, METRICDP_DATA names no folder with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (perhaps .gz)"
+NO_MNIST = (
+    "mnist: skipped, METRICDP_DATA names no folder with t10k-images-idx3-ubyte and "
+    "t10k-labels-idx1-ubyte (perhaps .gz)"
+)
 
 _EPILOG = """\
 examples:
@@ -72,19 +76,59 @@ def register(suites: Any) -> ArgumentParser:
         "paper2",
         usage="metricdp bench paper2 [--settings LIST] [--plots DIR] [option ...]",
         help="k-median by 2-HST and private local search: the paper's figures",
-        description="Reproduce Figures 2, 4, 5 and 6 of Fan, Li and Li (NeurIPS 2023), the default method beside the paper's six.",
+        description="Reproduce Figures 2, 4, 5 and 6 of Fan, Li and Li (NeurIPS 2023), the "
+        "default method beside the paper's six.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--settings", metavar="LIST", help="names with commas between (default: all)")
-    parser.add_argument("-k", dest="k", metavar="LIST", help=f"numbers of centers (default: {','.join(map(str, KS))})")
-    parser.add_argument("--repeats", metavar="R", type=int, help=f"repetitions: demand, tree and noise anew (default: {REPEATS})")
-    parser.add_argument("-e", "--epsilon", metavar="E", default="1", help="privacy budget of each answer (default: %(default)s)")
-    parser.add_argument("--power", metavar="Z", type=int, default=1, help="1: k-median; 2: k-means, Appendix C (default: %(default)s)")
-    parser.add_argument("--records", metavar="N", type=int, default=RECORDS, help="of the private demand (default: %(default)s)")
-    parser.add_argument("--points", metavar="N", type=int, default=None, help="vertices of a graph (default: 3000)")
-    half = "DP-rand and DP-kmedian++ search with half of epsilon, as DP-HST must (default: with all of it, as their starts are public)"
+    parser.add_argument(
+        "--settings", metavar="LIST", help="names with commas between (default: all)"
+    )
+    parser.add_argument(
+        "-k",
+        dest="k",
+        metavar="LIST",
+        help=f"numbers of centers (default: {','.join(map(str, KS))})",
+    )
+    parser.add_argument(
+        "--repeats",
+        metavar="R",
+        type=int,
+        help=f"repetitions: demand, tree and noise anew (default: {REPEATS})",
+    )
+    parser.add_argument(
+        "-e",
+        "--epsilon",
+        metavar="E",
+        default="1",
+        help="privacy budget of each answer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--power",
+        metavar="Z",
+        type=int,
+        default=1,
+        help="1: k-median; 2: k-means, Appendix C (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--records",
+        metavar="N",
+        type=int,
+        default=RECORDS,
+        help="of the private demand (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--points", metavar="N", type=int, default=None, help="vertices of a graph (default: 3000)"
+    )
+    half = (
+        "DP-rand and DP-kmedian++ search with half of epsilon, as DP-HST must (default: with all "
+        "of it, as their starts are public)"
+    )
     parser.add_argument("--half-search", action="store_true", help=half)
-    parser.add_argument("--quick", action="store_true", help="one graph, k = 5 and 20, two repetitions, where nothing else is said")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="one graph, k = 5 and 20, two repetitions, where nothing else is said",
+    )
     parser.add_argument("--plots", metavar="DIR", help="write the figures into this folder, as PNG")
     parser.set_defaults(measure=measure)
     return parser
@@ -97,9 +141,15 @@ def measure(args: Namespace) -> Report:
     chosen: dict[str, Any] = dict(QUICK) if args.quick else {}
     if args.k is not None:
         chosen["k"] = _numbers(args.k)
-    chosen |= {name: value for name in ("settings", "repeats", "points") if (value := getattr(args, name)) is not None}
+    chosen |= {
+        name: value
+        for name in ("settings", "repeats", "points")
+        if (value := getattr(args, name)) is not None
+    }
     folder = None if args.plots is None else paper2_figures.checked_folder(args.plots)
-    given = {name: getattr(args, name) for name in ("epsilon", "power", "records", "half_search", "seed")}
+    given = {
+        name: getattr(args, name) for name in ("epsilon", "power", "records", "half_search", "seed")
+    }
     report = run(**chosen, **given)
     if folder is not None:
         report.lines.extend(f"wrote {path}" for path in paper2_figures.draw(report, folder))
@@ -139,14 +189,16 @@ def run(
     steps : int
         Of local search: at most so many without privacy, exactly so many with it.
     half_search : bool
-        Searches from public starts have half of epsilon, as that from DP-HST, and leave the rest. (The paper does not say which it did.)
+        Searches from public starts have half of epsilon, as that from DP-HST, and leave the rest.
+        (The paper does not say which it did.)
     seed : int
         Public: universes, demand, trees, solvers. Noise is never seeded.
 
     Returns
     -------
     Report
-        A row a setting, k and method: costs and ratios of all repetitions. Ctrl-C ends the run; what was measured by then is in it.
+        A row a setting, k and method: costs and ratios of all repetitions. Ctrl-C ends the run;
+        what was measured by then is in it.
 
     Raises
     ------
@@ -155,19 +207,36 @@ def run(
 
     Notes
     -----
-    **Privacy.** Made-up demand is public, so exact costs are told: of all that a run of private local search has visited, too.
+    **Privacy.** Made-up demand is public, so exact costs are told: of all that a run of private
+    local search has visited, too.
     """
     from metricdp.bench import paper2_tables
     from metricdp.bench.universes import POINTS
 
     start = time.perf_counter()
-    plan = Plan(str(epsilon), power, seed, POINTS if points is None else points, records, steps, half_search)
+    plan = Plan(
+        str(epsilon), power, seed, POINTS if points is None else points, records, steps, half_search
+    )
     wanted, skipped = _available(_settings(settings))
     _check(plan, k, repeats)
     ks = sorted(set(k))
-    cells = [Cell(u, d, i, j) for u in UNIVERSES for i in range(repeats) for d in DEMANDS if f"{u}/{d}" in wanted for j in ks]
+    cells = [
+        Cell(u, d, i, j)
+        for u in UNIVERSES
+        for i in range(repeats)
+        for d in DEMANDS
+        if f"{u}/{d}" in wanted
+        for j in ks
+    ]
     draws, unfinished = gathered(_Bench(plan).measured, cells, label="paper2", unit="cell")
-    asked = {"settings": wanted, "k": ks, "repeats": repeats, "epsilon": plan.epsilon, "power": power, "records": records}
+    asked = {
+        "settings": wanted,
+        "k": ks,
+        "repeats": repeats,
+        "epsilon": plan.epsilon,
+        "power": power,
+        "records": records,
+    }
     asked |= {"points": plan.points, "steps": steps, "half_search": half_search, "seed": seed}
     return paper2_tables.report(asked, draws, skipped, unfinished, time.perf_counter() - start)
 
@@ -186,7 +255,10 @@ def _settings(text: str | None) -> list[str]:
     for name in (part.strip() for part in text.split(",")):
         named = {s for s in SETTINGS if s == name or s.startswith((f"{name}-", f"{name}/"))}
         if not named:
-            raise InputError(f"settings must be of {', '.join(SETTINGS)}, or what several begin with; got {name[:40]!r}")
+            raise InputError(
+                f"settings must be of {', '.join(SETTINGS)}, or what several begin with; got "
+                f"{name[:40]!r}"
+            )
         chosen |= named
     return [s for s in SETTINGS if s in chosen]
 
@@ -210,18 +282,27 @@ def _check(plan: Plan, k: Sequence[int], repeats: int) -> None:
     mdp.Ledger(plan.epsilon)  # its rules
     if plan.power not in (1, 2):
         raise InputError(f"power must be 1 (k-median) or 2 (k-means), got {plan.power}")
-    for name, value in (("repeats", repeats), ("records", plan.records), ("points", plan.points), ("steps", plan.steps)):
+    for name, value in (
+        ("repeats", repeats),
+        ("records", plan.records),
+        ("points", plan.points),
+        ("steps", plan.steps),
+    ):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     if not k or min(k) < 1 or max(k) > plan.points:
-        raise InputError(f"k must be numbers from 1 to {plan.points:,}, got {', '.join(map(str, k)) or 'none'}")
+        raise InputError(
+            f"k must be numbers from 1 to {plan.points:,}, got {', '.join(map(str, k)) or 'none'}"
+        )
 
 
 def _numbers(text: str) -> list[int]:
     """Whole numbers with commas between."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts):
-        raise InputError(f"k must be whole numbers with commas between, such as 5,20; got {text[:40]!r}")
+        raise InputError(
+            f"k must be whole numbers with commas between, such as 5,20; got {text[:40]!r}"
+        )
     return [int(part) for part in parts]
 
 
@@ -253,9 +334,16 @@ class _Bench:
             self._universe = cell.universe, _universe(cell.universe, self._plan)
         plan = self._plan
         return Trial.drawn(
-            self._universe[1], records=plan.records, imbalanced=cell.demand == "imbalanced", power=plan.power, epsilon=plan.epsilon,
-            steps=plan.steps, seed=plan.seed, repeat=cell.repeat, half_search=plan.half_search,
-        )  # fmt: skip
+            self._universe[1],
+            records=plan.records,
+            imbalanced=cell.demand == "imbalanced",
+            power=plan.power,
+            epsilon=plan.epsilon,
+            steps=plan.steps,
+            seed=plan.seed,
+            repeat=cell.repeat,
+            half_search=plan.half_search,
+        )
 
 
 def _universe(name: str, plan: Plan) -> Classified:
@@ -266,8 +354,12 @@ def _universe(name: str, plan: Plan) -> Classified:
     from metricdp.metrics import PrecomputedMetric
 
     if name.startswith("graph-r"):
-        graph, clusters = universes.clustered_graph(float(name.removeprefix("graph-r")), plan.seed, points=plan.points)
-        return universes.Classified(name, PrecomputedMetric(graph.distance_rows(np.arange(len(graph)))), clusters, (0, 1))
+        graph, clusters = universes.clustered_graph(
+            float(name.removeprefix("graph-r")), plan.seed, points=plan.points
+        )
+        return universes.Classified(
+            name, PrecomputedMetric(graph.distance_rows(np.arange(len(graph)))), clusters, (0, 1)
+        )
     folder: Path | None = universes.mnist_folder()
     if folder is None:
         raise InputError(NO_MNIST)

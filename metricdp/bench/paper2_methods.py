@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 import metricdp as mdp
 from metricdp.accounting import Grant
-from metricdp.algorithms.hst import DPHST
-from metricdp.algorithms.hst_counts import splitting_levels
-from metricdp.algorithms.local_search import LocalSearch
-from metricdp.algorithms.question import Question
 from metricdp.bench.paper2_tables import METHODS, NON_PRIVATE, PRIVATE, iterations
 from metricdp.bench.universes import Classified
+from metricdp.methods.finite.hst import DPHST
+from metricdp.methods.finite.hst_counts import splitting_levels
+from metricdp.methods.finite.local_search import LocalSearch
+from metricdp.methods.question import Question
 from metricdp.releases import Receipt
 from metricdp.solvers.best_swaps import best_swaps
 from metricdp.solvers.block import block_search
@@ -63,16 +63,38 @@ class Trial:
 
     @classmethod
     def drawn(
-        cls, universe: Classified, *, records: int, imbalanced: bool, power: int, epsilon: str, steps: int, seed: int, repeat: int,
+        cls,
+        universe: Classified,
+        *,
+        records: int,
+        imbalanced: bool,
+        power: int,
+        epsilon: str,
+        steps: int,
+        seed: int,
+        repeat: int,
         half_search: bool = False,
-    ) -> Trial:  # fmt: skip
+    ) -> Trial:
         """The demand and the tree of a repetition."""
-        positions = universe.draw(records, np.random.default_rng([seed, repeat, imbalanced]), imbalanced=imbalanced)
+        positions = universe.draw(
+            records, np.random.default_rng([seed, repeat, imbalanced]), imbalanced=imbalanced
+        )
         metric = universe.metric
         demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions])
         block = np.ascontiguousarray(metric.distance_rows(positions).T) ** power
         coins = 1000 * seed + repeat
-        return cls(universe, positions, demand, mdp.build_hst(metric, coins), block, power, steps, coins, epsilon, half_search)
+        return cls(
+            universe,
+            positions,
+            demand,
+            mdp.build_hst(metric, coins),
+            block,
+            power,
+            steps,
+            coins,
+            epsilon,
+            half_search,
+        )
 
     def cost(self, centers: Positions) -> float:
         """Exact cost of centers, a made-up demand's."""
@@ -81,12 +103,24 @@ class Trial:
     def reference(self, k: int) -> float:
         """Cost of the best of some non-private searches."""
         rng = np.random.default_rng([self.seed, k])
-        return float(block_search(self.block, np.ones(self.block.shape[1]), k, rng, starts=REFERENCE_STARTS)[1])
+        return float(
+            block_search(self.block, np.ones(self.block.shape[1]), k, rng, starts=REFERENCE_STARTS)[
+                1
+            ]
+        )
 
     def answered(self, k: int, method: Any, share: Fraction = Fraction(1)) -> Positions:
-        """Positions of the centers of a private answer from a fresh ledger, for a share of epsilon: add-remove neighbors."""
-        ask, metric, epsilon = (mdp.k_median, mdp.k_means)[self.power - 1], self.universe.metric, Fraction(self.epsilon) * share
-        return metric.positions(ask(metric, self.demand, k, epsilon=epsilon, method=method, seed=self.seed).centers)
+        """Positions of the centers of a private answer from a fresh ledger, for a share of epsilon:
+        add-remove neighbors.
+        """
+        ask, metric, epsilon = (
+            (mdp.k_median, mdp.k_means)[self.power - 1],
+            self.universe.metric,
+            Fraction(self.epsilon) * share,
+        )
+        return metric.positions(
+            ask(metric, self.demand, k, epsilon=epsilon, method=method, seed=self.seed).centers
+        )
 
     def weights(self) -> NDArray[np.float64]:
         """Records at every point."""
@@ -94,11 +128,15 @@ class Trial:
 
 
 def measured(trial: Trial, k: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each method's costs: `initial`, `final`, and of private searches `average`, `best` and `iterations`, with the `reference`."""
+    """Each method's costs: `initial`, `final`, and of private searches `average`, `best` and
+    `iterations`, with the `reference`.
+    """
     draws = {}
     for method in METHODS:
         start = time.perf_counter()
-        found = (_plain if method in NON_PRIVATE else _private if method in PRIVATE else _own)(trial, k, method)
+        found = (_plain if method in NON_PRIVATE else _private if method in PRIVATE else _own)(
+            trial, k, method
+        )
         draws[method] = {**found, "seconds": time.perf_counter() - start}
     reference = min(trial.reference(k), *(draws[method]["final"] for method in NON_PRIVATE))
     for method, draw in draws.items():
@@ -106,7 +144,9 @@ def measured(trial: Trial, k: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _plain(trial: Trial, k: int, method: str) -> dict[str, Any]:
-    """Algorithm 1 from random centers, k-median++ on the demand (Algorithm 2), or NDP-HST (Algorithm 4) on the demand's counts."""
+    """Algorithm 1 from random centers, k-median++ on the demand (Algorithm 2), or NDP-HST
+    (Algorithm 4) on the demand's counts.
+    """
     rng = np.random.default_rng([trial.seed, k, NON_PRIVATE.index(method)])
     if method == "NDP-rand":
         begin = rng.choice(len(trial.universe.metric), k, replace=False)
@@ -114,12 +154,27 @@ def _plain(trial: Trial, k: int, method: str) -> dict[str, Any]:
         begin = trial.universe.metric.seed_centers(k, trial.weights(), rng, trial.power)[0]
     else:
         begin = hst_begin(trial.tree, trial.weights(), k, trial.power)
-    visited = best_swaps(trial.universe.metric, trial.positions, begin, power=trial.power, alpha=ALPHA, steps=trial.steps).centers
-    return {"initial": trial.cost(visited[0]), "final": trial.cost(visited[-1]), "swaps": len(visited) - 1}
+    visited = best_swaps(
+        trial.universe.metric,
+        trial.positions,
+        begin,
+        power=trial.power,
+        alpha=ALPHA,
+        steps=trial.steps,
+    ).centers
+    return {
+        "initial": trial.cost(visited[0]),
+        "final": trial.cost(visited[-1]),
+        "swaps": len(visited) - 1,
+    }
 
 
-def hst_begin(tree: mdp.HST, weights: NDArray[np.float64], k: int, power: int, levels: int = LEVELS) -> Positions:
-    """NDP-HST on the first `levels` levels that split a cluster: clusters of the last are not split, and end at a public median."""
+def hst_begin(
+    tree: mdp.HST, weights: NDArray[np.float64], k: int, power: int, levels: int = LEVELS
+) -> Positions:
+    """NDP-HST on the first `levels` levels that split a cluster: clusters of the last are not
+    split, and end at a public median.
+    """
     above = tree.level <= splitting_levels(tree)[:levels][-1]
     return hst_init(tree, np.where(above, tree.sums(weights), -np.inf), k, power=power, known=above)
 
@@ -130,7 +185,9 @@ class WatchedSearch(LocalSearch):
 
     seen: list[Positions] = field(default_factory=list)
 
-    def visited(self, demand: mdp.PrivateDemand, grant: Grant, question: Question) -> tuple[list[Positions], list[Receipt]]:
+    def visited(
+        self, demand: mdp.PrivateDemand, grant: Grant, question: Question
+    ) -> tuple[list[Positions], list[Receipt]]:
         """As the method's."""
         found, receipts = super().visited(demand, grant, question)
         self.seen[:] = found
@@ -138,14 +195,22 @@ class WatchedSearch(LocalSearch):
 
 
 def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:
-    """Algorithm 7: from DP-HST (the paper's budgets, L) for half of epsilon, or from a public start, which leaves all for the search."""
+    """Algorithm 7: from DP-HST (the paper's budgets, L) for half of epsilon, or from a public
+    start, which leaves all for the search.
+    """
     starts = {"DP-rand": "random", "DP-kmedian++": "k-median++"}
     paper = DPHST(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS, centers="initial")
     search = WatchedSearch(steps=trial.steps, start=starts.get(method, paper))
-    final = trial.answered(k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1))
+    final = trial.answered(
+        k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1)
+    )
     costs = [trial.cost(centers) for centers in search.seen]
     after = costs[1:]
-    average = {"average": sum(after) / len(after), "best": min(after), "iterations": iterations(after)} if after else {}
+    average = (
+        {"average": sum(after) / len(after), "best": min(after), "iterations": iterations(after)}
+        if after
+        else {}
+    )
     return {"initial": costs[0], "final": trial.cost(final), **average}
 
 

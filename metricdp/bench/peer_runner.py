@@ -1,7 +1,9 @@
-"""Runs one private k-means of another package, in a Python that need not have metricdp: ``python peer_runner.py REQUEST.json``.
+"""Runs one private k-means of another package, in a Python that need not have metricdp: ``python
+peer_runner.py REQUEST.json``.
 
-The request names a peer, a file of points (``.npy``), k, epsilon, delta, bounds and radius; the answer on stdout is JSON with the
-centers and the CPU seconds of the fit, or says why there are none. Without a peer it lists those that can be imported, with versions.
+The request names a peer, a file of points (``.npy``), k, epsilon, delta, bounds and radius; the
+answer on stdout is JSON with the centers and the CPU seconds of the fit, or says why there are
+none. Without a peer it lists those that can be imported, with versions.
 """
 
 from __future__ import annotations
@@ -21,13 +23,22 @@ if __name__ == "__main__":
 def diffprivlib(points: Any, request: dict[str, Any]) -> Any:
     """IBM's: DPLloyd, epsilon-DP by its own account."""
     d, models = points.shape[1], import_module("diffprivlib.models")
-    model = models.KMeans(n_clusters=request["k"], epsilon=request["epsilon"], bounds=([request["low"]] * d, [request["high"]] * d))
+    model = models.KMeans(
+        n_clusters=request["k"],
+        epsilon=request["epsilon"],
+        bounds=([request["low"]] * d, [request["high"]] * d),
+    )
     return lambda: model.fit(points).cluster_centers_
 
 
 def google(points: Any, request: dict[str, Any]) -> Any:
-    """The LSH coreset of google's differential-privacy repository, learning/clustering: (epsilon, delta)-DP."""
-    algorithm, params = import_module("clustering.clustering_algorithm"), import_module("clustering.clustering_params")
+    """The LSH coreset of google's differential-privacy repository, learning/clustering: (epsilon,
+    delta)-DP.
+    """
+    algorithm, params = (
+        import_module("clustering.clustering_algorithm"),
+        import_module("clustering.clustering_params"),
+    )
     middle = (request["low"] + request["high"]) / 2
     data = params.Data(points - middle, request["radius"])
     price = params.DifferentialPrivacyParam(request["epsilon"], request["delta"])

@@ -1,4 +1,6 @@
-"""Private k-means of points in a box, of this package and of others, in one table: costs and times over scikit-learn's."""
+"""Private k-means of points in a box, of this package and of others, in one table: costs and times
+over scikit-learn's.
+"""
 
 from __future__ import annotations
 
@@ -73,17 +75,52 @@ def register(suites: Any) -> ArgumentParser:
         "peers",
         usage="metricdp bench peers [--sets LIST] [--peer-python PATH] [option ...]",
         help="private k-means of points in a box, beside other packages",
-        description="Costs and times of private k-means over scikit-learn's, of this package and of those that are installed.",
+        description="Costs and times of private k-means over scikit-learn's, of this package "
+        "and of those that are installed.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--sets", metavar="LIST", help=f"names with commas between, as of bench paper1 (default: {','.join(SETS)})")
-    parser.add_argument("--repeats", metavar="R", type=int, help=f"repetitions: public coins and noise anew (default: {REPEATS})")
-    parser.add_argument("-e", "--epsilons", metavar="LIST", help=f"budgets of each answer (default: {EPSILONS})")
-    parser.add_argument("-d", "--delta", metavar="D", default=DELTA, help="for methods to which it is of use (default: %(default)s)")
-    parser.add_argument("--records", metavar="N", type=int, help="so many of each set, drawn by public coins (default: all)")
-    parser.add_argument("--methods", metavar="LIST", help=f"with commas between (default: {','.join((*OWN, *PEERS))})")
-    parser.add_argument("--peer-python", metavar="PATH", help="the Python that runs other packages (default: this one)")
-    parser.add_argument("--quick", action="store_true", help="a small made-up set and two repetitions, where nothing else is said")
+    parser.add_argument(
+        "--sets",
+        metavar="LIST",
+        help=f"names with commas between, as of bench paper1 (default: {','.join(SETS)})",
+    )
+    parser.add_argument(
+        "--repeats",
+        metavar="R",
+        type=int,
+        help=f"repetitions: public coins and noise anew (default: {REPEATS})",
+    )
+    parser.add_argument(
+        "-e", "--epsilons", metavar="LIST", help=f"budgets of each answer (default: {EPSILONS})"
+    )
+    parser.add_argument(
+        "-d",
+        "--delta",
+        metavar="D",
+        default=DELTA,
+        help="for methods to which it is of use (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--records",
+        metavar="N",
+        type=int,
+        help="so many of each set, drawn by public coins (default: all)",
+    )
+    parser.add_argument(
+        "--methods",
+        metavar="LIST",
+        help=f"with commas between (default: {','.join((*OWN, *PEERS))})",
+    )
+    parser.add_argument(
+        "--peer-python",
+        metavar="PATH",
+        help="the Python that runs other packages (default: this one)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small made-up set and two repetitions, where nothing else is said",
+    )
     parser.set_defaults(measure=measure)
     return parser
 
@@ -91,8 +128,15 @@ def register(suites: Any) -> ArgumentParser:
 def measure(args: Namespace) -> Report:
     """Run the suite as the command line asks."""
     chosen: dict[str, Any] = dict(QUICK) if args.quick else {}
-    chosen |= {name: value for name in ("sets", "repeats", "records", "epsilons") if (value := getattr(args, name)) is not None}
-    return run(**chosen, **{name: getattr(args, name) for name in ("delta", "methods", "peer_python", "seed")})
+    chosen |= {
+        name: value
+        for name in ("sets", "repeats", "records", "epsilons")
+        if (value := getattr(args, name)) is not None
+    }
+    return run(
+        **chosen,
+        **{name: getattr(args, name) for name in ("delta", "methods", "peer_python", "seed")},
+    )
 
 
 def run(
@@ -145,12 +189,25 @@ def run(
     except ImportError:
         raise MissingExtraError("metricdp bench peers", "sklearn") from None
     wanted, skipped = chosen_sets(sets, SETS)
-    budgets, plan = shared.epsilons(epsilons), Plan(str(delta), seed, records, _methods(methods), peer_python or sys.executable)
+    budgets, plan = (
+        shared.epsilons(epsilons),
+        Plan(str(delta), seed, records, _methods(methods), peer_python or sys.executable),
+    )
     _check(plan, repeats)
-    there = {name: found for name, found in _asked(plan.python, {"peer": None}).items() if name in plan.methods}
+    there = {
+        name: found
+        for name, found in _asked(plan.python, {"peer": None}).items()
+        if name in plan.methods
+    }
     cells = [Cell(name, e, i) for name in wanted for e in budgets for i in range(repeats)]
     draws, unfinished = gathered(_Bench(plan, there).measured, cells, label="peers", unit="cell")
-    asked = {"sets": wanted, "repeats": repeats, "epsilons": budgets, "delta": plan.delta, "records": records}
+    asked = {
+        "sets": wanted,
+        "repeats": repeats,
+        "epsilons": budgets,
+        "delta": plan.delta,
+        "records": records,
+    }
     asked |= {"methods": list(plan.methods), "seed": seed, "peers": there}
     return _report(asked, draws, there, skipped, unfinished, time.perf_counter() - start)
 
@@ -186,7 +243,9 @@ def _asked(python: str, request: dict[str, Any]) -> dict[str, Any]:
         path = Path(folder) / "request.json"
         path.write_text(json.dumps(request))
         try:
-            ran = subprocess.run([python, str(RUNNER), str(path)], capture_output=True, text=True, timeout=TIMEOUT)
+            ran = subprocess.run(
+                [python, str(RUNNER), str(path)], capture_output=True, text=True, timeout=TIMEOUT
+            )
         except subprocess.TimeoutExpired:
             return {"failed": f"no answer in {TIMEOUT:.0f} s"}
         except OSError:
@@ -214,7 +273,12 @@ class _Bench:
         k = POINT_SETS[cell.name].k
         if self._world is None or self._world.name != cell.name:
             self._load(cell.name, k)
-        place = {"setting": f"{cell.name}/{cell.epsilon}", "k": k, "repeat": cell.repeat, "reference": self._reference}
+        place = {
+            "setting": f"{cell.name}/{cell.epsilon}",
+            "k": k,
+            "repeat": cell.repeat,
+            "reference": self._reference,
+        }
         for method in self._plan.methods:
             if method in PEERS and not self._there[method]["there"]:
                 continue
@@ -222,7 +286,12 @@ class _Bench:
             if "failed" in found:
                 yield {**place, "method": method, "seconds": 0.0, "failed": found["failed"]}
             else:
-                yield {**place, "method": method, "seconds": found["seconds"], "final": self._world.cost(found["centers"], 2)}
+                yield {
+                    **place,
+                    "method": method,
+                    "seconds": found["seconds"],
+                    "final": self._world.cost(found["centers"], 2),
+                }
 
     def _load(self, name: str, k: int) -> None:
         import numpy as np
@@ -234,7 +303,9 @@ class _Bench:
         world = World.of(name, self._plan.records, self._plan.seed)
         self._folder = tempfile.TemporaryDirectory()
         np.save(Path(self._folder.name) / "points.npy", world.points)
-        self._reference = float(KMeans(k, n_init=10, random_state=self._plan.seed).fit(world.points).inertia_)
+        self._reference = float(
+            KMeans(k, n_init=10, random_state=self._plan.seed).fit(world.points).inertia_
+        )
         self._world = world
 
     def _answered(self, method: str, cell: Cell, k: int) -> dict[str, Any]:
@@ -246,20 +317,37 @@ class _Bench:
         coins = 1000 * plan.seed + cell.repeat
         if method in PEERS:
             radius = world.radius or world.space.diameter_bound() / 2
-            asked = {"peer": method, "points": str(Path(self._folder.name) / "points.npy"), "k": k, "epsilon": _number(cell.epsilon)}
-            asked |= {"delta": _number(plan.delta), "low": float(world.space.lower[0]), "high": float(world.space.upper[0])}
+            asked = {
+                "peer": method,
+                "points": str(Path(self._folder.name) / "points.npy"),
+                "k": k,
+                "epsilon": _number(cell.epsilon),
+            }
+            asked |= {
+                "delta": _number(plan.delta),
+                "low": float(world.space.lower[0]),
+                "high": float(world.space.upper[0]),
+            }
             told = _asked(plan.python, {**asked, "radius": radius})
             return told if "failed" in told else {**told, "centers": np.array(told["centers"])}
         start = time.process_time()
         if method == PLAIN:
             from sklearn.cluster import KMeans
 
-            centers = KMeans(k, n_init="auto", random_state=coins).fit(world.points).cluster_centers_
+            centers = (
+                KMeans(k, n_init="auto", random_state=coins).fit(world.points).cluster_centers_
+            )
         else:
             named = world.method(method)
             centers = mdp.k_means(
-                world.space, world.demand, k, epsilon=cell.epsilon, delta=plan.delta, method=named, seed=coins
-            ).centers  # fmt: skip
+                world.space,
+                world.demand,
+                k,
+                epsilon=cell.epsilon,
+                delta=plan.delta,
+                method=named,
+                seed=coins,
+            ).centers
         return {"centers": centers, "seconds": time.process_time() - start}
 
 
@@ -270,7 +358,12 @@ def _number(text: str) -> float:
 
 
 def _report(
-    settings: dict[str, Any], draws: list[dict[str, Any]], there: dict[str, Any], skipped: list[str], unfinished: str, seconds: float
+    settings: dict[str, Any],
+    draws: list[dict[str, Any]],
+    there: dict[str, Any],
+    skipped: list[str],
+    unfinished: str,
+    seconds: float,
 ) -> Report:
     from metricdp.bench.paper2_tables import gathered_rows
     from metricdp.bench.ratios import RatioReport, timed
@@ -281,16 +374,38 @@ def _report(
     places = list(dict.fromkeys((row["setting"], row["k"]) for row in rows))
     for name, found in there.items():
         for setting, k in places if not found["there"] else []:
-            rows.append({"setting": setting, "k": k, "method": name, "ratios": {}, "seconds": [], "absent": found["reason"]})
-    heading = "k-means cost over the best of ten runs of scikit-learn's KMeans: mean ± standard error over repetitions. Settings are "
-    summary: dict[str, Any] = {"heading": f"{heading}SET/EPSILON.", "times": "CPU time of one fit over that of KMeans(n_init='auto'):"}
+            rows.append(
+                {
+                    "setting": setting,
+                    "k": k,
+                    "method": name,
+                    "ratios": {},
+                    "seconds": [],
+                    "absent": found["reason"],
+                }
+            )
+    heading = (
+        "k-means cost over the best of ten runs of scikit-learn's KMeans: mean ± standard error "
+        "over repetitions. Settings are "
+    )
+    summary: dict[str, Any] = {
+        "heading": f"{heading}SET/EPSILON.",
+        "times": "CPU time of one fit over that of KMeans(n_init='auto'):",
+    }
     summary |= {"peers": there, "skipped": skipped, "total_seconds": seconds}
     lines = [f"{PEERS[name]}: {_state(found)}" for name, found in there.items()]
     lines += [f"{name}: absent, {reason}" for name, reason in ELSEWHERE.items()]
-    lines += [f"{method} failed on {setting}: {reason}" for (method, setting), reason in failed.items()]
-    lines += [*skipped, f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told"]
+    lines += [
+        f"{method} failed on {setting}: {reason}" for (method, setting), reason in failed.items()
+    ]
+    lines += [
+        *skipped,
+        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told",
+    ]
     return RatioReport("peers", settings, (), rows, summary, lines, unfinished)
 
 
 def _state(found: dict[str, Any]) -> str:
-    return f"present {found['version']}".strip() if found["there"] else f"absent ({found['reason']})"
+    return (
+        f"present {found['version']}".strip() if found["there"] else f"absent ({found['reason']})"
+    )

@@ -2,7 +2,8 @@
 
 References
 ----------
-J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research 21 (1985) 270-273.
+J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research
+21 (1985) 270-273.
 """
 
 from __future__ import annotations
@@ -85,32 +86,74 @@ def register(suites: Any) -> ArgumentParser:
         "pmed",
         usage="metricdp bench pmed [DIR] [--instances LIST] [--epsilon E] [option ...]",
         help="OR-Library p-median: gap to proven optima",
-        description="Solve OR-Library's 40 p-median instances and compare with their proven optima.",
+        description="Solve OR-Library's 40 p-median instances and compare with their proven "
+        "optima.",
         epilog=_EPILOG,
     )
-    where = "folder with pmed1.txt … and pmedopt.txt (default: METRICDP_DATA, or fetched and kept in a cache)"
+    where = (
+        "folder with pmed1.txt … and pmedopt.txt (default: METRICDP_DATA, or fetched and kept in "
+        "a cache)"
+    )
     parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
-    parser.add_argument("--instances", metavar="LIST", help="numbers and ranges, such as 1-5,40 (default: all there are)")
-    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of each search; the best centers found by then count")
+    parser.add_argument(
+        "--instances",
+        metavar="LIST",
+        help="numbers and ranges, such as 1-5,40 (default: all there are)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        help="of each search; the best centers found by then count",
+    )
     group = parser.add_argument_group("private methods, on made-up demand")
-    group.add_argument("-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3")
-    group.add_argument("--method", metavar="LIST", help=f"names with commas between (default: {','.join(METHODS)})")
-    group.add_argument("--repeats", metavar="R", type=int, help="releases a method and instance (default: 10)")
-    group.add_argument("--records", metavar="N", type=int, help="records at random vertices (default: one at every vertex)")
-    group.add_argument("--hot-spots", action="store_true", default=None, help="--records near eight random vertices, not uniformly")
+    group.add_argument(
+        "-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3"
+    )
+    group.add_argument(
+        "--method", metavar="LIST", help=f"names with commas between (default: {','.join(METHODS)})"
+    )
+    group.add_argument(
+        "--repeats", metavar="R", type=int, help="releases a method and instance (default: 10)"
+    )
+    group.add_argument(
+        "--records",
+        metavar="N",
+        type=int,
+        help="records at random vertices (default: one at every vertex)",
+    )
+    group.add_argument(
+        "--hot-spots",
+        action="store_true",
+        default=None,
+        help="--records near eight random vertices, not uniformly",
+    )
     parser.set_defaults(measure=measure)
     return parser
 
 
 def measure(args: Namespace) -> Report:
     """Run the suite as the command line asks."""
-    given = [name for name in ("method", "repeats", "records", "hot_spots") if getattr(args, name) is not None]
+    given = [
+        name
+        for name in ("method", "repeats", "records", "hot_spots")
+        if getattr(args, name) is not None
+    ]
     if args.epsilon is None and given:
-        raise InputError(f"--{given[0].replace('_', '-')} is about private methods: give --epsilon E too")
+        raise InputError(
+            f"--{given[0].replace('_', '-')} is about private methods: give --epsilon E too"
+        )
     options = {name: getattr(args, name) for name in given if name != "method"}
     if args.method is not None:
         options["methods"] = [name.strip() for name in args.method.split(",")]
-    return run(args.folder, instances=args.instances, seed=args.seed, time_limit=args.time_limit, epsilon=args.epsilon, **options)
+    return run(
+        args.folder,
+        instances=args.instances,
+        seed=args.seed,
+        time_limit=args.time_limit,
+        epsilon=args.epsilon,
+        **options,
+    )
 
 
 def run(
@@ -130,8 +173,9 @@ def run(
     Parameters
     ----------
     folder : path-like, optional
-        Where ``pmed1.txt``, … (perhaps gzipped) and ``pmedopt.txt`` are; without it `metricdp.datasets` finds them. Without ``pmedopt.txt``
-        the optima are known of files that are the library's own.
+        Where ``pmed1.txt``, … (perhaps gzipped) and ``pmedopt.txt`` are; without it
+        `metricdp.datasets` finds them. Without ``pmedopt.txt`` the optima are known of files that
+        are the library's own.
     instances : str, optional
         Numbers and ranges such as ``"1-5,40"``; all by default.
     seed : int
@@ -141,7 +185,8 @@ def run(
     epsilon : int, float, str, Decimal or Fraction, optional
         Measure private methods with this budget a release; without it the non-private solver.
     methods : sequence of str
-        Private methods, of `metricdp.METHODS`; by default the default one, and "uniform" as what it must beat.
+        Private methods, of `metricdp.METHODS`; by default the default one, and "uniform" as what it
+        must beat.
     repeats : int
         Releases a method and instance, with fresh noise and other public coins each.
     records : int, optional
@@ -152,7 +197,8 @@ def run(
     Returns
     -------
     Report
-        A row an instance (and method): cost, gap or ratio, seconds. Ctrl-C ends the run; instances done by then are in it.
+        A row an instance (and method): cost, gap or ratio, seconds. Ctrl-C ends the run; instances
+        done by then are in it.
 
     Raises
     ------
@@ -168,18 +214,30 @@ def run(
     start = time.perf_counter()
     private = None if epsilon is None else _checked(epsilon, methods, repeats, records, hot_spots)
     chosen = list(_found(folder, instances))
-    settings: dict[str, Any] = {"instances": [i.name for i in chosen], "seed": seed, "time_limit": time_limit}
+    settings: dict[str, Any] = {
+        "instances": [i.name for i in chosen],
+        "seed": seed,
+        "time_limit": time_limit,
+    }
     solver = partial(mdp.k_median, time_limit=time_limit)
     if private is None:
         rows, unfinished = _rows(chosen, partial(_solved, solver=solver, seed=seed))
         return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start), unfinished)
-    settings |= {"epsilon": private.epsilon, "methods": list(private.methods), "repeats": private.repeats}
+    settings |= {
+        "epsilon": private.epsilon,
+        "methods": list(private.methods),
+        "repeats": private.repeats,
+    }
     settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
     rows, unfinished = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
-    return Report("pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start), unfinished)
+    return Report(
+        "pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start), unfinished
+    )
 
 
-def _checked(epsilon: Any, methods: Sequence[str], repeats: int, records: int | None, hot_spots: bool) -> Privacy:
+def _checked(
+    epsilon: Any, methods: Sequence[str], repeats: int, records: int | None, hot_spots: bool
+) -> Privacy:
     """Refuse bad arguments before anything is read."""
     import metricdp as mdp
 
@@ -188,7 +246,9 @@ def _checked(epsilon: Any, methods: Sequence[str], repeats: int, records: int | 
         if method not in mdp.METHODS:
             raise InputError(f"method must be one of {', '.join(mdp.METHODS)}; got {method!r}")
     if not methods or repeats < 1:
-        raise InputError(f"repeats must be at least 1, and one method at least; got {repeats} and {len(methods)}")
+        raise InputError(
+            f"repeats must be at least 1, and one method at least; got {repeats} and {len(methods)}"
+        )
     if records is not None and records < 1:
         raise InputError(f"records must be at least 1, got {records}")
     if hot_spots and records is None:
@@ -214,7 +274,9 @@ def _found(folder: str | Path | None, instances: str | None) -> Iterator[Instanc
     stated = _stated(Path(folder) / OPTIMA)
     for number in wanted or sorted(there):
         name = f"pmed{number}"
-        yield Instance(name, there[number], stated[name] if name in stated else _known(name, there[number]))
+        yield Instance(
+            name, there[number], stated[name] if name in stated else _known(name, there[number])
+        )
 
 
 def _numbers(text: str) -> list[int]:
@@ -230,7 +292,10 @@ def _numbers(text: str) -> list[int]:
         ends = re.fullmatch(r"\s*([0-9]{1,3})\s*(?:-\s*([0-9]{1,3})\s*)?", part)
         first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (0, 0)
         if not 1 <= first <= last <= LAST:
-            raise InputError(f"instances must be numbers and ranges from 1 to {LAST}, such as 1-5,40; got {text[:40]!r}")
+            raise InputError(
+                f"instances must be numbers and ranges from 1 to {LAST}, such as 1-5,40; got "
+                f"{text[:40]!r}"
+            )
         numbers.update(range(first, last + 1))
     return sorted(numbers)
 
@@ -239,8 +304,13 @@ def _files(folder: Path) -> dict[int, Path]:
     """Instance files of a folder by number."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder with OR-Library's pmed files")
-    names = ((re.fullmatch(r"pmed([1-9][0-9]?)\.txt(\.gz)?", path.name), path) for path in sorted(folder.iterdir(), reverse=True))
-    there = {int(name[1]): path for name, path in names if name and int(name[1]) <= LAST}  # pmed1.txt before pmed1.txt.gz
+    names = (
+        (re.fullmatch(r"pmed([1-9][0-9]?)\.txt(\.gz)?", path.name), path)
+        for path in sorted(folder.iterdir(), reverse=True)
+    )
+    there = {
+        int(name[1]): path for name, path in names if name and int(name[1]) <= LAST
+    }  # pmed1.txt before pmed1.txt.gz
     if not there:
         raise InputError(f"{folder} has no file pmed1.txt … pmed{LAST}.txt")
     return there
@@ -280,7 +350,9 @@ def _rows(instances: list[Instance], measured: Any) -> tuple[list[dict[str, Any]
     return gathered(rows, instances, label="pmed", unit="instance")
 
 
-def _solved(metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, seed: int) -> Iterator[dict[str, Any]]:
+def _solved(
+    metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, seed: int
+) -> Iterator[dict[str, Any]]:
     """The non-private solver on one instance."""
     start = time.perf_counter()
     centers = solver(metric, k=k, seed=seed).centers
@@ -301,19 +373,39 @@ def _released(
     if private.records is None and optimum is not None:
         reference, kind = float(optimum), "optimum"
     else:
-        reference, kind = _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts), "solver"
-    demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])])
+        reference, kind = (
+            _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts),
+            "solver",
+        )
+    demand = mdp.PrivateDemand(
+        metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])]
+    )
     for method in private.methods:
         answers, start = [], time.perf_counter()
         for repeat in range(private.repeats):
-            result = solver(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
+            result = solver(
+                metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat
+            )
             answers.append(result.centers)
         seconds = (time.perf_counter() - start) / private.repeats
         ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in answers]
         known = [r for r in ratios if r is not None]
-        mean, worst = (sum(known) / len(known), max(known)) if len(known) == len(ratios) else (None, None)
-        row = {"method": method, "records": int(counts.sum()), "reference": reference, "reference_is": kind}
-        yield {**row, "mean_ratio": mean, "worst_ratio": worst, "ratios": ratios, "seconds": seconds}
+        mean, worst = (
+            (sum(known) / len(known), max(known)) if len(known) == len(ratios) else (None, None)
+        )
+        row = {
+            "method": method,
+            "records": int(counts.sum()),
+            "reference": reference,
+            "reference_is": kind,
+        }
+        yield {
+            **row,
+            "mean_ratio": mean,
+            "worst_ratio": worst,
+            "ratios": ratios,
+            "seconds": seconds,
+        }
 
 
 def _demand(metric: GraphMetric, private: Privacy, seed: int) -> NDArray[np.int64]:
@@ -321,7 +413,9 @@ def _demand(metric: GraphMetric, private: Privacy, seed: int) -> NDArray[np.int6
 
     if private.records is None:
         return demands.one_each(metric)
-    return (demands.hot_spots if private.hot_spots else demands.uniform)(metric, private.records, seed)
+    return (demands.hot_spots if private.hot_spots else demands.uniform)(
+        metric, private.records, seed
+    )
 
 
 def _cost(metric: GraphMetric, centers: Any, counts: NDArray[np.int64]) -> float:
@@ -354,26 +448,45 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
         worst = max(known, key=lambda row: row["gap_percent"])
         where = f" ({worst['instance']})" if worst["gap_percent"] > EXACT else ""
         lines += [
-            f"exactly optimal: {summary['optimal']}; within {NEAR} %: {summary['within_0.1_percent']}",
-            f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} %{where}",
+            f"exactly optimal: {summary['optimal']}; within {NEAR} %: "
+            f"{summary['within_0.1_percent']}",
+            f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} "
+            f"%{where}",
         ]
-    lines.append(f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s in all")
+    lines.append(
+        f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s "
+        f"in all"
+    )
     below = [row["instance"] for row in known if row["gap_percent"] < -EXACT]
-    return summary, lines + [f"{name}: the cost is below the stated optimum, which is of another graph" for name in below]
+    return summary, lines + [
+        f"{name}: the cost is below the stated optimum, which is of another graph" for name in below
+    ]
 
 
-def _private_summary(rows: list[dict[str, Any]], private: Privacy, start: float) -> tuple[dict[str, Any], list[str]]:
+def _private_summary(
+    rows: list[dict[str, Any]], private: Privacy, start: float
+) -> tuple[dict[str, Any], list[str]]:
     by_method, lines = {}, []
     for method in private.methods:
         own = [row for row in rows if row["method"] == method and row["mean_ratio"] is not None]
         mean = sum(row["mean_ratio"] for row in own) / len(own) if own else None
         worst = max((row["worst_ratio"] for row in own), default=None)
         seconds = sum(row["seconds"] for row in rows if row["method"] == method) * private.repeats
-        by_method[method] = {"instances": len(own), "mean_ratio": mean, "worst_ratio": worst, "seconds": seconds}
+        by_method[method] = {
+            "instances": len(own),
+            "mean_ratio": mean,
+            "worst_ratio": worst,
+            "seconds": seconds,
+        }
         told = f"mean ratio {mean:.3f}, worst {worst:.3f}" if own else "no ratio"
-        lines.append(f"{method}: {told}, {len(own)} instances × {private.repeats} releases of epsilon {private.epsilon}, {seconds:.1f} s")
+        lines.append(
+            f"{method}: {told}, {len(own)} instances × {private.repeats} releases of epsilon "
+            f"{private.epsilon}, {seconds:.1f} s"
+        )
     total = time.perf_counter() - start
     lines.append(f"time: {total:.1f} s in all; the demand is made up, so exact costs may be told")
     if not private.hot_spots:
-        lines.append("the demand is even, which flatters every method: try --records 10000 --hot-spots")
+        lines.append(
+            "the demand is even, which flatters every method: try --records 10000 --hot-spots"
+        )
     return {"methods": by_method, "total_seconds": total}, lines

@@ -1,4 +1,6 @@
-"""Sets of points in a public box, for measurements: made up, or read from the folder that ``METRICDP_DATA`` names. All are public here."""
+"""Sets of points in a public box, for measurements: made up, or read from the folder that
+``METRICDP_DATA`` names. All are public here.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class PointSet:
     bounds : (float, float)
         Of every coordinate; points outside are moved to the box.
     radius : float or None
-        A public bound of the points' distances from the middle of the box, if one below its half diagonal is known.
+        A public bound of the points' distances from the middle of the box, if one below its half
+        diagonal is known.
     files : tuple of str
         Its files, perhaps gzipped (.gz); none if it is made up.
     read : function
@@ -54,7 +57,8 @@ class PointSet:
         return all(_found(file) is not None for file in self.files)
 
     def load(self, records: int | None = None, seed: int = 0) -> Points:
-        """Points in the box, shape (n, d): all, or `records` of them, drawn by public coins (of a file, from its first 20 times as many).
+        """Points in the box, shape (n, d): all, or `records` of them, drawn by public coins (of a
+        file, from its first 20 times as many).
 
         Raises
         ------
@@ -64,14 +68,22 @@ class PointSet:
             A file is not there.
         """
         most = None if records is None else 20 * records
-        points = self.read(*[_lines(file) for file in self.files], most) if self.files else self.read()
+        points = (
+            self.read(*[_lines(file) for file in self.files], most) if self.files else self.read()
+        )
         if records is not None and records < len(points):
-            points = points[np.sort(np.random.default_rng([seed, 41]).choice(len(points), records, replace=False))]
+            points = points[
+                np.sort(
+                    np.random.default_rng([seed, 41]).choice(len(points), records, replace=False)
+                )
+            ]
         return np.clip(points, *self.bounds)
 
 
 def _found(file: str) -> Path | None:
-    """A file in the data folder, in `points/…`, in the subfolder alone, or at the top; perhaps gzipped."""
+    """A file in the data folder, in `points/…`, in the subfolder alone, or at the top; perhaps
+    gzipped.
+    """
     top, parts = Path(os.environ.get(FOLDER_VARIABLE) or os.devnull), Path(file)
     for place in (top / "points" / parts, top / parts, top / parts.name):
         for path in (place, place.with_name(f"{place.name}.gz")):
@@ -88,13 +100,23 @@ def _lines(file: str) -> tuple[Path, Callable[[], Any]]:
     return path, partial(gzip.open, path, "rt") if path.suffix == ".gz" else path.open
 
 
-def _table(given: tuple[Path, Callable[[], Any]], columns: slice, most: int | None, delimiter: str | None, skip: int = 0) -> Points:
+def _table(
+    given: tuple[Path, Callable[[], Any]],
+    columns: slice,
+    most: int | None,
+    delimiter: str | None,
+    skip: int = 0,
+) -> Points:
     """Some columns of a text file; others may hold text."""
     path, opened = given
     table = None
     with opened() as file:
         try:
-            rows = (line.split(delimiter)[columns] for line in islice(file, skip, None if most is None else skip + most) if line.strip())
+            rows = (
+                line.split(delimiter)[columns]
+                for line in islice(file, skip, None if most is None else skip + most)
+                if line.strip()
+            )
             table = np.array([[float(v) for v in row] for row in rows])
         except ValueError:
             pass
@@ -136,38 +158,99 @@ def digits() -> Points:
 def _mixtures() -> list[PointSet]:
     return [
         PointSet(
-            f"{kind}-d{d}-k{k}", k, (-1, 1), 1.0, (), lambda d=d, k=k, std=std: gaussian_mixture(d=d, k=k, std=std),
-            f"100,000 points of {k} Gaussians of standard deviation {std} in the unit ball of R^{d}",
+            f"{kind}-d{d}-k{k}",
+            k,
+            (-1, 1),
+            1.0,
+            (),
+            lambda d=d, k=k, std=std: gaussian_mixture(d=d, k=k, std=std),
+            f"100,000 points of {k} Gaussians of standard deviation {std} in the unit ball of "
+            f"R^{d}",
         )
-        for kind, d, k, std in (("gm", 2, 8, 0.05), ("gm", 2, 20, 0.05), ("gm", 10, 8, 0.05), ("gm", 10, 20, 0.05), ("gw", 10, 8, 0.15))
-    ]  # fmt: skip
+        for kind, d, k, std in (
+            ("gm", 2, 8, 0.05),
+            ("gm", 2, 20, 0.05),
+            ("gm", 10, 8, 0.05),
+            ("gm", 10, 20, 0.05),
+            ("gw", 10, 8, 0.15),
+        )
+    ]
 
 
-_SIPU = [(name, 15, 1e6) for name in ("s1", "s2", "s3", "s4")] + [("a1", 20, 2**16), ("a2", 35, 2**16), ("a3", 50, 2**16)]
+_SIPU = [(name, 15, 1e6) for name in ("s1", "s2", "s3", "s4")] + [
+    ("a1", 20, 2**16),
+    ("a2", 35, 2**16),
+    ("a3", 50, 2**16),
+]
 POINT_SETS = {
     found.name: found
     for found in (
         *_mixtures(),
-        PointSet("digits", 10, (0, 0.2), 0.8, (), digits, "scikit-learn's 1,797 digits of 64 pixels, divided by 80"),
-        *(PointSet(name, k, (0, 1), None, (f"sipu/{name}.data",), _sipu(scale), f"SIPU {name}, divided by {scale:g}")
-          for name, k, scale in (*_SIPU, ("unbalance", 8, 1e6))),
-        PointSet("skin", 10, (0, 1), None, ("uci/Skin_NonSkin.txt",), _skin, "245,057 colors of UCI's Skin, divided by 255"),
         PointSet(
-            "shuttle", 10, (-500, 500), None, ("uci/shuttle.trn", "uci/shuttle.tst"), _shuttle,
+            "digits",
+            10,
+            (0, 0.2),
+            0.8,
+            (),
+            digits,
+            "scikit-learn's 1,797 digits of 64 pixels, divided by 80",
+        ),
+        *(
+            PointSet(
+                name,
+                k,
+                (0, 1),
+                None,
+                (f"sipu/{name}.data",),
+                _sipu(scale),
+                f"SIPU {name}, divided by {scale:g}",
+            )
+            for name, k, scale in (*_SIPU, ("unbalance", 8, 1e6))
+        ),
+        PointSet(
+            "skin",
+            10,
+            (0, 1),
+            None,
+            ("uci/Skin_NonSkin.txt",),
+            _skin,
+            "245,057 colors of UCI's Skin, divided by 255",
+        ),
+        PointSet(
+            "shuttle",
+            10,
+            (-500, 500),
+            None,
+            ("uci/shuttle.trn", "uci/shuttle.tst"),
+            _shuttle,
             "58,000 × 9 of UCI's Statlog (Shuttle), entries clipped to ±500",
         ),
         PointSet(
-            "covertype", 10, (0, 1), None, ("uci/covtype.data",), _covertype,
+            "covertype",
+            10,
+            (0, 1),
+            None,
+            ("uci/covtype.data",),
+            _covertype,
             "581,012 × 54 of UCI's Covertype, ten of the columns divided by public maxima",
         ),
-        PointSet("higgs", 10, (-5, 5), None, ("uci/HIGGS.csv",), _higgs, "11 M × 28 of UCI's HIGGS, entries clipped to ±5"),
+        PointSet(
+            "higgs",
+            10,
+            (-5, 5),
+            None,
+            ("uci/HIGGS.csv",),
+            _higgs,
+            "11 M × 28 of UCI's HIGGS, entries clipped to ±5",
+        ),
     )
-}  # fmt: skip
+}
 """All sets by name."""
 
 
 def chosen_sets(text: str | None, default: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Names that a list names, or what several begin with, of sets that are there; and why others are skipped.
+    """Names that a list names, or what several begin with, of sets that are there; and why others
+    are skipped.
 
     Raises
     ------
@@ -178,10 +261,16 @@ def chosen_sets(text: str | None, default: Iterable[str]) -> tuple[list[str], li
     for name in list(default) if text is None else [part.strip() for part in text.split(",")]:
         named = [s for s in POINT_SETS if s == name or (name and s.startswith(f"{name}-"))]
         if not named:
-            raise InputError(f"sets must be of {', '.join(POINT_SETS)}, or what several begin with; got {name[:40]!r}")
+            raise InputError(
+                f"sets must be of {', '.join(POINT_SETS)}, or what several begin with; got "
+                f"{name[:40]!r}"
+            )
         wanted += [s for s in named if s not in wanted]
-    missing = {name: f"{name}: skipped, METRICDP_DATA names no folder with {' and '.join(POINT_SETS[name].files)} (perhaps .gz)"
-               for name in wanted if not POINT_SETS[name].there()}  # fmt: skip
+    missing = {
+        name: f"{name}: skipped, METRICDP_DATA names no folder with {' and '.join(POINT_SETS[name].files)} (perhaps .gz)"
+        for name in wanted
+        if not POINT_SETS[name].there()
+    }
     if wanted and len(missing) == len(wanted):
         raise InputError(f"nothing to measure; {next(iter(missing.values()))}")
     return [name for name in wanted if name not in missing], list(missing.values())

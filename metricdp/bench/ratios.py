@@ -1,4 +1,6 @@
-"""What the suites on points in a box share: costs, references without privacy, and tables of ratios with one column a method."""
+"""What the suites on points in a box share: costs, references without privacy, and tables of ratios
+with one column a method.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,14 @@ def improved(points: Points, centers: Points, power: int, steps: int) -> Points:
     return settled(points, np.ones(len(points)), centers, power=power, smooth=smooth, steps=steps)
 
 
-def best_known(points: Points, k: int, power: int, seed: int, starts: int, steps: int = 100) -> Points:
+def best_known(
+    points: Points, k: int, power: int, seed: int, starts: int, steps: int = 100
+) -> Points:
     """The best of some greedy seedings with many steps each, without privacy."""
     rng, ones = np.random.default_rng([seed, 43]), np.ones(len(points))
-    found = [improved(points, seeding(points, ones, k, rng, power), power, steps) for _ in range(starts)]
+    found = [
+        improved(points, seeding(points, ones, k, rng, power), power, steps) for _ in range(starts)
+    ]
     return min(found, key=lambda centers: cost(points, centers, power))
 
 
@@ -57,7 +63,9 @@ def epsilons(text: str) -> list[str]:
     for part in parts:
         mdp.Ledger(part)  # its rules
     if not parts or len(set(parts)) < len(parts):
-        raise InputError(f"epsilons must be different numbers with commas between; got {text[:40]!r}")
+        raise InputError(
+            f"epsilons must be different numbers with commas between; got {text[:40]!r}"
+        )
     return parts
 
 
@@ -73,19 +81,31 @@ class RatioReport(Report):
     def _lines(self, what: str) -> list[str]:
         cells: dict[tuple[str, int], dict[str, Any]] = {}
         for row in self.rows:
-            line = cells.setdefault((row["setting"], row["k"]), {"setting": row["setting"], "k": row["k"]})
+            line = cells.setdefault(
+                (row["setting"], row["k"]), {"setting": row["setting"], "k": row["k"]}
+            )
             values = row["ratios"].get("final") if what == "final" else row.get("cpu")
             if "absent" in row:
                 line[row["method"]] = "absent"
             elif values is not None:
                 line[row["method"]] = shown(*values) if what == "final" else f"{values:.2f}"
-        methods = [m for m in dict.fromkeys(row["method"] for row in self.rows) if any(m in line for line in cells.values())]
-        columns = [Column("setting", "setting"), Column("k", "k", "d"), *(Column(m, m, ">") for m in methods)]
+        methods = [
+            m
+            for m in dict.fromkeys(row["method"] for row in self.rows)
+            if any(m in line for line in cells.values())
+        ]
+        columns = [
+            Column("setting", "setting"),
+            Column("k", "k", "d"),
+            *(Column(m, m, ">") for m in methods),
+        ]
         return aligned(columns, cells.values())
 
 
 def timed(rows: Sequence[dict[str, Any]], unit: str | None = None) -> None:
-    """Put median CPU seconds into every row as ``cpu``, or their ratio to those of method `unit` on the same set."""
+    """Put median CPU seconds into every row as ``cpu``, or their ratio to those of method `unit` on
+    the same set.
+    """
     base: dict[tuple[str, int], list[float]] = {}
     for row in rows:
         if row["method"] == unit:

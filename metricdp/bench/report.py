@@ -21,7 +21,8 @@ class Column:
         Its key in the rows.
     heading : str
     form : str
-        Format specification of its values, such as ``".3f"``; without one they are text, aligned left.
+        Format specification of its values, such as ``".3f"``; without one they are text, aligned
+        left.
     """
 
     key: str
@@ -86,7 +87,13 @@ class Report:
             number: str | None = version("metricdp")
         except PackageNotFoundError:
             number = None
-        whole = {"suite": self.suite, "version": number, "settings": self.settings, "rows": self.rows, "summary": self.summary}
+        whole = {
+            "suite": self.suite,
+            "version": number,
+            "settings": self.settings,
+            "rows": self.rows,
+            "summary": self.summary,
+        }
         return whole | {"unfinished": self.unfinished} if self.unfinished else whole
 
 
@@ -95,19 +102,28 @@ def aligned(columns: Sequence[Column], rows: Iterable[dict[str, Any]]) -> list[s
     cells = [[c.heading for c in columns], *([c.cell(row) for c in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     sides = [str.rjust if c.form else str.ljust for c in columns]
-    return ["  ".join(put(cell, width) for put, cell, width in zip(sides, row, widths)).rstrip() for row in cells]
+    return [
+        "  ".join(put(cell, width) for put, cell, width in zip(sides, row, widths)).rstrip()
+        for row in cells
+    ]
 
 
 def gathered(
-    measure: Callable[[Step], Iterable[dict[str, Any]]], steps: Sequence[Step], *, label: str, unit: str
+    measure: Callable[[Step], Iterable[dict[str, Any]]],
+    steps: Sequence[Step],
+    *,
+    label: str,
+    unit: str,
 ) -> tuple[list[dict[str, Any]], str]:
-    """Rows of one step after another; Ctrl-C ends the run and keeps those of the steps that are done.
+    """Rows of one step after another; Ctrl-C ends the run and keeps those of the steps that are
+    done.
 
     Returns
     -------
     rows : list of dict
     unfinished : str
-        Empty, or after how many steps the run was interrupted. (Before the end of the first it is: there is nothing to keep.)
+        Empty, or after how many steps the run was interrupted. (Before the end of the first it is:
+        there is nothing to keep.)
 
     Examples
     --------
@@ -123,4 +139,6 @@ def gathered(
     except KeyboardInterrupt:
         if not done:
             raise
-    return rows, "" if done == len(steps) else f"interrupted after {done:,} of {len(steps):,} {unit}s"
+    return rows, "" if done == len(
+        steps
+    ) else f"interrupted after {done:,} of {len(steps):,} {unit}s"

@@ -1,9 +1,10 @@
-"""Public universes with classes, and demand drawn from all of a universe or from two of its classes: the experiments of paper 2.
+"""Public universes with classes, and demand drawn from all of a universe or from two of its
+classes: the experiments of paper 2.
 
 References
 ----------
-Fan, Li and Li, "k-Median Clustering via Metric Embedding: Towards Better Initialization with Differential Privacy" (NeurIPS 2023), Section
-5.1.
+Fan, Li and Li, "k-Median Clustering via Metric Embedding: Towards Better Initialization with
+Differential Privacy" (NeurIPS 2023), Section 5.1.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from metricdp.metrics import GraphMetric, Metric, PrecomputedMetric
 from metricdp.metrics.graph import in_threads
 
 POINTS, CLUSTERS, INSIDE, LINKS, SHORTEST_LINK = 3000, 10, 0.2, 30, 0.5
-"""Of a clustered graph: vertices, clusters, probability of an edge inside one, edges between two, least length of these."""
+"""Of a clustered graph: vertices, clusters, probability of an edge inside one, edges between two,
+least length of these.
+"""
 PIXELS, DIGITS = 784, (0, 8)
 _IMAGES, _LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
 _ROWS = 250
@@ -50,27 +53,39 @@ class Classified:
     pair: tuple[int, int]
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def draw(self, records: int, rng: np.random.Generator, *, imbalanced: bool) -> NDArray[np.int64]:
-        """Positions of so many distinct points, drawn from all or from the two classes only, in rising order.
+    def draw(
+        self, records: int, rng: np.random.Generator, *, imbalanced: bool
+    ) -> NDArray[np.int64]:
+        """Positions of so many distinct points, drawn from all or from the two classes only, in
+        rising order.
 
         Raises
         ------
         InputError
             There are not so many.
         """
-        pool = np.flatnonzero(np.isin(self.classes, self.pair)) if imbalanced else np.arange(len(self.metric))
+        pool = (
+            np.flatnonzero(np.isin(self.classes, self.pair))
+            if imbalanced
+            else np.arange(len(self.metric))
+        )
         if not 1 <= records <= len(pool):
-            raise InputError(f"records must be from 1 to {len(pool):,}, the points of {self.name} to draw from; got {records}")
+            raise InputError(
+                f"records must be from 1 to {len(pool):,}, the points of {self.name} to draw "
+                f"from; got {records}"
+            )
         return np.sort(rng.choice(pool, records, replace=False))
 
 
 def clustered_graph(
     r: float, seed: int = 0, *, points: int = POINTS, clusters: int = CLUSTERS, links: int = LINKS
 ) -> tuple[GraphMetric, NDArray[np.int64]]:
-    """A random graph of clusters; returns its metric and the cluster of every vertex, shape (points,).
+    """A random graph of clusters; returns its metric and the cluster of every vertex, shape
+    (points,).
 
-    Vertices fall into clusters uniformly; in a cluster each pair is joined with probability 0.2, length U[0, 1]; any two clusters are
-    joined by `links` edges between random vertices (two may coincide), length U[0.5, r]. The paper says "some" for their number.
+    Vertices fall into clusters uniformly; in a cluster each pair is joined with probability 0.2,
+    length U[0, 1]; any two clusters are joined by `links` edges between random vertices (two may
+    coincide), length U[0.5, r]. The paper says "some" for their number.
 
     Parameters
     ----------
@@ -99,9 +114,17 @@ def clustered_graph(
     low, high = sorted((SHORTEST_LINK, r))
     for a in range(clusters):
         for b in range(a + 1, clusters):
-            parts.append((rng.choice(members[a], links), rng.choice(members[b], links), rng.uniform(low, high, links)))
+            parts.append(
+                (
+                    rng.choice(members[a], links),
+                    rng.choice(members[b], links),
+                    rng.uniform(low, high, links),
+                )
+            )
     tails, heads, lengths = map(np.concatenate, zip(*parts))
-    return GraphMetric(build_graph(tails, heads, lengths, ids=range(points), directed=False, name="clusters")), cluster
+    return GraphMetric(
+        build_graph(tails, heads, lengths, ids=range(points), directed=False, name="clusters")
+    ), cluster
 
 
 def mnist_folder() -> Path | None:
@@ -117,7 +140,8 @@ def mnist(folder: Path, norm: int) -> tuple[PrecomputedMetric, NDArray[np.int64]
     Parameters
     ----------
     folder : Path
-        With the two IDX files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, perhaps gzipped (.gz).
+        With the two IDX files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, perhaps gzipped
+        (.gz).
     norm : {1, 2}
         Distance of gray values from 0 to 255.
 
@@ -132,7 +156,9 @@ def mnist(folder: Path, norm: int) -> tuple[PrecomputedMetric, NDArray[np.int64]
     """
     images, digits = _idx(folder, _IMAGES, PIXELS), _idx(folder, _LABELS, 1)[:, 0].astype(np.int64)
     if len(images) != len(digits):
-        raise GraphFileError(folder / _LABELS, f"has {len(digits):,} labels of {len(images):,} images")
+        raise GraphFileError(
+            folder / _LABELS, f"has {len(digits):,} labels of {len(images):,} images"
+        )
     return PrecomputedMetric(_manhattan(images) if norm == 1 else _euclidean(images)), digits
 
 
@@ -140,7 +166,10 @@ def _manhattan(images: NDArray[np.uint8]) -> NDArray[np.float64]:
     from metricdp.kernels.manhattan import manhattan_rows
 
     points, matrix = images.astype(np.int16), np.empty((len(images), len(images)))
-    in_threads(lambda start: manhattan_rows(points, start, min(start + _ROWS, len(points)), matrix), range(0, len(points), _ROWS))
+    in_threads(
+        lambda start: manhattan_rows(points, start, min(start + _ROWS, len(points)), matrix),
+        range(0, len(points), _ROWS),
+    )
     return matrix
 
 
@@ -167,6 +196,12 @@ def _idx(folder: Path, name: str, width: int) -> NDArray[np.uint8]:
     dimensions = 3 if width > 1 else 1
     start = 4 + 4 * dimensions
     magic, *sides = np.frombuffer(data[:start].ljust(start, b"\0"), ">u4").tolist()
-    if magic != 0x800 + dimensions or math.prod(sides[1:]) != width or len(data) != start + sides[0] * width:
-        raise GraphFileError(path, f"is no IDX file of {'28 × 28 images' if width > 1 else 'labels'}")
+    if (
+        magic != 0x800 + dimensions
+        or math.prod(sides[1:]) != width
+        or len(data) != start + sides[0] * width
+    ):
+        raise GraphFileError(
+            path, f"is no IDX file of {'28 × 28 images' if width > 1 else 'labels'}"
+        )
     return np.frombuffer(data, np.uint8, offset=start).reshape(-1, width)

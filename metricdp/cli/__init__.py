@@ -1,8 +1,8 @@
 """The command line: ``metricdp COMMAND …``, also ``python -m metricdp``.
 
-JSON goes to stdout, everything else to stderr; help is in ``docs/command-line.md`` and behind ``--help``. Each command
-is one module with a function ``register(subparsers)``, listed in `COMMANDS`. Modules here import nothing heavy at the
-top, so that ``--help`` answers at once.
+JSON goes to stdout, everything else to stderr; help is in ``docs/command-line.md`` and behind
+``--help``. Each command is one module with a function ``register(subparsers)``, listed in
+`COMMANDS`. Modules here import nothing heavy at the top, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,18 @@ from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
 from metricdp.errors import MetricDPError
 
-_NAMES = ("cluster", "explore", "plan", "evaluate", "tree", "encode", "decode", "datasets", "bench", "demo")
+_NAMES = (
+    "cluster",
+    "explore",
+    "plan",
+    "evaluate",
+    "tree",
+    "encode",
+    "decode",
+    "datasets",
+    "bench",
+    "demo",
+)
 COMMANDS = tuple(f"metricdp.cli.{name}" for name in _NAMES)
 """Modules of the commands, in the order in which ``--help`` lists them."""
 
@@ -49,14 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 2 bad input, and one line on stderr says what; 1 an unexpected error; 130 interrupted; 141 nobody reads
-        stdout any more.
+        0 done; 2 bad input, and one line on stderr says what; 1 an unexpected error; 130
+        interrupted; 141 nobody reads stdout any more.
 
     Notes
     -----
-    **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception may quote the data,
-    so of it only the type is shown when a demand file takes part. ``METRICDP_DEBUG=1`` in the environment shows the
-    whole traceback all the same.
+    **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception
+    may quote the data, so of it only the type is shown when a demand file takes part.
+    ``METRICDP_DEBUG=1`` in the environment shows the whole traceback all the same.
     """
     args = Namespace(demand="unknown yet: tell nothing")
     try:
@@ -83,7 +94,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error, "not enough memory", UNEXPECTED)
     except Exception as error:
         public = getattr(args, "demand", None) is None
-        detail = f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
+        detail = (
+            f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
+        )
         return _fail(error, f"unexpected {type(error).__name__}{detail}", UNEXPECTED)
 
 
@@ -91,7 +104,8 @@ def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="metricdp",
-        description="Clustering in metric spaces under differential privacy: the space is public, who is in it is not.",
+        description="Clustering in metric spaces under differential privacy: the space is "
+        "public, who is in it is not.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
@@ -105,12 +119,21 @@ def _fail(error: BaseException, message: str, status: int) -> int:
     """One line on stderr; what was spent before the error stands on the exception as a note."""
     if os.environ.get("METRICDP_DEBUG") == "1":
         say(traceback.format_exc().rstrip(), raw=True)
-    say("; ".join([message if status == INTERRUPTED else f"error: {message}", *getattr(error, "__notes__", [])]))
+    say(
+        "; ".join(
+            [
+                message if status == INTERRUPTED else f"error: {message}",
+                *getattr(error, "__notes__", []),
+            ]
+        )
+    )
     return status
 
 
 def _os_error(error: OSError) -> str:
-    """Path and reason as the operating system gives them; any other text in the exception may quote data."""
+    """Path and reason as the operating system gives them; any other text in the exception may quote
+    data.
+    """
     reason = error.strerror or type(error).__name__
     named = isinstance(error.filename, str | bytes | os.PathLike)
     return f"{os.fsdecode(error.filename)}: {reason}" if named else reason
@@ -118,7 +141,9 @@ def _os_error(error: OSError) -> str:
 
 @contextmanager
 def _own_warnings_only() -> Iterator[None]:
-    """Show metricdp's own warnings as one line each; those of libraries may quote data and are not for users."""
+    """Show metricdp's own warnings as one line each; those of libraries may quote data and are not
+    for users.
+    """
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("metricdp"):

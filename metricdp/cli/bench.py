@@ -15,15 +15,21 @@ def register(subparsers: parsing.Subparsers) -> None:
     parser = subparsers.add_parser(
         "bench",
         help="measure solvers and private methods on published instances",
-        description="Measure metricdp on published instances: a table on stdout, or the same as JSON.",
-        epilog="example:\n  metricdp bench pmed --instances 1-10\n\nOptions of a suite: metricdp bench SUITE --help",
+        description="Measure metricdp on published instances: a table on stdout, or the same "
+        "as JSON.",
+        epilog="example:\n  metricdp bench pmed --instances 1-10\n\nOptions of a suite: "
+        "metricdp bench SUITE --help",
     )
     suites = parser.add_subparsers(title="suites", metavar="SUITE", required=True)
     for name in SUITES:
         suite = import_module(name).register(suites)
         coins = "public coins, never of noise (default: %(default)s)"
-        suite.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
-        suite.add_argument("--json", action="store_true", help="JSON on stdout instead of the table")
+        suite.add_argument(
+            "--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins
+        )
+        suite.add_argument(
+            "--json", action="store_true", help="JSON on stdout instead of the table"
+        )
         suite.add_argument("--output", metavar="FILE", help="the JSON, to a file as well")
         parsing.add_quiet(suite)
         suite.set_defaults(run=run)

@@ -1,4 +1,6 @@
-"""The ledger of a command: checked first, opened last, so that a refused call leaves no trace on it."""
+"""The ledger of a command: checked first, opened last, so that a refused call leaves no trace on
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def check_budget(args: Namespace) -> None:
         It does not fit; the journal is of another budget or relation, damaged or unreadable.
     """
     from metricdp.accounting import Ledger, exact, stated_budget
-    from metricdp.algorithms.methods import method_of
+    from metricdp.methods.registry import method_of
 
     header = stated_budget(args.ledger)
     ledger = Ledger(**_settings(args, header), journal=None if header is None else args.ledger)
@@ -50,15 +52,24 @@ def noting_expense(ledger: Ledger) -> Iterator[None]:
         yield
     except BaseException as error:
         if ledger.spent > before:
-            error.add_note(f"epsilon {float(ledger.spent - before):g} was charged before this and stays spent")
+            error.add_note(
+                f"epsilon {float(ledger.spent - before):g} was charged before this and stays spent"
+            )
         raise
 
 
 def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
     """Say on stderr what the result cost, and what a journal has left."""
     loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
-    paid = f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} ({receipt.neighboring} neighbors)"
-    kept = f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left" if args.ledger else ""
+    paid = (
+        f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} "
+        f"({receipt.neighboring} neighbors)"
+    )
+    kept = (
+        f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left"
+        if args.ledger
+        else ""
+    )
     say(paid + kept)
 
 
@@ -67,14 +78,21 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     from metricdp.accounting import exact
 
     if header is None:
-        budget = {"epsilon": args.epsilon_budget or args.epsilon, "delta": args.delta_budget or args.delta or 0}
+        budget = {
+            "epsilon": args.epsilon_budget or args.epsilon,
+            "delta": args.delta_budget or args.delta or 0,
+        }
         return {**budget, "neighboring": args.neighboring or "add-remove"}
     has = f"the ledger {args.ledger} has"
     if args.neighboring not in (None, header["neighboring"]):
         relation = header["neighboring"]
-        raise JournalError(f"{has} {relation} neighbors, not {args.neighboring}; leave --neighboring out")
+        raise JournalError(
+            f"{has} {relation} neighbors, not {args.neighboring}; leave --neighboring out"
+        )
     for name, what in (("epsilon", "budget"), ("delta", "delta")):
         asked = getattr(args, f"{name}_budget")
         if asked is not None and exact(asked) != exact(header[name]):
-            raise JournalError(f"{has} a {what} of {header[name]}, not {asked}; leave --{name}-budget out")
+            raise JournalError(
+                f"{has} a {what} of {header[name]}, not {asked}; leave --{name}-budget out"
+            )
     return header

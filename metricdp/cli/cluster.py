@@ -1,4 +1,6 @@
-"""``metricdp cluster``: k centers of a public graph, for private demand, for none, or on purpose without protection."""
+"""``metricdp cluster``: k centers of a public graph, for private demand, for none, or on purpose
+without protection.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,10 @@ from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
 
 METHODS_HELP = (
-    "partition: noisy counts of public parts; hst: noisy counts of the nodes of a public tree; local-search: swaps of "
-    "centers drawn by their cost; max-coverage: counts on parts refined where private balls lie (give it a --delta); "
+    "partition: noisy counts of public parts; hst: noisy counts of the nodes of a public tree; "
+    "local-search: swaps of "
+    "centers drawn by their cost; max-coverage: counts on parts refined where private balls lie "
+    "(give it a --delta); "
     "uniform: ignores the demand and costs nothing (default: %(default)s)"
 )
 _PRIVATE = [
@@ -55,35 +59,51 @@ def register(subparsers: parsing.Subparsers) -> None:
         "cluster",
         usage="metricdp cluster GRAPH -k K [--demand FILE --epsilon E] [--map FILE] [option ...]",
         help="k centers of a public graph, for private demand or for none",
-        description="Choose k vertices of a public graph so that the sum of distances from the demand to its nearest\n"
-        "center is small. With --demand the result is differentially private with respect to that file;\n"
+        description="Choose k vertices of a public graph so that the sum of distances from "
+        "the demand to its nearest\n"
+        "center is small. With --demand the result is differentially private with respect to that "
+        "file;\n"
         "without, the graph itself is clustered and nothing is private.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
-    group.add_argument("-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers")
+    group.add_argument(
+        "-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers"
+    )
     parsing.add_objective(group)
     group.add_argument("--method", metavar="NAME", default="partition", help=METHODS_HELP)
     hint = "public guess of the number of records, saves the share of epsilon for counting them"
     group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
-    tree = "public tree of this graph, from metricdp tree, for methods that use one (default: built where needed)"
+    tree = (
+        "public tree of this graph, from metricdp tree, for methods that use one (default: built "
+        "where needed)"
+    )
     group.add_argument("--tree", metavar="FILE", help=tree)
     coins = "public coins of partitions and solvers, never of noise (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
     _add_search(group)
-    _add_privacy(parsing.add_demand_options(parser, required=False), parser.add_argument_group("the price"))
+    _add_privacy(
+        parsing.add_demand_options(parser, required=False), parser.add_argument_group("the price")
+    )
     _add_outputs(parser.add_argument_group("what is written"))
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
 
 def _add_search(group: Any) -> None:
-    where = "vertices where centers may stand: a table with a column 'vertex', or of one column (default: all)"
+    where = (
+        "vertices where centers may stand: a table with a column 'vertex', or of one column "
+        "(default: all)"
+    )
     group.add_argument("--candidates", metavar="FILE", help=where)
-    already = "facilities that are open already, such a table: they count towards K and stay centers"
+    already = (
+        "facilities that are open already, such a table: they count towards K and stay centers"
+    )
     group.add_argument("--opened", metavar="FILE", help=already)
-    limit = "return the best centers found after so many seconds of search; Ctrl-C then does the same"
+    limit = (
+        "return the best centers found after so many seconds of search; Ctrl-C then does the same"
+    )
     group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
     proof = "prove how far from the best the centers can be (not of private demand)"
     group.add_argument("--certificate", action="store_true", help=proof)
@@ -93,16 +113,28 @@ def _add_privacy(demand: Any, price: Any) -> None:
     whose = "column that says whose record it is: protects users instead of records"
     demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
     kept = "records kept of each user, a random sample (default: 1)"
-    demand.add_argument("--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept)
-    where = "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS names, or Spark (default: embedded)"
+    demand.add_argument(
+        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
+    )
+    where = (
+        "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
+        "names, or Spark (default: embedded)"
+    )
     demand.add_argument("--engine", choices=("embedded", "dask", "spark"), help=where)
     spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
     price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
-    loss = "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
+    loss = (
+        "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
+    )
     price.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
-    relation = "what changes: one more or less, or one for another (default: the ledger's, else add-remove)"
+    relation = (
+        "what changes: one more or less, or one for another (default: the ledger's, else "
+        "add-remove)"
+    )
     price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    journal = "journal that adds up what all calls on this population spend; made if it does not exist"
+    journal = (
+        "journal that adds up what all calls on this population spend; made if it does not exist"
+    )
     price.add_argument("--ledger", metavar="FILE", help=journal)
     total = "budget of a new ledger (default: this call's epsilon)"
     price.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
@@ -114,15 +146,21 @@ def _add_privacy(demand: Any, price: Any) -> None:
 
 def _add_outputs(group: Any) -> None:
     group.add_argument("--output", metavar="FILE", help="the JSON of stdout, to a file as well")
-    page = "one HTML page that opens offline: network, centers, territories, noisy demand (extra: maps)"
+    page = (
+        "one HTML page that opens offline: network, centers, territories, noisy demand (extra: "
+        "maps)"
+    )
     group.add_argument("--map", metavar="FILE", help=page)
-    weights = "the released weights as .csv, .parquet (columns vertex and weight) or .geojson: safe to publish"
+    weights = (
+        "the released weights as .csv, .parquet (columns vertex and weight) or .geojson: safe to "
+        "publish"
+    )
     group.add_argument("--coreset", metavar="FILE", help=weights)
 
 
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
-    from metricdp.algorithms.demand_release import coreset_format
+    from metricdp.methods.demand_release import coreset_format
 
     start = time.perf_counter()
     _check(args)
@@ -150,14 +188,26 @@ def _check(args: Namespace) -> None:
     known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
     if args.method not in known:
         raise UsageError(f"--method must be one of {', '.join(known)}; got {args.method!r}")
-    if args.demand is not None and args.coreset is not None and not mdp.methods.BY_NAME[args.method].releases:
+    if (
+        args.demand is not None
+        and args.coreset is not None
+        and not mdp.methods.BY_NAME[args.method].releases
+    ):
         raise UsageError(f"--coreset: the method {args.method} releases no weights")
-    if args.tree is not None and "tree" not in {field.name for field in fields(mdp.methods.BY_NAME[args.method])}:
+    if args.tree is not None and "tree" not in {
+        field.name for field in fields(mdp.methods.BY_NAME[args.method])
+    }:
         raise UsageError(f"--tree: the method {args.method} uses no tree")
     files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
-    given = {"--nodes": args.nodes, "--demand": args.demand, "--tree": args.tree, "--candidates": args.candidates, "--opened": args.opened}
+    given = {
+        "--nodes": args.nodes,
+        "--demand": args.demand,
+        "--tree": args.tree,
+        "--candidates": args.candidates,
+        "--opened": args.opened,
+    }
     streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
     if args.map is not None and find_spec("plotly") is None:
         raise MissingExtraError("the map page", "maps")
@@ -169,17 +219,27 @@ def _check_options(args: Namespace) -> None:
     given = _given(args, _PRIVATE)
     needless = given + _given(args, _COLUMNS) + ["--non-private"] * args.non_private
     if args.demand is None and needless:
-        raise UsageError(f"{needless[0]} is about private demand: give --demand FILE, or leave it out")
+        raise UsageError(
+            f"{needless[0]} is about private demand: give --demand FILE, or leave it out"
+        )
     if args.demand is None:
         return
     if args.certificate and not args.non_private:
-        raise UsageError("--certificate tells the exact cost, which private demand must not: leave it out")
+        raise UsageError(
+            "--certificate tells the exact cost, which private demand must not: leave it out"
+        )
     if args.non_private and given:
         raise UsageError(f"{given[0]} and --non-private contradict each other")
     if args.epsilon is None and not args.non_private:
-        raise UsageError("--demand needs --epsilon E, the privacy budget of this call; for no privacy: --non-private")
+        raise UsageError(
+            "--demand needs --epsilon E, the privacy budget of this call; for no privacy: "
+            "--non-private"
+        )
     if args.max_contributions is not None and args.user is None:
-        raise UsageError("--max-contributions bounds the records of a user: say whose a record is with --user COLUMN")
+        raise UsageError(
+            "--max-contributions bounds the records of a user: say whose a record is with --user "
+            "COLUMN"
+        )
     for name in ("epsilon", "delta"):
         if getattr(args, f"{name}_budget") is not None and args.ledger is None:
             raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
@@ -200,11 +260,20 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the graph itself, or of the demand taken for public."""
     weights = None
     if args.demand is not None:
-        say("warning: --non-private: the result is computed from the demand without any protection and may reveal it")
+        say(
+            "warning: --non-private: the result is computed from the demand without any "
+            "protection and may reveal it"
+        )
         weights = inputs.read_as_weights(args, metric)
-    result = _solver(args)(metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric))
+    result = _solver(args)(
+        metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric)
+    )
     if args.certificate and not args.quiet:
-        say("proven optimal" if result.gap == 0 else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven")
+        say(
+            "proven optimal"
+            if result.gap == 0
+            else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven"
+        )
     return result, weights
 
 
@@ -226,10 +295,13 @@ def _rounded_up(percent: float) -> str:
 
 def _search(args: Namespace, metric: Any) -> dict[str, Any]:
     """What is asked of the solver besides k; refused here, so that a refused call leaves no file."""
-    from metricdp.algorithms.question import Question
+    from metricdp.methods.question import Question
 
     ids = {"candidates": args.candidates, "opened": args.opened}
-    read = {name: None if path is None else inputs.read_vertices(path, metric) for name, path in ids.items()}
+    read = {
+        name: None if path is None else inputs.read_vertices(path, metric)
+        for name, path in ids.items()
+    }
     asked = {**read, "seed": args.seed, "time_limit": args.time_limit}
     Question.checked(metric, args.k, 1, **asked)
     return asked
@@ -241,16 +313,28 @@ def _method(args: Namespace, metric: Any) -> Any:
 
     if args.tree is None:
         return args.method
-    return replace(mdp.methods.method_of(args.method), tree=mdp.HST.load(args.tree, metric))  # type: ignore[call-arg]
+    return replace(mdp.methods.method_of(args.method), tree=mdp.HST.load(args.tree, metric))
 
 
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
-    demand, search, method = inputs.read_demand(args, metric), _search(args, metric), _method(args, metric)
+    demand, search, method = (
+        inputs.read_demand(args, metric),
+        _search(args, metric),
+        _method(args, metric),
+    )
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
         options = {"method": method, "records_hint": args.records_hint, **search}
-        result = _solver(args)(metric, demand, args.k, epsilon=args.epsilon, delta=args.delta or 0, ledger=ledger, **options)
+        result = _solver(args)(
+            metric,
+            demand,
+            args.k,
+            epsilon=args.epsilon,
+            delta=args.delta or 0,
+            ledger=ledger,
+            **options,
+        )
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
     return result, None if result.release is None else result.release.weights
@@ -281,5 +365,10 @@ def write_map_page(path: str, metric: Any, result: Any, weights: Any, basis: Any
     """Write the map page of a result."""
     from metricdp.report import write_map
 
-    facts = {"receipt": result.receipt, "basis": basis, "method": None if basis else result.method, "k": result.k}
+    facts = {
+        "receipt": result.receipt,
+        "basis": basis,
+        "method": None if basis else result.method,
+        "k": result.k,
+    }
     write_map(os.path.realpath(path), metric, result.centers, weights=weights, **facts)

@@ -22,12 +22,23 @@ def register(subparsers: parsing.Subparsers) -> None:
     parser = subparsers.add_parser(
         "datasets",
         help="public graphs by name: OR-Library, DIMACS, SNAP",
-        description="List public graphs that metricdp fetches by name: size, license, and where they are on this machine.\n"
-        "They are looked for in the folder METRICDP_DATA, then in a cache, then at their publisher's.",
+        description="List public graphs that metricdp fetches by name: size, license, and "
+        "where they are on this machine.\n"
+        "They are looked for in the folder METRICDP_DATA, then in a cache, then at their "
+        "publisher's.",
         epilog=_EPILOG,
     )
-    parser.add_argument("names", metavar="NAME", nargs="*", help="tell all about these (default: a line on each data set)")
-    parser.add_argument("--fetch", action="store_true", help="download what is not on this machine, and verify what is")
+    parser.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="tell all about these (default: a line on each data set)",
+    )
+    parser.add_argument(
+        "--fetch",
+        action="store_true",
+        help="download what is not on this machine, and verify what is",
+    )
     parser.add_argument("--json", action="store_true", help="JSON on stdout instead of text")
     parser.set_defaults(run=run)
 
@@ -37,7 +48,10 @@ def run(args: Namespace) -> int:
     from metricdp import datasets
 
     infos = [datasets.describe(name) for name in args.names or datasets.names()]
-    paths = [str((datasets.fetch if args.fetch else datasets.locate)(info.name) or "") or None for info in infos]
+    paths = [
+        str((datasets.fetch if args.fetch else datasets.locate)(info.name) or "") or None
+        for info in infos
+    ]
     found = list(zip(infos, paths))
     if args.json:
         text = streams.to_json({"datasets": [_facts(info, path) for info, path in found]})
@@ -61,7 +75,10 @@ def _told(info: DatasetInfo, path: str | None) -> str:
     """All about one set, a line a fact."""
     facts = {
         "title": info.title,
-        "size": f"{info.vertices:,} vertices, {info.edges:,} edges; lengths: {info.lengths}; {_size(info)} unpacked",
+        "size": (
+            f"{info.vertices:,} vertices, {info.edges:,} edges; lengths: {info.lengths}; "
+            f"{_size(info)} unpacked"
+        ),
         "problem": None if info.k is None else f"k = {info.k}, proven optimum {info.optimum}",
         "read with": ", ".join(info.read),
         "license": info.license,
@@ -70,7 +87,9 @@ def _told(info: DatasetInfo, path: str | None) -> str:
         "file": info.url,
         "here": path or "no (--fetch downloads it)",
     }
-    return f"{info.name}\n" + "".join(f"  {key:<10} {value}\n" for key, value in facts.items() if value)
+    return f"{info.name}\n" + "".join(
+        f"  {key:<10} {value}\n" for key, value in facts.items() if value
+    )
 
 
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
@@ -84,7 +103,17 @@ def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
             lines += [*[""] * bool(lines), f"{collection}. License: {info.license}"]
             lines.append(_LINE.format("name", width, "vertices", "edges", "size", "k", "here"))
         k = "" if info.k is None else str(info.k)
-        lines.append(_LINE.format(info.name, width, f"{info.vertices:,}", f"{info.edges:,}", _size(info), k, "yes" if path else "no"))
+        lines.append(
+            _LINE.format(
+                info.name,
+                width,
+                f"{info.vertices:,}",
+                f"{info.edges:,}",
+                _size(info),
+                k,
+                "yes" if path else "no",
+            )
+        )
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

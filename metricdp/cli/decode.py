@@ -25,25 +25,57 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "decode",
-        usage="metricdp decode [GRAPH] --parameters FILE -k K [--messages FILE] [option ...]\n       metricdp decode --demo [--users N]",
+        usage="metricdp decode [GRAPH] --parameters FILE -k K [--messages FILE] [option "
+        "...]\n       metricdp decode --demo [--users N]",
         help="one round without a trusted curator: centers from users' messages",
-        description="Estimate where the users of `metricdp encode` are, from their randomized messages alone, and find\n"
+        description="Estimate where the users of `metricdp encode` are, from their randomized "
+        "messages alone, and find\n"
         "centers. GRAPH is the one that the parameters were made for; points of R^d need none.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser, required=False)
     group = parser.add_argument_group("the messages")
-    group.add_argument("--parameters", metavar="FILE", help="the public parameters that they were encoded by")
+    group.add_argument(
+        "--parameters", metavar="FILE", help="the public parameters that they were encoded by"
+    )
     group.add_argument("--messages", metavar="FILE", help="JSON lines (default: stdin)")
     group = parser.add_argument_group("the question")
-    group.add_argument("-k", type=parsing.whole_number(1), default=10, metavar="K", help="number of centers (default: %(default)s)")
+    group.add_argument(
+        "-k",
+        type=parsing.whole_number(1),
+        default=10,
+        metavar="K",
+        help="number of centers (default: %(default)s)",
+    )
     parsing.add_objective(group)
-    group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help="public coins of the solver (default: 0)")
+    group.add_argument(
+        "--seed",
+        metavar="S",
+        type=parsing.whole_number(0),
+        default=0,
+        help="public coins of the solver (default: 0)",
+    )
     group.add_argument("--output", metavar="FILE", help="also write the result there")
     group = parser.add_argument_group("the demonstration")
-    group.add_argument("--demo", action="store_true", help="simulate users on the sample network, encode, decode and compare")
-    group.add_argument("--users", metavar="N", type=parsing.whole_number(1), default=1_000_000, help="how many (default: 1,000,000)")
-    group.add_argument("--epsilon", metavar="E", type=parsing.budget, default="1", help="of each message (default: %(default)s)")
+    group.add_argument(
+        "--demo",
+        action="store_true",
+        help="simulate users on the sample network, encode, decode and compare",
+    )
+    group.add_argument(
+        "--users",
+        metavar="N",
+        type=parsing.whole_number(1),
+        default=1_000_000,
+        help="how many (default: 1,000,000)",
+    )
+    group.add_argument(
+        "--epsilon",
+        metavar="E",
+        type=parsing.budget,
+        default="1",
+        help="of each message (default: %(default)s)",
+    )
     parsing.add_quiet(parser)
     parser.set_defaults(run=run, demand="messages: tell nothing of them")
 
@@ -55,7 +87,10 @@ def run(args: Namespace) -> int:
     if args.demo and args.graph is not None:
         raise UsageError("--demo brings its own graph")
     streams.check_stdout([args.output])
-    streams.check_targets({"--output": args.output}, {name: getattr(args, name) for name in ("parameters", "messages", "graph", "nodes")})
+    streams.check_targets(
+        {"--output": args.output},
+        {name: getattr(args, name) for name in ("parameters", "messages", "graph", "nodes")},
+    )
     return _demo(args) if args.demo else _decode(args)
 
 
@@ -74,7 +109,9 @@ def _decode(args: Namespace) -> int:
 def _show(args: Namespace, estimate: Any, result: Any, **more: Any) -> int:
     if estimate.rejected and not args.quiet:
         say(f"left out {estimate.rejected:,} lines that are no messages of these parameters")
-    text = streams.to_json(result.to_dict() | {"messages": estimate.n_messages, "rejected": estimate.rejected} | more)
+    text = streams.to_json(
+        result.to_dict() | {"messages": estimate.n_messages, "rejected": estimate.rejected} | more
+    )
     problem = streams.show_result(text)
     if args.output is not None:
         streams.write_text(args.output, text)
@@ -84,7 +121,9 @@ def _show(args: Namespace, estimate: Any, result: Any, **more: Any) -> int:
 
 
 def _demo(args: Namespace) -> int:
-    """Simulated users: drawn with repeats from the sample's synthetic demand, encoded all at once by the device's law."""
+    """Simulated users: drawn with repeats from the sample's synthetic demand, encoded all at once
+    by the device's law.
+    """
     import numpy as np
 
     from metricdp.cli.demo import DEMAND, GRAPH, NODES
@@ -93,9 +132,15 @@ def _demo(args: Namespace) -> int:
     from metricdp.universe.tables import read_table
 
     vars(args).update(
-        graph=str(sample_path(GRAPH)), nodes=str(sample_path(NODES)), symmetrize=True, largest_component=True, format=None, weight=None,
-        source=None, target=None,
-    )  # fmt: skip
+        graph=str(sample_path(GRAPH)),
+        nodes=str(sample_path(NODES)),
+        symmetrize=True,
+        largest_component=True,
+        format=None,
+        weight=None,
+        source=None,
+        target=None,
+    )
     metric = inputs.read_metric(args)
     start = time.perf_counter()
     ids = read_table(str(sample_path(DEMAND))).ids("vertex")
@@ -104,7 +149,10 @@ def _demo(args: Namespace) -> int:
     messages = simulated_messages(parameters, [metric.ids[i] for i in users], seed=args.seed)
     if not args.quiet:
         seconds = time.perf_counter() - start
-        say(f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each, epsilon {args.epsilon} ({seconds:.1f} s)")
+        say(
+            f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each, epsilon "
+            f"{args.epsilon} ({seconds:.1f} s)"
+        )
     start = time.perf_counter()
     estimate = Decoder(parameters).fit(messages)
     ask = estimate.k_median if args.objective == "k-median" else estimate.k_means
@@ -116,4 +164,11 @@ def _demo(args: Namespace) -> int:
 
     weights = np.bincount(users, minlength=len(metric)).astype(np.float64)
     cost = float(weights @ metric.nearest(result.centers)[1] ** power)
-    return _show(args, estimate, result, cost_over_non_private=round(cost / solve(metric, weights, args.k, power=power, starts=3).cost, 4))
+    return _show(
+        args,
+        estimate,
+        result,
+        cost_over_non_private=round(
+            cost / solve(metric, weights, args.k, power=power, starts=3).cost, 4
+        ),
+    )

@@ -24,7 +24,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     parser = subparsers.add_parser(
         "demo",
         help="the main job on the sample road network, with a map",
-        description="Cluster 5,000 synthetic locations on the road network of La Serena and Coquimbo, Chile, under\n"
+        description="Cluster 5,000 synthetic locations on the road network of La Serena and "
+        "Coquimbo, Chile, under\n"
         "differential privacy: print the centers and the privacy receipt, and write\n"
         f"{RESULT} and {PAGE}.",
         epilog="example:\n  metricdp demo -k 10 --epsilon 0.5 --directory out",
@@ -32,8 +33,12 @@ def register(subparsers: parsing.Subparsers) -> None:
     where = "where the files are written, made if it does not exist (default: here)"
     parser.add_argument("--directory", metavar="DIR", default=".", help=where)
     number = parsing.whole_number(1)
-    parser.add_argument("-k", type=number, default=20, metavar="K", help="number of centers (default: %(default)s)")
-    parser.add_argument("--epsilon", metavar="E", type=parsing.budget, help="privacy budget (default: 1)")
+    parser.add_argument(
+        "-k", type=number, default=20, metavar="K", help="number of centers (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--epsilon", metavar="E", type=parsing.budget, help="privacy budget (default: 1)"
+    )
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -48,9 +53,20 @@ def run(args: Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--directory {folder} is not a directory")
     options = Namespace(
-        graph=graph, nodes=nodes, demand=demand, symmetrize=True, largest_component=True, quiet=args.quiet,
-        format=None, weight=None, source=None, target=None, demand_column=None, x=None, y=None,
-    )  # fmt: skip
+        graph=graph,
+        nodes=nodes,
+        demand=demand,
+        symmetrize=True,
+        largest_component=True,
+        quiet=args.quiet,
+        format=None,
+        weight=None,
+        source=None,
+        target=None,
+        demand_column=None,
+        x=None,
+        y=None,
+    )
     metric = inputs.read_metric(options)
     if args.k > len(metric):
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
@@ -59,7 +75,9 @@ def run(args: Namespace) -> int:
     streams.check_targets(dict(files), {})
     if not args.quiet:
         say(f"finding {args.k:,} centers for the records of {DEMAND} (synthetic) …")
-    result = mdp.k_median(metric, inputs.read_demand(options, metric), args.k, epsilon=args.epsilon or "1")
+    result = mdp.k_median(
+        metric, inputs.read_demand(options, metric), args.k, epsilon=args.epsilon or "1"
+    )
     problem = streams.show_result(_table(metric, result) + f"\nreceipt: {result.receipt}\n")
     written = _files(metric, result, files)
     problem = streams.show_result(_ending(written, options)) or problem
@@ -69,13 +87,19 @@ def run(args: Namespace) -> int:
 
 
 def _table(metric: Any, result: Any) -> str:
-    """The centers, with the estimated number of records that each one serves: post-processing of the release."""
+    """The centers, with the estimated number of records that each one serves: post-processing of
+    the release.
+    """
     import numpy as np
 
-    served = np.bincount(metric.nearest(result.centers)[0], weights=result.release.weights, minlength=result.k)
+    served = np.bincount(
+        metric.nearest(result.centers)[0], weights=result.release.weights, minlength=result.k
+    )
     places = metric.coordinates[metric.positions(result.centers)]
     width = max(len("center"), *(len(str(c)) for c in result.centers))
-    lines = [f"{'':>4} {'center':>{width}} {'longitude':>11} {'latitude':>11} {'records (noisy)':>16}"]
+    lines = [
+        f"{'':>4} {'center':>{width}} {'longitude':>11} {'latitude':>11} {'records (noisy)':>16}"
+    ]
     for rank, (center, (lon, lat), mass) in enumerate(zip(result.centers, places, served), 1):
         lines.append(f"{rank:>4} {center!s:>{width}} {lon:>11.5f} {lat:>11.5f} {mass:>16,.0f}")
     return "\n".join(lines) + "\n"
@@ -84,7 +108,9 @@ def _table(metric: Any, result: Any) -> str:
 def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, str]]:
     """Write the result and, with plotly, the map; return what was written and what it is."""
     streams.write_text(files["the result"], streams.to_json(result.to_dict()))
-    written = [(files["the result"], "the centers and the receipt, as `metricdp cluster` writes them")]
+    written = [
+        (files["the result"], "the centers and the receipt, as `metricdp cluster` writes them")
+    ]
     if find_spec("plotly") is not None:
         cluster.write_map_page(files["the map"], metric, result, result.release.weights)
         written.append((files["the map"], "the map: open it in a browser, it needs no network"))
@@ -95,9 +121,14 @@ def _ending(written: list[tuple[str, str]], options: Namespace) -> str:
     width = max(len(path) for path, _ in written)
     lines = ["", "wrote", *(f"  {path:<{width}}  {what}" for path, what in written)]
     if len(written) == 1:
-        lines.append("  no map: it needs an optional dependency; pip install 'metricdp[maps]' and run this again")
+        lines.append(
+            "  no map: it needs an optional dependency; pip install 'metricdp[maps]' and run this "
+            "again"
+        )
     own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
-    graph = f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"
+    graph = (
+        f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"
+    )
     demand = f"--demand {_short(options.demand)}"
     result = Path(written[0][0])
     ledger = shlex.quote(str(result.parent / "coquimbo.ledger"))

@@ -25,7 +25,8 @@ def register(subparsers: parsing.Subparsers) -> None:
         "evaluate",
         usage="metricdp evaluate GRAPH --demand FILE --centers FILE [option ...]",
         help="exact cost of centers on private demand: not private",
-        description="Compute the exact cost of centers for a demand file, for those who hold the data.\n"
+        description="Compute the exact cost of centers for a demand file, for those who hold "
+        "the data.\n"
         "This reads private data, and the result is not private.",
         epilog=_EPILOG,
     )
@@ -53,9 +54,18 @@ def run(args: Namespace) -> int:
         warnings.simplefilter("ignore")
         cost = exact_cost(demand, centers, 2 if args.objective == "k-means" else 1)
     records = len(read_table(args.demand, private=True))
-    say("warning: this read private data, and the figures are exact: they are not private, do not publish them")
+    say(
+        "warning: this read private data, and the figures are exact: they are not private, do not "
+        "publish them"
+    )
     mean = cost / records if records else None
-    figures = {"objective": args.objective, "k": len(centers), "cost": cost, "mean": mean, "privacy": "none"}
+    figures = {
+        "objective": args.objective,
+        "k": len(centers),
+        "cost": cost,
+        "mean": mean,
+        "privacy": "none",
+    }
     problem = streams.show_result(streams.to_json(figures))
     if problem is not None:
         raise problem
@@ -76,10 +86,14 @@ def read_centers(path: str) -> list[Any]:
     try:
         parsed = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise InputError(f"{path}: is not JSON; --centers takes what `metricdp cluster --output` wrote") from None
+        raise InputError(
+            f"{path}: is not JSON; --centers takes what `metricdp cluster --output` wrote"
+        ) from None
     centers = parsed.get("centers") if isinstance(parsed, dict) else parsed
     if not isinstance(centers, list) or not centers:
-        raise InputError(f"{path}: has no list 'centers'; --centers takes what `metricdp cluster --output` wrote")
+        raise InputError(
+            f"{path}: has no list 'centers'; --centers takes what `metricdp cluster --output` wrote"
+        )
     if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
         raise InputError(f"{path}: centers must be vertex ids, numbers or text")
     return centers

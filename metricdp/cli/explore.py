@@ -1,4 +1,6 @@
-"""``metricdp explore``: several privacy levels on one page, charged together, to choose from by looking."""
+"""``metricdp explore``: several privacy levels on one page, charged together, to choose from by
+looking.
+"""
 
 from __future__ import annotations
 
@@ -31,29 +33,53 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "explore",
-        usage="metricdp explore GRAPH --demand FILE -k K --output PAGE [--epsilons E,E,...] [option ...]",
+        usage="metricdp explore GRAPH --demand FILE -k K --output PAGE [--epsilons E,E,...] "
+        "[option ...]",
         help="several privacy levels of private demand on one page, charged together",
-        description="Release private demand at several privacy levels and write one HTML page that opens offline: a\n"
-        "slider over the levels, the released coreset, centers, territories and predicted accuracy of each.",
+        description="Release private demand at several privacy levels and write one HTML page "
+        "that opens offline: a\n"
+        "slider over the levels, the released coreset, centers, territories and predicted "
+        "accuracy of each.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
     add_question(group)
-    guess = "public guess of the number of records, for the predictions (default: the noisy total that is released)"
-    group.add_argument("--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), help=guess)
-    predict = "simulated demands of every shape for the predictions; 0: no predictions (default: %(default)s)"
-    group.add_argument("--repeats", metavar="N", type=parsing.whole_number(0, 1000), default=1, help=predict)
-    group.add_argument("--names", metavar="A,B,...", help="names of the levels, in the order of --epsilons")
+    guess = (
+        "public guess of the number of records, for the predictions (default: the noisy total "
+        "that is released)"
+    )
+    group.add_argument(
+        "--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), help=guess
+    )
+    predict = (
+        "simulated demands of every shape for the predictions; 0: no predictions (default: "
+        "%(default)s)"
+    )
+    group.add_argument(
+        "--repeats", metavar="N", type=parsing.whole_number(0, 1000), default=1, help=predict
+    )
+    group.add_argument(
+        "--names", metavar="A,B,...", help="names of the levels, in the order of --epsilons"
+    )
     demand = parsing.add_demand_options(parser, required=True)
     whose = "column that says whose record it is: protects users instead of records"
     demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
     kept = "records kept of each user, a random sample (default: 1)"
-    demand.add_argument("--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept)
+    demand.add_argument(
+        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
+    )
     _add_price(parser.add_argument_group("the price"))
     group = parser.add_argument_group("what is written")
-    group.add_argument("--output", metavar="PAGE", help="the page, one HTML file (extra: maps); needed unless --dry-run")
-    unsafe = "show centers without privacy too: for those who hold the data; the page must not be published"
+    group.add_argument(
+        "--output",
+        metavar="PAGE",
+        help="the page, one HTML file (extra: maps); needed unless --dry-run",
+    )
+    unsafe = (
+        "show centers without privacy too: for those who hold the data; the page must not be "
+        "published"
+    )
     group.add_argument("--administrator", action="store_true", help=unsafe)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -61,12 +87,25 @@ def register(subparsers: parsing.Subparsers) -> None:
 
 def add_question(group: Any) -> None:
     """Add what `explore` and `plan` ask alike."""
-    group.add_argument("-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers")
-    group.add_argument("--epsilons", metavar="E,E,...", type=epsilon_list, default="0.1,0.5,1,2", help=EPSILONS_HELP)
+    group.add_argument(
+        "-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers"
+    )
+    group.add_argument(
+        "--epsilons",
+        metavar="E,E,...",
+        type=epsilon_list,
+        default="0.1,0.5,1,2",
+        help=EPSILONS_HELP,
+    )
     loss = "what each level may spend besides, where it is of use (default: 0)"
     group.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
     parsing.add_objective(group)
-    group.add_argument("--method", metavar="NAME", default="partition", help="as for metricdp cluster (default: %(default)s)")
+    group.add_argument(
+        "--method",
+        metavar="NAME",
+        default="partition",
+        help="as for metricdp cluster (default: %(default)s)",
+    )
     coins = "public coins, never of noise (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
 
@@ -87,7 +126,11 @@ def check_method(args: Namespace, *, releases: bool) -> None:
     import metricdp as mdp
 
     known = mdp.methods.BY_NAME
-    fitting = [name for name in mdp.METHODS if known[name].in_finite and (known[name].releases or not releases)]
+    fitting = [
+        name
+        for name in mdp.METHODS
+        if known[name].in_finite and (known[name].releases or not releases)
+    ]
     if args.method not in fitting:
         raise UsageError(f"--method must be one of {', '.join(fitting)}; got {args.method!r}")
 
@@ -105,10 +148,24 @@ def run(args: Namespace) -> int:
     demand = inputs.read_demand(args, metric)
     plain = _plain(args, metric)
     ledger = budget.open_ledger(priced)
-    options = {"delta": args.delta or 0, "method": args.method, "objective": args.objective, "names": names, "records": args.records}
+    options = {
+        "delta": args.delta or 0,
+        "method": args.method,
+        "objective": args.objective,
+        "names": names,
+        "records": args.records,
+    }
     with budget.noting_expense(ledger):
         levels = mdp.explore(
-            metric, demand, args.epsilons, args.k, ledger=ledger, repeats=args.repeats, administrator=plain, seed=args.seed, **options
+            metric,
+            demand,
+            args.epsilons,
+            args.k,
+            ledger=ledger,
+            repeats=args.repeats,
+            administrator=plain,
+            seed=args.seed,
+            **options,
         )
     problem = streams.show_result(streams.to_json({**levels.to_dict(), "page": args.output}))
     with _owner_only() if args.administrator else nullcontext():
@@ -122,33 +179,54 @@ def run(args: Namespace) -> int:
 
 
 def _add_price(group: Any) -> None:
-    relation = "what changes: one more or less, or one for another (default: the ledger's, else add-remove)"
+    relation = (
+        "what changes: one more or less, or one for another (default: the ledger's, else "
+        "add-remove)"
+    )
     group.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    journal = "journal that adds up what all calls on this population spend; made if it does not exist"
+    journal = (
+        "journal that adds up what all calls on this population spend; made if it does not exist"
+    )
     group.add_argument("--ledger", metavar="FILE", help=journal)
     total = "budget of a new ledger (default: the sum of the levels)"
     group.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
-    group.add_argument("--delta-budget", metavar="D", type=parsing.delta, help="delta of a new ledger (default: that of the levels)")
-    dry = "say what the levels would cost together, and whether the ledger holds it; read no data, charge nothing"
+    group.add_argument(
+        "--delta-budget",
+        metavar="D",
+        type=parsing.delta,
+        help="delta of a new ledger (default: that of the levels)",
+    )
+    dry = (
+        "say what the levels would cost together, and whether the ledger holds it; read no data, "
+        "charge nothing"
+    )
     group.add_argument("--dry-run", action="store_true", help=dry)
 
 
 def _check(args: Namespace) -> list[str] | None:
     """Refuse all that can be refused without reading anything; return the names of the levels."""
-    from metricdp.algorithms.planning import checked_epsilons
+    from metricdp.methods.planning import checked_epsilons
 
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)
     if args.output is None and not args.dry_run:
-        raise UsageError("--output PAGE is needed: the page is the result (or --dry-run for the price alone)")
+        raise UsageError(
+            "--output PAGE is needed: the page is the result (or --dry-run for the price alone)"
+        )
     if args.max_contributions is not None and args.user is None:
-        raise UsageError("--max-contributions bounds the records of a user: say whose a record is with --user COLUMN")
+        raise UsageError(
+            "--max-contributions bounds the records of a user: say whose a record is with --user "
+            "COLUMN"
+        )
     for name in ("epsilon", "delta"):
         if getattr(args, f"{name}_budget") is not None and args.ledger is None:
             raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
     names = None if args.names is None else [name.strip() for name in args.names.split(",")]
     if names is not None and (len(names) != len(args.epsilons) or not all(names)):
-        raise UsageError(f"--names must be {len(args.epsilons)} texts with commas between them, one for each of --epsilons")
+        raise UsageError(
+            f"--names must be {len(args.epsilons)} texts with commas between them, one for each "
+            f"of --epsilons"
+        )
     check_method(args, releases=True)
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand}
@@ -167,19 +245,39 @@ def _together(args: Namespace) -> Namespace:
     """The same call with the price of all levels together."""
     import metricdp as mdp
 
-    prices = [mdp.methods.method_of(args.method).price(epsilon, args.delta or 0) for epsilon in args.epsilons]
-    epsilon, delta = sum((p.epsilon for p in prices), Fraction(0)), sum((p.delta for p in prices), Fraction(0))
+    prices = [
+        mdp.methods.method_of(args.method).price(epsilon, args.delta or 0)
+        for epsilon in args.epsilons
+    ]
+    epsilon, delta = (
+        sum((p.epsilon for p in prices), Fraction(0)),
+        sum((p.delta for p in prices), Fraction(0)),
+    )
     if not args.quiet:
         parts = " + ".join(args.epsilons)
-        say(f"{len(prices)} levels, shown together, are charged together: epsilon {parts} = {float(epsilon):g}")
-    return Namespace(**{**vars(args), "epsilon": str(epsilon), "delta": str(delta) if delta else None})
+        say(
+            f"{len(prices)} levels, shown together, are charged together: epsilon {parts} = "
+            f"{float(epsilon):g}"
+        )
+    return Namespace(
+        **{**vars(args), "epsilon": str(epsilon), "delta": str(delta) if delta else None}
+    )
 
 
 def _dry_run(args: Namespace, priced: Namespace) -> int:
-    price = {"epsilon": float(Fraction(priced.epsilon)), "epsilon_exact": priced.epsilon, "delta": float(Fraction(priced.delta or 0))}
-    problem = streams.show_result(streams.to_json({"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger}))
+    price = {
+        "epsilon": float(Fraction(priced.epsilon)),
+        "epsilon_exact": priced.epsilon,
+        "delta": float(Fraction(priced.delta or 0)),
+    }
+    problem = streams.show_result(
+        streams.to_json({"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger})
+    )
     if not args.quiet:
-        say("dry run: the demand was not read and nothing was charged" + (f"; {args.ledger} holds it" if args.ledger else ""))
+        say(
+            "dry run: the demand was not read and nothing was charged"
+            + (f"; {args.ledger} holds it" if args.ledger else "")
+        )
     if problem is not None:
         raise problem
     return 0
@@ -191,7 +289,10 @@ def _plain(args: Namespace, metric: Any) -> list[Any] | None:
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
     if not args.administrator:
         return None
-    say(f"warning: --administrator: {args.output} shows centers without privacy: do not publish it, it may reveal the demand")
+    say(
+        f"warning: --administrator: {args.output} shows centers without privacy: do not publish "
+        f"it, it may reveal the demand"
+    )
     import numpy as np
 
     counts = inputs.read_as_weights(args, metric).astype(np.int64)

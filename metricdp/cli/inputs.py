@@ -1,4 +1,6 @@
-"""Reading what a command was given: the public graph, the private demand, or on purpose the demand as weights."""
+"""Reading what a command was given: the public graph, the private demand, or on purpose the demand
+as weights.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,16 @@ def read_metric(args: Namespace) -> GraphMetric:
         path, options = mdp.datasets.fetch(known.name), {**options, **known.read}
     metric = mdp.read_graph(path, **options)
     if not args.quiet:
-        places = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
+        places = {
+            "lonlat": "longitude and latitude",
+            "xy": "planar coordinates",
+            None: "no coordinates",
+        }
         n_edges = len(metric.graph.indices) // 2
-        say(f"read {metric.name}: {len(metric):,} vertices, {n_edges:,} edges, {places[metric.coordinate_system]}")
+        say(
+            f"read {metric.name}: {len(metric):,} vertices, {n_edges:,} edges, "
+            f"{places[metric.coordinate_system]}"
+        )
     return metric
 
 
@@ -42,13 +51,19 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     import metricdp as mdp
 
     _check_coordinates(args, metric)
-    column, whose = args.demand_column or "vertex", {name: getattr(args, name, None) for name in _USER}
+    column, whose = (
+        args.demand_column or "vertex",
+        {name: getattr(args, name, None) for name in _USER},
+    )
     engine = getattr(args, "engine", None) or "embedded"
-    return mdp.PrivateDemand.from_frame(metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose)
+    return mdp.PrivateDemand.from_frame(
+        metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose
+    )
 
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
-    """Count the demand's records at every vertex, without any protection: for ``--non-private`` alone.
+    """Count the demand's records at every vertex, without any protection: for ``--non-private``
+    alone.
 
     Messages hold no cell all the same: they may end in a log.
     """
@@ -61,7 +76,9 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     names = [args.x, args.y] if args.x is not None else [args.demand_column or "vertex"]
     for name in names:
         if name not in table:
-            raise InputError(f"{args.demand}: no column {name!r}; the first row must name the columns")
+            raise InputError(
+                f"{args.demand}: no column {name!r}; the first row must name the columns"
+            )
     if args.x is not None:
         points = np.column_stack([table.numbers(name) for name in names])
         if not np.isfinite(points).all():
@@ -69,7 +86,9 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
         at = metric.snap(points)
     else:
         text = all(isinstance(i, str) for i in metric.ids)
-        at = _positions(metric, table.strings(names[0]) if text else table.ids(names[0]), args.demand)
+        at = _positions(
+            metric, table.strings(names[0]) if text else table.ids(names[0]), args.demand
+        )
     return np.bincount(at, minlength=len(metric)).astype(np.float64)
 
 
@@ -101,4 +120,6 @@ def _positions(metric: GraphMetric, ids: Any, path: str) -> NDArray[Any]:
 
 def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:
     if args.x is not None and metric.coordinates is None:
-        raise InputError(f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE")
+        raise InputError(
+            f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
+        )

@@ -24,7 +24,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with exact option names, whose errors are exceptions instead of a usage text and an exit."""
+    """argparse with exact option names, whose errors are exceptions instead of a usage text and an
+    exit.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
@@ -68,7 +70,9 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     >>> whole_number(1)("20")
     20
     """
-    rule = "must be a whole number " + (f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}")
+    rule = "must be a whole number " + (
+        f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"
+    )
 
     def parse(text: str) -> int:
         plain = re.fullmatch(r"\s*[+-]?[0-9]{1,300}\s*", text)
@@ -93,7 +97,9 @@ def positive_number(text: str) -> float:
 
 
 def budget(text: str) -> str:
-    """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3 are exact."""
+    """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3
+    are exact.
+    """
     return _kept(text, epsilon=text)
 
 
@@ -122,19 +128,41 @@ def column(text: str) -> str:
     return text
 
 
-_GRAPH = "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as CSV/TSV/Parquet; also .gz; or dataset:NAME"
+_GRAPH = (
+    "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as "
+    "CSV/TSV/Parquet; also .gz; or dataset:NAME"
+)
 _GRAPH_OPTIONS = (
-    ("--nodes", "FILE", "vertex ids with lon and lat, or x and y (default: a .co or _node.tntp file beside GRAPH)"),
-    ("--weight", "COLUMN", "column with edge lengths; 'unit' counts hops (default: length, weight, distance, cost, …)"),
+    (
+        "--nodes",
+        "FILE",
+        "vertex ids with lon and lat, or x and y (default: a .co or _node.tntp file beside GRAPH)",
+    ),
+    (
+        "--weight",
+        "COLUMN",
+        "column with edge lengths; 'unit' counts hops (default: length, weight, distance, cost, …)",
+    ),
     ("--source", "COLUMN", "column with one end of an edge (default: source, from, u, …)"),
     ("--target", "COLUMN", "column with its other end (default: target, to, v, …)"),
-    ("--format", "NAME", "pmed, dimacs, metis, graphml, edgelist or tntp (default: told by ending and content)"),
-    ("--symmetrize", "", "use the shorter direction of one-way edges both ways (default: refuse directed graphs)"),
+    (
+        "--format",
+        "NAME",
+        "pmed, dimacs, metis, graphml, edgelist or tntp (default: told by ending and content)",
+    ),
+    (
+        "--symmetrize",
+        "",
+        "use the shorter direction of one-way edges both ways (default: refuse directed graphs)",
+    ),
     ("--largest-component", "", "keep the largest component (default: refuse disconnected graphs)"),
 )
 _DEMAND_OPTIONS = (
     ("--demand-column", "column with vertex ids (default: vertex)"),
-    ("--x", "with --y: coordinates instead of ids, moved to the nearest vertex; longitude, or planar x"),
+    (
+        "--x",
+        "with --y: coordinates instead of ids, moved to the nearest vertex; longitude, or planar x",
+    ),
     ("--y", "latitude, or planar y"),
 )
 
@@ -145,7 +173,9 @@ def add_graph_options(parser: argparse.ArgumentParser, *, required: bool = True)
     group = parser.add_argument_group("the graph (public)")
     for option, metavar, text in _GRAPH_OPTIONS:
         if metavar:
-            group.add_argument(option, metavar=metavar, type=column if metavar == "COLUMN" else str, help=text)
+            group.add_argument(
+                option, metavar=metavar, type=column if metavar == "COLUMN" else str, help=text
+            )
         else:
             group.add_argument(option, action="store_true", help=text)
 
@@ -163,12 +193,19 @@ def add_demand_options(parser: argparse.ArgumentParser, *, required: bool) -> An
 def add_objective(group: Any) -> None:
     """Add ``--objective``."""
     text = "sum of distances or of squared distances (default: %(default)s)"
-    group.add_argument("--objective", choices=("k-median", "k-means"), default="k-median", help=text)
+    group.add_argument(
+        "--objective", choices=("k-median", "k-means"), default="k-median", help=text
+    )
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """Add ``--quiet``."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr; warnings and errors still show")
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="no notes on stderr; warnings and errors still show",
+    )
 
 
 def check_columns(args: argparse.Namespace) -> None:

@@ -23,23 +23,37 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "plan",
-        usage="metricdp plan GRAPH --records N -k K [--epsilons E,E,...] [--output PAGE] [option ...]",
+        usage="metricdp plan GRAPH --records N -k K [--epsilons E,E,...] [--output PAGE] "
+        "[option ...]",
         help="what each epsilon would cost in accuracy, from public simulation alone",
-        description="Predict how much accuracy each privacy budget would cost on a public graph, for a guess of the\n"
+        description="Predict how much accuracy each privacy budget would cost on a public "
+        "graph, for a guess of the\n"
         "number of records. Nothing private is read.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
     guess = "guess of the number of records, from public knowledge"
-    group.add_argument("--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), required=True, help=guess)
+    group.add_argument(
+        "--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), required=True, help=guess
+    )
     add_question(group)
     relation = "what changes: one more or less, or one for another (default: %(default)s)"
-    group.add_argument("--neighboring", choices=("add-remove", "replace-one"), default="add-remove", help=relation)
+    group.add_argument(
+        "--neighboring", choices=("add-remove", "replace-one"), default="add-remove", help=relation
+    )
     kept = "records kept of each user, if users are to be protected (default: 1)"
-    group.add_argument("--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), default=1, help=kept)
+    group.add_argument(
+        "--max-contributions",
+        metavar="M",
+        type=parsing.whole_number(1, 2**31 - 1),
+        default=1,
+        help=kept,
+    )
     runs = "simulated demands of every shape (default: %(default)s)"
-    group.add_argument("--repeats", metavar="N", type=parsing.whole_number(1, 1000), default=3, help=runs)
+    group.add_argument(
+        "--repeats", metavar="N", type=parsing.whole_number(1, 1000), default=3, help=runs
+    )
     page = "the explore page of one simulated demand, an HTML file that opens offline (extra: maps)"
     parser.add_argument_group("what is written").add_argument("--output", metavar="PAGE", help=page)
     parsing.add_quiet(parser)
@@ -48,7 +62,7 @@ def register(subparsers: parsing.Subparsers) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
-    from metricdp.algorithms.planning import checked_epsilons
+    from metricdp.methods.planning import checked_epsilons
 
     checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
@@ -61,9 +75,18 @@ def run(args: Namespace) -> int:
     if args.k > len(metric):
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
     told = mdp.plan(
-        metric, records=args.records, k=args.k, epsilons=args.epsilons, delta=args.delta or 0, method=args.method, objective=args.objective,
-        neighboring=args.neighboring, max_contributions=args.max_contributions, repeats=args.repeats, seed=args.seed,
-    )  # fmt: skip
+        metric,
+        records=args.records,
+        k=args.k,
+        epsilons=args.epsilons,
+        delta=args.delta or 0,
+        method=args.method,
+        objective=args.objective,
+        neighboring=args.neighboring,
+        max_contributions=args.max_contributions,
+        repeats=args.repeats,
+        seed=args.seed,
+    )
     problem = streams.show_result(streams.to_json(told.to_dict()))
     if not args.quiet:
         for line in str(told).splitlines():

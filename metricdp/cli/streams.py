@@ -1,4 +1,6 @@
-"""stdout for results, stderr for notes, files written wholly or not at all and checked before anything is paid."""
+"""stdout for results, stderr for notes, files written wholly or not at all and checked before
+anything is paid.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ STDOUT = "<stdout>"
 
 
 def say(text: str, *, raw: bool = False) -> None:
-    """Write one line to stderr. A stderr that is closed or full never costs a result that was paid for."""
+    """Write one line to stderr. A stderr that is closed or full never costs a result that was paid
+    for.
+    """
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
@@ -34,13 +38,18 @@ def to_json(value: dict[str, Any]) -> str:
 
 
 def _layout(value: Any, indent: str) -> str:
-    nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    nested = isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(v, dict | list) for v in value)
+    )
     if not nested or not value:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     deeper = indent + "  "
     if isinstance(value, list):
         return "[\n" + ",\n".join(deeper + _layout(v, deeper) for v in value) + f"\n{indent}]"
-    items = (f"{deeper}{json.dumps(str(k), ensure_ascii=False)}: {_layout(v, deeper)}" for k, v in value.items())
+    items = (
+        f"{deeper}{json.dumps(str(k), ensure_ascii=False)}: {_layout(v, deeper)}"
+        for k, v in value.items()
+    )
     return "{\n" + ",\n".join(items) + f"\n{indent}}}"
 
 
@@ -76,7 +85,8 @@ def check_stdout(files: Iterable[str | None]) -> None:
 
 
 def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None]) -> None:
-    """Refuse, before anything is paid for, files that could not be written or that would replace an input.
+    """Refuse, before anything is paid for, files that could not be written or that would replace an
+    input.
 
     Parameters
     ----------
@@ -104,7 +114,9 @@ def _check_target(option: str, path: str, real: Path) -> None:
     try:
         if not path or path.endswith(os.sep) or real.is_dir():
             raise InputError(f"{option} {path!r} is a directory; name a file")
-        if real.exists() and not real.is_file():  # a device or a pipe must not be replaced by a file
+        if (
+            real.exists() and not real.is_file()
+        ):  # a device or a pipe must not be replaced by a file
             raise InputError(f"{option} {path} is not a regular file")
         handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
         os.close(handle)

@@ -23,13 +23,19 @@ def register(subparsers: parsing.Subparsers) -> None:
         "tree",
         usage="metricdp tree GRAPH --output FILE [--seed S] [option ...]",
         help="build the public 2-HST of a graph once, for reuse",
-        description="Build the 2-HST of a public graph and write it to a file: a random tree in which every two vertices are\n"
+        description="Build the 2-HST of a public graph and write it to a file: a random tree "
+        "in which every two vertices are\n"
         "at least as far apart as in the graph, and in expectation O(log n) times as far at most.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the tree (public)")
-    group.add_argument("--output", metavar="FILE", required=True, help="the tree, as NumPy's npz; an existing file is replaced")
+    group.add_argument(
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="the tree, as NumPy's npz; an existing file is replaced",
+    )
     coins = "public coins; the same graph and seed give the same tree (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
     parsing.add_quiet(parser)
@@ -41,13 +47,18 @@ def run(args: Namespace) -> int:
     start = time.perf_counter()
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
     metric = inputs.read_metric(args)
-    from metricdp.trees.hst import build_hst
+    from metricdp.partitions.finite.hst import build_hst
 
     tree = build_hst(metric, args.seed)
     tree.save(args.output)
     if not args.quiet:
         say(f"wrote {args.output}, done in {time.perf_counter() - start:.1f} s")
-    figures = {"points": tree.n_points, "nodes": tree.n_nodes, "levels": tree.n_levels, "diameter_bound": float(2 * tree.heights[0])}
+    figures = {
+        "points": tree.n_points,
+        "nodes": tree.n_nodes,
+        "levels": tree.n_levels,
+        "diameter_bound": float(2 * tree.heights[0]),
+    }
     coins = {"seed": tree.seed, "beta": tree.beta, "universe": tree.universe_checksum}
     problem = streams.show_result(streams.to_json({"output": args.output} | figures | coins))
     if problem is not None:

@@ -3,8 +3,10 @@
 The state of a search on a block (n_candidates, n_demand) of float32, float64 or int64:
 
 - `centers` (k,), int64: row numbers; the first `fixed` of them are never closed.
-- `first`, `second` (n_demand,), int32: the slots (places in `centers`) that serve each demand point cheapest and second cheapest.
-- `c_first`, `c_second` (n_demand,), of the block's type: what they cost. With one slot the second is the first.
+- `first`, `second` (n_demand,), int32: the slots (places in `centers`) that serve each demand point
+  cheapest and second cheapest.
+- `c_first`, `c_second` (n_demand,), of the block's type: what they cost. With one slot the second
+  is the first.
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ from numpy.typing import NDArray
 
 _GATHER_BITS, _BYTE = np.uint64(0x0102040810204080), np.uint64(56)
 """Eight bytes of 0 or 1, times this, shifted by this: eight bits."""
-_PLACES = np.array([sorted(range(8), key=lambda bit: not byte >> bit & 1) for byte in range(256)], np.int32)
+_PLACES = np.array(
+    [sorted(range(8), key=lambda bit: not byte >> bit & 1) for byte in range(256)], np.int32
+)
 """The places of the ones in each byte, in order, and then the others."""
 _HOW_MANY = np.array([byte.bit_count() for byte in range(256)], np.uint64)
 _1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
 
 
 @njit(cache=True, nogil=True)
-def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int, centers: NDArray) -> None:
-    """k-median++ among the candidates: each next row is the one nearest to a demand point drawn by weight × cost.
+def block_seeds(
+    block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int, centers: NDArray
+) -> None:
+    """k-median++ among the candidates: each next row is the one nearest to a demand point drawn by
+    weight × cost.
 
     `uniforms` (k,) in [0, 1). Fills `centers` (k,) from place `fixed` on; the rows are distinct.
     """
@@ -40,7 +47,9 @@ def block_seeds(block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int,
                 mass[j] = total
             row = -1
             if total > 0:
-                row = _cheapest_row(block, min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1))
+                row = _cheapest_row(
+                    block, min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1)
+                )
             if row < 0 or chosen[row]:
                 row = int(uniforms[i] * m)
                 while chosen[row]:
@@ -70,8 +79,17 @@ def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> No
 
 
 @njit(cache=True, nogil=True)
-def label_columns(block: NDArray, centers: NDArray, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray) -> None:
-    """Fill the two cheapest slots of every demand point and their costs; of equal ones the earlier slot is first."""
+def label_columns(
+    block: NDArray,
+    centers: NDArray,
+    first: NDArray,
+    second: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+) -> None:
+    """Fill the two cheapest slots of every demand point and their costs; of equal ones the earlier
+    slot is first.
+    """
     n = block.shape[1]
     start = block[centers[0]]
     for j in range(n):
@@ -88,7 +106,15 @@ def label_columns(block: NDArray, centers: NDArray, first: NDArray, second: NDAr
 
 
 @njit(cache=True, nogil=True)
-def _label_column(block: NDArray, centers: NDArray, j: int, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray) -> None:
+def _label_column(
+    block: NDArray,
+    centers: NDArray,
+    j: int,
+    first: NDArray,
+    second: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+) -> None:
     a, b = 0, 0
     da = block[centers[0], j]
     db = da
@@ -103,8 +129,17 @@ def _label_column(block: NDArray, centers: NDArray, j: int, first: NDArray, seco
 
 
 @njit(cache=True, nogil=True)
-def block_losses(weights: NDArray, fixed: int, first: NDArray, c_first: NDArray, c_second: NDArray, losses: NDArray) -> float:
-    """Fill what closing each slot (k,) adds to the cost, infinite for those that must stay; return the cost."""
+def block_losses(
+    weights: NDArray,
+    fixed: int,
+    first: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
+) -> float:
+    """Fill what closing each slot (k,) adds to the cost, infinite for those that must stay; return
+    the cost.
+    """
     cost = 0.0
     losses[:] = 0.0
     for j in range(len(weights)):
@@ -122,12 +157,22 @@ def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def _change(
-    row: NDArray, weights: NDArray, first: NDArray, c_first: NDArray, c_second: NDArray,
-    losses: NDArray, change: NDArray, nearer: NDArray, words: NDArray, hits: NDArray,
-) -> float:  # fmt: skip
-    """Fill `change` (k,): entry s plus the value returned is the change of cost if the row opens and slot s closes.
+    row: NDArray,
+    weights: NDArray,
+    first: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
+    change: NDArray,
+    nearer: NDArray,
+    words: NDArray,
+    hits: NDArray,
+) -> float:
+    """Fill `change` (k,): entry s plus the value returned is the change of cost if the row opens
+    and slot s closes.
 
-    Only demand points that the row serves cheaper than their second slot count; they are found eight at a time, without branches.
+    Only demand points that the row serves cheaper than their second slot count; they are found
+    eight at a time, without branches.
     """
     change[:] = losses
     shared = 0.0
@@ -146,8 +191,18 @@ def _change(
         at, byte = 8 * words[q], (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
         a, b, c, d = _PLACES[byte, 0], _PLACES[byte, 1], _PLACES[byte, 2], _PLACES[byte, 3]
         e, f, g, h = _PLACES[byte, 4], _PLACES[byte, 5], _PLACES[byte, 6], _PLACES[byte, 7]
-        hits[count], hits[count + _1], hits[count + _2], hits[count + _3] = at + a, at + b, at + c, at + d
-        hits[count + _4], hits[count + _5], hits[count + _6], hits[count + _7] = at + e, at + f, at + g, at + h
+        hits[count], hits[count + _1], hits[count + _2], hits[count + _3] = (
+            at + a,
+            at + b,
+            at + c,
+            at + d,
+        )
+        hits[count + _4], hits[count + _5], hits[count + _6], hits[count + _7] = (
+            at + e,
+            at + f,
+            at + g,
+            at + h,
+        )
         count += _HOW_MANY[byte]
     for h in range(count):
         j = hits[h]
@@ -159,14 +214,24 @@ def _change(
 
 @njit(cache=True, nogil=True)
 def _swap(
-    block: NDArray, weights: NDArray, centers: NDArray, slot: int, row: int,
-    first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray, fall: NDArray,
-) -> float:  # fmt: skip
+    block: NDArray,
+    weights: NDArray,
+    centers: NDArray,
+    slot: int,
+    row: int,
+    first: NDArray,
+    second: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    fall: NDArray,
+) -> float:
     """Put the row into the slot and bring the two cheapest slots of every demand point up to date.
 
-    Returns by how much the change of any swap can have fallen. A demand point adds ``min(d, A) - c_first``, times its weight, to the change
-    of opening a row at cost d for slot s, where A is c_second for the slot that serves it and c_first for others; the largest fall over d
-    is ``c_first' - c_first + max(A - A', 0)``, where primes mark what is new. `fall` (k,) is work space.
+    Returns by how much the change of any swap can have fallen. A demand point adds ``min(d, A) -
+    c_first``, times its weight, to the change of opening a row at cost d for slot s, where A is
+    c_second for the slot that serves it and c_first for others; the largest fall over d is
+    ``c_first' - c_first + max(A - A', 0)``, where primes mark what is new. `fall` (k,) is work
+    space.
     """
     centers[slot] = row
     opened = block[row]
@@ -191,7 +256,9 @@ def _swap(
             w, f, near, next_, g, near_, next__ = -w, g, near_, next__, f, near, next_
         low = w * max(near_ - near, 0.0)
         shared += low
-        fall[f] += w * max(near_ - near + max(next_ - (next__ if g == f else near_), 0.0), 0.0) - low
+        fall[f] += (
+            w * max(near_ - near + max(next_ - (next__ if g == f else near_), 0.0), 0.0) - low
+        )
         if g != f:
             fall[g] += w * max(near_ - near + max(near - next__, 0.0), 0.0) - low
     return shared + fall.max()
@@ -199,23 +266,48 @@ def _swap(
 
 @njit(cache=True, nogil=True)
 def block_changes(
-    block: NDArray, weights: NDArray, first: NDArray, c_first: NDArray, c_second: NDArray, losses: NDArray, rows: NDArray, best: NDArray
+    block: NDArray,
+    weights: NDArray,
+    first: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
+    rows: NDArray,
+    best: NDArray,
 ) -> None:
     """Fill `best` (n_rows,): the change of cost of each row's best swap. O(n_demand) a row."""
     n = len(weights)
-    change, hits, words = np.empty(len(losses), np.float64), np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32)
+    change, hits, words = (
+        np.empty(len(losses), np.float64),
+        np.empty(n + 9, np.int32),
+        np.empty(n // 8 + 2, np.int32),
+    )
     nearer = np.zeros((n + 7) // 8 * 8, np.uint8)
     for t in range(len(rows)):
-        shared = _change(block[rows[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+        shared = _change(
+            block[rows[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits
+        )
         best[t] = shared + change.min()
 
 
 @njit(cache=True, nogil=True)
 def block_swaps(
-    block: NDArray, weights: NDArray, fixed: int, centers: NDArray, first: NDArray, second: NDArray, c_first: NDArray, c_second: NDArray,
-    losses: NDArray, order: NDArray, patience: int, tolerance: float, most: int,
-) -> tuple[int, float, float]:  # fmt: skip
-    """Try rows in `order`, again and again, and take every improving swap at once; all state is kept up to date.
+    block: NDArray,
+    weights: NDArray,
+    fixed: int,
+    centers: NDArray,
+    first: NDArray,
+    second: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
+    order: NDArray,
+    patience: int,
+    tolerance: float,
+    most: int,
+) -> tuple[int, float, float]:
+    """Try rows in `order`, again and again, and take every improving swap at once; all state is
+    kept up to date.
 
     Parameters
     ----------
@@ -227,7 +319,8 @@ def block_swaps(
     order : ndarray of int64
         Rows; those that are open are passed over.
     patience : int
-        Rows tried in vain, one after another, before the search ends: ``len(order)`` for a local optimum; 0 for one pass.
+        Rows tried in vain, one after another, before the search ends: ``len(order)`` for a local
+        optimum; 0 for one pass.
     tolerance : float
         A swap must lower the cost by more than this fraction of it.
     most : int
@@ -238,16 +331,26 @@ def block_swaps(
     swaps : int
     cost : float
     fall : float
-        By how much the change of any swap can have fallen: a row whose best swap raised the cost by more still has none that lowers it.
+        By how much the change of any swap can have fallen: a row whose best swap raised the cost by
+        more still has none that lowers it.
 
     Notes
     -----
-    One row costs O(n_demand): the gain of opening it and closing each of the k centers is known from nearest and second-nearest costs
-    (Resende & Werneck 2007; FastPAM1, Schubert & Rousseeuw 2021).
+    One row costs O(n_demand): the gain of opening it and closing each of the k centers is known
+    from nearest and second-nearest costs (Resende & Werneck 2007; FastPAM1, Schubert & Rousseeuw
+    2021).
     """
     m, n = block.shape
-    change, hits, words = np.empty(len(losses), np.float64), np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32)
-    nearer, work, fall = np.zeros((n + 7) // 8 * 8, np.uint8), np.empty(len(losses), np.float64), 0.0
+    change, hits, words = (
+        np.empty(len(losses), np.float64),
+        np.empty(n + 9, np.int32),
+        np.empty(n // 8 + 2, np.int32),
+    )
+    nearer, work, fall = (
+        np.zeros((n + 7) // 8 * 8, np.uint8),
+        np.empty(len(losses), np.float64),
+        0.0,
+    )
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
     cost = block_losses(weights, fixed, first, c_first, c_second, losses)
@@ -256,11 +359,15 @@ def block_swaps(
         row = order[at]
         at, since = at + 1, since + 1
         if not opened[row]:
-            shared = _change(block[row], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+            shared = _change(
+                block[row], weights, first, c_first, c_second, losses, change, nearer, words, hits
+            )
             slot = np.argmin(change)
             if shared + change[slot] < -tolerance * abs(cost):
                 opened[centers[slot]], opened[row] = False, True
-                fall += _swap(block, weights, centers, slot, row, first, second, c_first, c_second, work)
+                fall += _swap(
+                    block, weights, centers, slot, row, first, second, c_first, c_second, work
+                )
                 cost = block_losses(weights, fixed, first, c_first, c_second, losses)
                 since, swaps = 0, swaps + 1
         if at == len(order):
@@ -274,21 +381,34 @@ def block_swaps(
 
 @njit(cache=True, nogil=True)
 def block_local_search(
-    block: NDArray, weights: NDArray, fixed: int, centers: NDArray, order: NDArray, tolerance: float, most: int
+    block: NDArray,
+    weights: NDArray,
+    fixed: int,
+    centers: NDArray,
+    order: NDArray,
+    tolerance: float,
+    most: int,
 ) -> float:
-    """Eager swaps from `centers` until no row of `order` improves the cost, or `most` swaps; `centers` is updated. Returns the cost."""
+    """Eager swaps from `centers` until no row of `order` improves the cost, or `most` swaps;
+    `centers` is updated. Returns the cost.
+    """
     n, k = len(weights), len(centers)
     first, second = np.empty(n, np.int32), np.empty(n, np.int32)
     c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
     label_columns(block, centers, first, second, c_first, c_second)
     losses = np.empty(k, np.float64)
     labels = (first, second, c_first, c_second)
-    return block_swaps(block, weights, fixed, centers, *labels, losses, order, len(order), tolerance, most)[1]
+    return block_swaps(
+        block, weights, fixed, centers, *labels, losses, order, len(order), tolerance, most
+    )[1]
 
 
 @njit(cache=True, nogil=True)
-def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, target: NDArray, found: NDArray) -> float:
-    """Walk from one set of centers to another, always by the cheapest swap that leads there, and keep the best stop on the way.
+def block_relink(
+    block: NDArray, weights: NDArray, fixed: int, start: NDArray, target: NDArray, found: NDArray
+) -> float:
+    """Walk from one set of centers to another, always by the cheapest swap that leads there, and
+    keep the best stop on the way.
 
     Parameters
     ----------
@@ -296,7 +416,8 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
     start, target : ndarray of int64, shape (k,)
         Rows; the same first `fixed` ones.
     found : ndarray of int64, shape (k,)
-        Filled with the cheapest stop that no next stop undercuts, both ends excluded; where there is none, with the middle of the way.
+        Filled with the cheapest stop that no next stop undercuts, both ends excluded; where there
+        is none, with the middle of the way.
 
     Returns
     -------
@@ -305,7 +426,8 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
 
     Notes
     -----
-    O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004, section 4).
+    O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004,
+    section 4).
     """
     m, n = block.shape
     k = len(start)
@@ -322,7 +444,11 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
     c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
     label_columns(block, centers, first, second, c_first, c_second)
     losses, change = np.empty(k, np.float64), np.empty(k, np.float64)
-    hits, words, nearer = np.empty(n + 9, np.int32), np.empty(n // 8 + 2, np.int32), np.zeros((n + 7) // 8 * 8, np.uint8)
+    hits, words, nearer = (
+        np.empty(n + 9, np.int32),
+        np.empty(n // 8 + 2, np.int32),
+        np.zeros((n + 7) // 8 * 8, np.uint8),
+    )
     before = block_losses(weights, fixed, first, c_first, c_second, losses)
     best, least, falling = np.inf, np.inf, False
     last = centers.copy()
@@ -332,7 +458,18 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
                 losses[s] = np.inf
         at, slot, lowest = 0, 0, np.inf
         for t in range(way - step):
-            shared = _change(block[missing[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits)
+            shared = _change(
+                block[missing[t]],
+                weights,
+                first,
+                c_first,
+                c_second,
+                losses,
+                change,
+                nearer,
+                words,
+                hits,
+            )
             cheapest = int(np.argmin(change))
             if shared + change[cheapest] < lowest:
                 at, slot, lowest = t, cheapest, shared + change[cheapest]
@@ -341,7 +478,9 @@ def block_relink(block: NDArray, weights: NDArray, fixed: int, start: NDArray, t
         there[slot] = True
         missing[at] = missing[way - step - 1]
         cost = block_losses(weights, fixed, first, c_first, c_second, losses)
-        if falling and cost >= before and before < least:  # the last stop was a local minimum, and no end
+        if (
+            falling and cost >= before and before < least
+        ):  # the last stop was a local minimum, and no end
             best, least = before, before
             found[:] = last
         if step == way // 2 - 1 and least == np.inf:

@@ -8,8 +8,12 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def clipped(points: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
-    """The nearest point of the box to each point, shape (n, d), and whether all coordinates are finite; if not, the points mean nothing."""
+def clipped(
+    points: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], bool]:
+    """The nearest point of the box to each point, shape (n, d), and whether all coordinates are
+    finite; if not, the points mean nothing.
+    """
     n, d = points.shape
     inside = np.empty((n, d), np.float64)
     finite = True
@@ -23,15 +27,22 @@ def clipped(points: NDArray[np.float64], lower: NDArray[np.float64], upper: NDAr
 
 @njit(cache=True, nogil=True)
 def grid_cells(
-    points: NDArray[np.float64], lower: NDArray[np.float64], side: NDArray[np.float64], shape: NDArray[np.int64]
+    points: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    side: NDArray[np.float64],
+    shape: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Number of the grid's cell of each point, the last axis counting fastest, shape (n,); points outside belong to the nearest place."""
+    """Number of the grid's cell of each point, the last axis counting fastest, shape (n,); points
+    outside belong to the nearest place.
+    """
     n, d = points.shape
     cells = np.empty(n, np.int64)
     for i in range(n):
         cell = 0
         for x in range(d):
             place = (points[i, x] - lower[x]) / side[x]
-            cell = cell * shape[x] + (0 if place < 0 else shape[x] - 1 if place >= shape[x] else int(place))
+            cell = cell * shape[x] + (
+                0 if place < 0 else shape[x] - 1 if place >= shape[x] else int(place)
+            )
         cells[i] = cell
     return cells

@@ -12,10 +12,20 @@ from metricdp.kernels.shortest_paths import FAR
 
 @njit(cache=True, nogil=True)
 def add_balls(
-    indptr: NDArray, indices: NDArray, lengths: NDArray, sources: NDArray, amounts: NDArray, radius: int, total: NDArray,
-    distance: NDArray, touched: NDArray, keys: NDArray, payload: NDArray,
-) -> int:  # fmt: skip
-    """Add ``amounts[i]`` to ``total[v]`` for every vertex v within `radius` of ``sources[i]``: one bounded Dijkstra search a source.
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    sources: NDArray,
+    amounts: NDArray,
+    radius: int,
+    total: NDArray,
+    distance: NDArray,
+    touched: NDArray,
+    keys: NDArray,
+    payload: NDArray,
+) -> int:
+    """Add ``amounts[i]`` to ``total[v]`` for every vertex v within `radius` of ``sources[i]``: one
+    bounded Dijkstra search a source.
 
     Parameters
     ----------
@@ -63,7 +73,9 @@ def add_balls(
 
 
 @njit(cache=True, nogil=True)
-def add_rows(indptr: NDArray, members: NDArray, rows: NDArray, amounts: NDArray, total: NDArray) -> None:
+def add_rows(
+    indptr: NDArray, members: NDArray, rows: NDArray, amounts: NDArray, total: NDArray
+) -> None:
     """Add ``amounts[i]`` to ``total[e]`` for every entry e of row ``rows[i]``, rows in CSR form."""
     for i in range(len(rows)):
         for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
@@ -72,7 +84,9 @@ def add_rows(indptr: NDArray, members: NDArray, rows: NDArray, amounts: NDArray,
 
 @njit(cache=True, nogil=True)
 def transposed(indptr: NDArray, members: NDArray, n_elements: int) -> tuple[NDArray, NDArray]:
-    """The rows in which every element occurs, in CSR form: int64 row starts and int32 rows, in order."""
+    """The rows in which every element occurs, in CSR form: int64 row starts and int32 rows, in
+    order.
+    """
     starts = np.zeros(n_elements + 1, np.int64)
     for e in members:
         starts[e + 1] += 1

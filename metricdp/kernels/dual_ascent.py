@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
 def reduced_costs(costs: NDArray, multipliers: NDArray, out: NDArray) -> None:
-    """Fill `out` (m,): ``sum over j of min(costs[i, j] - multipliers[j], 0)`` for every row i of `costs` (m, n), float64. O(m n).
+    """Fill `out` (m,): ``sum over j of min(costs[i, j] - multipliers[j], 0)`` for every row i of
+    `costs` (m, n), float64. O(m n).
 
-    Sums are taken in an order of the compiler's choice: entry i is within ``n · 2**-52 · |out[i]|`` of the exact value.
+    Sums are taken in an order of the compiler's choice: entry i is within ``n · 2**-52 · |out[i]|``
+    of the exact value.
     """
     for i in range(len(costs)):
         row = costs[i]

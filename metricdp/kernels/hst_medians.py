@@ -1,4 +1,6 @@
-"""Exact k-median on a tree whose leaves are all at one distance below each node: a dynamic program over subtrees."""
+"""Exact k-median on a tree whose leaves are all at one distance below each node: a dynamic program
+over subtrees.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,15 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArray]:
-    """Where each node's row of costs, and of choices, begins: two arrays of shape (n_nodes + 1,), the last entry the length of all rows."""
+    """Where each node's row of costs, and of choices, begins: two arrays of shape (n_nodes + 1,),
+    the last entry the length of all rows.
+    """
     n = len(parent)
-    costs, choices, so_far = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    costs, choices, so_far = (
+        np.zeros(n + 1, np.int64),
+        np.zeros(n + 1, np.int64),
+        np.zeros(n, np.int64),
+    )
     for v in range(n - 1, -1, -1):
         costs[v + 1] = min(k, most[v]) + 1
         if v > 0:
@@ -22,9 +30,17 @@ def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArra
 
 @njit(cache=True, nogil=True)
 def tree_k_median(
-    parent: NDArray, weight: NDArray, away: NDArray, least: NDArray, most: NDArray, k: int, cost_at: NDArray, choice_at: NDArray
+    parent: NDArray,
+    weight: NDArray,
+    away: NDArray,
+    least: NDArray,
+    most: NDArray,
+    k: int,
+    cost_at: NDArray,
+    choice_at: NDArray,
 ) -> tuple[float, NDArray]:
-    """The cheapest way to place k centers at leaves, each point served by a center with the lowest common ancestor.
+    """The cheapest way to place k centers at leaves, each point served by a center with the lowest
+    common ancestor.
 
     Parameters
     ----------
@@ -33,7 +49,8 @@ def tree_k_median(
     weight : ndarray of float64, shape (n_nodes,)
         Demand below each node; may be negative.
     away : ndarray of float64, shape (n_nodes,)
-        What a unit of demand below this node pays if no center is there; the root's does not matter.
+        What a unit of demand below this node pays if no center is there; the root's does not
+        matter.
     least, most : ndarray of int64, shape (n_nodes,)
         Bounds of the centers below each node: open facilities, and places.
     k : int
@@ -49,9 +66,11 @@ def tree_k_median(
 
     Notes
     -----
-    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a center pays ``weight[c] · away[c]``
-    whoever serves it; so f_v is the min-plus sum of its children's f_c, extended by that price at j = 0. Rows end at the number of places
-    below: O(n_nodes · k) time and memory, less where k is large and subtrees are small. (Tamir 1996 for general trees: O(k n²).)
+    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a
+    center pays ``weight[c] · away[c]`` whoever serves it; so f_v is the min-plus sum of its
+    children's f_c, extended by that price at j = 0. Rows end at the number of places below:
+    O(n_nodes · k) time and memory, less where k is large and subtrees are small. (Tamir 1996 for
+    general trees: O(k n²).)
     """
     n = len(parent)
     cost, choice = np.full(cost_at[n], np.inf), np.zeros(choice_at[n], np.int32)

@@ -1,4 +1,6 @@
-"""Passes over a tree of flat arrays: sums, consistent counts, disjoint subtrees. Parents come before their children."""
+"""Passes over a tree of flat arrays: sums, consistent counts, disjoint subtrees. Parents come
+before their children.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
     ranked : ndarray of int64
         Nodes, best first, each once.
     free : ndarray of bool, shape (n_nodes,)
-        Nodes that may be taken; with a node all its descendants that hold a free one. Changed: ancestors of a taken node are free no more.
+        Nodes that may be taken; with a node all its descendants that hold a free one. Changed:
+        ancestors of a taken node are free no more.
     wanted : int
 
     Returns
@@ -28,9 +31,10 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
 
     Notes
     -----
-    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor of it is ever taken (again). It ends
-    with the `wanted`-th, as does taking the best missing ones together and dropping afterwards: a batch reaches that number with its last
-    node or not at all. O(n_nodes): each node is passed upwards once.
+    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor
+    of it is ever taken (again). It ends with the `wanted`-th, as does taking the best missing ones
+    together and dropping afterwards: a batch reaches that number with its last node or not at all.
+    O(n_nodes): each node is passed upwards once.
     """
     n = len(parent)
     kept = np.zeros(n, np.bool_)
@@ -57,7 +61,9 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
 
 @njit(cache=True, nogil=True)
 def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDArray:
-    """The allowed child of largest count of every node, of equal ones the first; -1 where there is none. O(n_nodes)."""
+    """The allowed child of largest count of every node, of equal ones the first; -1 where there is
+    none. O(n_nodes).
+    """
     best = np.full(len(parent), -1, np.int64)
     for v in range(1, len(parent)):
         p = parent[v]
@@ -67,8 +73,11 @@ def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDA
 
 
 @njit(cache=True, nogil=True)
-def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
-    """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of a tree.
+def consistent_counts(
+    parent: NDArray, value: NDArray, variance: NDArray, size: NDArray
+) -> tuple[NDArray, NDArray]:
+    """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of
+    a tree.
 
     Parameters
     ----------
@@ -78,20 +87,24 @@ def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: 
     variance : ndarray of float64, shape (n_nodes,)
         Of its noise; infinite where a node was not counted.
     size : ndarray of float64, shape (n_nodes,)
-        Positive. A node of which nothing below was counted is divided among its children in proportion.
+        Positive. A node of which nothing below was counted is divided among its children in
+        proportion.
 
     Returns
     -------
     estimate : ndarray of float64, shape (n_nodes,)
-        Every inner node's is the sum of its children's; where leaves were counted, the best linear unbiased estimate.
+        Every inner node's is the sum of its children's; where leaves were counted, the best linear
+        unbiased estimate.
     spread : ndarray of float64, shape (n_nodes,)
-        Variance of what a node and all below it say of its count, an upper bound of the estimate's; infinite where nothing was counted.
+        Variance of what a node and all below it say of its count, an upper bound of the estimate's;
+        infinite where nothing was counted.
 
     Notes
     -----
-    Upwards, each node's own count and the sum of its children's estimates are averaged by inverse variance; downwards, what a node differs
-    from that sum is divided among its children in proportion to their variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for one variance
-    a level). O(n_nodes).
+    Upwards, each node's own count and the sum of its children's estimates are averaged by inverse
+    variance; downwards, what a node differs from that sum is divided among its children in
+    proportion to their variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for one variance a
+    level). O(n_nodes).
     """
     n = len(parent)
     estimate, spread = value.copy(), variance.copy()
@@ -126,7 +139,9 @@ def consistent_counts(parent: NDArray, value: NDArray, variance: NDArray, size: 
 
 
 @njit(cache=True, nogil=True)
-def settled_counts(parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
+def settled_counts(
+    parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray
+) -> tuple[NDArray, NDArray]:
     """Estimates where they stand out from the noise, and even spreading below.
 
     Parameters
@@ -141,7 +156,8 @@ def settled_counts(parent: NDArray, estimate: NDArray, floor: NDArray, size: NDA
     Returns
     -------
     counts : ndarray of float64, shape (n_nodes,)
-        A settled node's estimate; what it has more than its settled children is divided among the other children in proportion to `size`.
+        A settled node's estimate; what it has more than its settled children is divided among the
+        other children in proportion to `size`.
     settled : ndarray of bool, shape (n_nodes,)
 
     Notes

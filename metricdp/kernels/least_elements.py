@@ -1,7 +1,9 @@
-"""Least-element lists: for each point the points that are nearer to it than all before them in a random order.
+"""Least-element lists: for each point the points that are nearer to it than all before them in a
+random order.
 
-Sources come in batches. The searches of a batch see the distances `known` as they were before it, so that they may run at the same time;
-what they find is a superset of the lists' entries, of which `keep_entries` makes labels.
+Sources come in batches. The searches of a batch see the distances `known` as they were before it,
+so that they may run at the same time; what they find is a superset of the lists' entries, of which
+`keep_entries` makes labels.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _EXACT = {"reassoc", "contract"}  # sums of integers below 2**53 are the same in
 
 
 class Workspace(NamedTuple):
-    """What the searches of one thread write to; no size is too small to begin with, but see `graph_entries`.
+    """What the searches of one thread write to; no size is too small to begin with, but see
+    `graph_entries`.
 
     Attributes
     ----------
@@ -43,8 +46,15 @@ class Workspace(NamedTuple):
 
 
 def workspace(room: int, dtype: DTypeLike) -> Workspace:
-    """Arrays of `room` places for distances of this dtype; pages that are never touched take no memory."""
-    return Workspace(*(np.empty(room, kind) for kind in (np.int32, dtype, np.int32, dtype, np.int32, dtype, np.int32)))
+    """Arrays of `room` places for distances of this dtype; pages that are never touched take no
+    memory.
+    """
+    return Workspace(
+        *(
+            np.empty(room, kind)
+            for kind in (np.int32, dtype, np.int32, dtype, np.int32, dtype, np.int32)
+        )
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +74,8 @@ def graph_entries(
     filled: NDArray,
     labels: NDArray,
 ) -> int:
-    """Vertices strictly closer to a source than `known`, by one pruned search a source; or their labels, source after source.
+    """Vertices strictly closer to a source than `known`, by one pruned search a source; or their
+    labels, source after source.
 
     Parameters
     ----------
@@ -76,34 +87,46 @@ def graph_entries(
     begin : int
         The first source to search from.
     known : ndarray of int, shape (n_points,)
-        Distance to the nearest earlier source; at most half of what its dtype holds, which also cuts off longer paths. Only vertices
-        closer than that are entered: on a shortest path to such a vertex all are.
+        Distance to the nearest earlier source; at most half of what its dtype holds, which also
+        cuts off longer paths. Only vertices closer than that are entered: on a shortest path to
+        such a vertex all are.
     trial : ndarray, as `known`
         A copy of `known` of this thread; restored. To label, `known` itself.
     space : Workspace
     ends : ndarray of int64, shape (n_sources,)
-        Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start at 0.
+        Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start
+        at 0.
     number : int
         Of the first source in the random order.
     radii, filled, labels : ndarray
-        Of levels. If there are any, entries are not listed: `known` is updated by each source for the next, and vertices are labeled at the
-        levels that they decide, `filled` (uint8, shape (n_points,)) being how many have a label. This is for sources in their order, one
-        thread, and less work.
+        Of levels. If there are any, entries are not listed: `known` is updated by each source for
+        the next, and vertices are labeled at the levels that they decide, `filled` (uint8, shape
+        (n_points,)) being how many have a label. This is for sources in their order, one thread,
+        and less work.
 
     Returns
     -------
     int
-        Number of the source at which the room ended, else ``len(sources)``. If it is `begin`, only more room helps.
+        Number of the source at which the room ended, else ``len(sources)``. If it is `begin`, only
+        more room helps.
 
     Notes
     -----
-    A vertex may be entered twice, at a smaller distance the second time. The last is exact wherever it is smaller than the distance to
-    every earlier source of the batch. Over all vertices in random order ln n entries a vertex are expected (Cohen 1997).
+    A vertex may be entered twice, at a smaller distance the second time. The last is exact wherever
+    it is smaller than the distance to every earlier source of the batch. Over all vertices in
+    random order ln n entries a vertex are expected (Cohen 1997).
 
-    The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003: inside a bucket, order is free and labels are corrected), and a heap
-    for what lies beyond the ring: on road networks half the time of a heap alone.
+    The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003: inside a bucket, order is free
+    and labels are corrected), and a heap for what lies beyond the ring: on road networks half the
+    time of a heap alone.
     """
-    points, distances, vertex, key, after = space.points, space.distances, space.vertex, space.key, space.after
+    points, distances, vertex, key, after = (
+        space.points,
+        space.distances,
+        space.vertex,
+        space.key,
+        space.after,
+    )
     far_key, far_vertex, room = space.far_key, space.far_vertex, len(space.points)
     head = np.full(_SLOTS, -1, np.int32)
     count = np.int64(0)
@@ -178,7 +201,16 @@ def _taken(free: int, used: int, after: NDArray) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _put(item: int, v: int, t: int, bucket: int, head: NDArray, vertex: NDArray, key: NDArray, after: NDArray) -> None:
+def _put(
+    item: int,
+    v: int,
+    t: int,
+    bucket: int,
+    head: NDArray,
+    vertex: NDArray,
+    key: NDArray,
+    after: NDArray,
+) -> None:
     slot = bucket & (_SLOTS - 1)
     vertex[item], key[item] = v, t
     after[item] = head[slot]
@@ -200,9 +232,11 @@ def keep_entries(
 ) -> None:
     """Take the entries of a batch, in any order, and label the levels that they decide.
 
-    A point's label at a level is the least number of a source within the level's radius. So labels do not fall from one level to the next
-    finer one, and an entry changes a run of levels: from the finest whose radius reaches, up to the first that has a smaller label. What is
-    no entry of the point's list, because an earlier source of the batch is as near, changes nothing in the end; no list is kept.
+    A point's label at a level is the least number of a source within the level's radius. So labels
+    do not fall from one level to the next finer one, and an entry changes a run of levels: from the
+    finest whose radius reaches, up to the first that has a smaller label. What is no entry of the
+    point's list, because an earlier source of the batch is as near, changes nothing in the end; no
+    list is kept.
 
     Parameters
     ----------
@@ -212,7 +246,8 @@ def keep_entries(
     numbers : ndarray of int32, shape (n_sources,)
         Of each source in the random order.
     share, shares : int
-        Only points of this share of all are treated: shares, a power of two, may run at the same time.
+        Only points of this share of all are treated: shares, a power of two, may run at the same
+        time.
     radii : ndarray of int64, shape (n_levels,)
         Decreasing; the last is 0.
     known, trials : ndarray of int, shapes (n_points,) and (n_copies, n_points)
@@ -254,7 +289,8 @@ def vector_entries(
     space: Workspace,
     ends: NDArray,
 ) -> int:
-    """As `graph_entries`, for points under the Euclidean or the L1 distance rounded up, pruned by boxes.
+    """As `graph_entries`, for points under the Euclidean or the L1 distance rounded up, pruned by
+    boxes.
 
     Parameters
     ----------
@@ -315,7 +351,8 @@ def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
 
 @njit(cache=True, nogil=True)
 def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
-    """Bounding boxes of blocks of consecutive points, of pairs of them and so on: an implicit binary tree.
+    """Bounding boxes of blocks of consecutive points, of pairs of them and so on: an implicit
+    binary tree.
 
     Parameters
     ----------
@@ -325,8 +362,8 @@ def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
     Returns
     -------
     low, high : ndarray of float64, shape (2 · n_blocks, d)
-        The number of blocks is a power of two; block b, of points b · BLOCK and following, is box ``n_blocks + b``; box i holds boxes 2 i
-        and 2 i + 1; box 0 is not used.
+        The number of blocks is a power of two; block b, of points b · BLOCK and following, is box
+        ``n_blocks + b``; box i holds boxes 2 i and 2 i + 1; box 0 is not used.
     """
     n, d = points.shape
     n_blocks = 1
@@ -336,7 +373,10 @@ def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
     for v in range(n):
         for j in range(d):
             box = n_blocks + v // BLOCK
-            low[box, j], high[box, j] = min(low[box, j], points[v, j]), max(high[box, j], points[v, j])
+            low[box, j], high[box, j] = (
+                min(low[box, j], points[v, j]),
+                max(high[box, j], points[v, j]),
+            )
     for box in range(n_blocks - 1, 0, -1):
         for j in range(d):
             low[box, j] = min(low[2 * box, j], low[2 * box + 1, j])

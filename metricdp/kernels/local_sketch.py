@@ -1,4 +1,6 @@
-"""Sketches of randomized messages: what every message adds, and the Walsh–Hadamard transform that reads counts out of them."""
+"""Sketches of randomized messages: what every message adds, and the Walsh–Hadamard transform that
+reads counts out of them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from numpy.typing import NDArray
 def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets: int) -> None:
     """Add the characters of messages of local hashing to a table.
 
-    A message (H, s) supports the values v with H v = s, H a Hankel matrix over GF(2). Its indicator is the mean over all c in GF(2)^l of
-    (-1)^(c · (H v + s)): the sum over c of (-1)^(c · s) times the character H^T c at v, and these coefficients are added.
+    A message (H, s) supports the values v with H v = s, H a Hankel matrix over GF(2). Its indicator
+    is the mean over all c in GF(2)^l of (-1)^(c · (H v + s)): the sum over c of (-1)^(c · s) times
+    the character H^T c at v, and these coefficients are added.
 
     Parameters
     ----------
@@ -46,7 +49,8 @@ def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets:
 
 @njit(cache=True, nogil=True)
 def walsh(table: NDArray) -> None:
-    """Walsh–Hadamard transform in place along the first axis: row v becomes the sum over u of (-1)^(u · v) times row u.
+    """Walsh–Hadamard transform in place along the first axis: row v becomes the sum over u of
+    (-1)^(u · v) times row u.
 
     Parameters
     ----------
@@ -68,7 +72,8 @@ def walsh(table: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
-    """Add every row, rounded to integers, to the row of its character: `add_vectors` for vectors that are there already.
+    """Add every row, rounded to integers, to the row of its character: `add_vectors` for vectors
+    that are there already.
 
     Parameters
     ----------
@@ -83,8 +88,11 @@ def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_vectors(sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray) -> None:
-    """Make the vectors that messages name (`metricdp.local.streams`), and add each to the row of its character.
+def add_vectors(
+    sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray
+) -> None:
+    """Make the vectors that messages name (`metricdp.local.streams`), and add each to the row of
+    its character.
 
     Parameters
     ----------

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def manhattan_rows(points: NDArray[np.int16], start: int, stop: int, matrix: NDArray[Any]) -> None:
-    """Fill rows `start` to `stop` of the upper triangle of a matrix of distances, and their mirror images.
+    """Fill rows `start` to `stop` of the upper triangle of a matrix of distances, and their mirror
+    images.
 
     Parameters
     ----------

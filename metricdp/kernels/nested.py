@@ -1,4 +1,6 @@
-"""From the labels of all levels to the tree of nested clusters, chains of one-child nodes compressed."""
+"""From the labels of all levels to the tree of nested clusters, chains of one-child nodes
+compressed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
     parent : ndarray of int32, shape (n_nodes,)
         Parents come before children; -1 for the root, node 0.
     level : ndarray of int8, shape (n_nodes,)
-        The first level at which this is a cluster; it splits, if it does, just before the level of its children.
+        The first level at which this is a cluster; it splits, if it does, just before the level of
+        its children.
     start, stop : ndarray of int32, shape (n_nodes,)
         A node's run of `order`.
 
@@ -32,12 +35,18 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
     Depth first, so that a cluster's labels stay in the cache: O(n · n_levels).
     """
     n, n_levels = labels.shape
-    order, moved, child_of = np.arange(n, dtype=np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    order, moved, child_of = (
+        np.arange(n, dtype=np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+    )
     parent, level = np.empty(2 * n, np.int32), np.empty(2 * n, np.int8)
     start, stop = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32)
     slot = np.full(n, -1, np.int32)
     at = np.empty(n + 1, np.int32)
-    waiting = np.empty((n + 1, 3), np.int32)  # parent, start, stop; the level is that of the parent's split
+    waiting = np.empty(
+        (n + 1, 3), np.int32
+    )  # parent, start, stop; the level is that of the parent's split
     split = np.empty(2 * n, np.int8)
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = -1, 0, n
     n_waiting, n_nodes = 1, 0
@@ -51,7 +60,9 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
         next_split = np.int64(level[node]) + 1 if high - low > 1 else n_levels
         while next_split < n_levels:
             alike = low + 1
-            while alike < high and labels[order[alike], next_split] == labels[order[low], next_split]:
+            while (
+                alike < high and labels[order[alike], next_split] == labels[order[low], next_split]
+            ):
                 alike += 1
             if alike < high:
                 break
@@ -83,4 +94,10 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
             waiting[n_waiting, 0], waiting[n_waiting, 2] = node, at[c]
             waiting[n_waiting, 1] = low if c == 0 else at[c - 1]
             n_waiting += 1
-    return order, parent[:n_nodes].copy(), level[:n_nodes].copy(), start[:n_nodes].copy(), stop[:n_nodes].copy()
+    return (
+        order,
+        parent[:n_nodes].copy(),
+        level[:n_nodes].copy(),
+        start[:n_nodes].copy(),
+        stop[:n_nodes].copy(),
+    )

@@ -1,4 +1,6 @@
-"""Points near a few centers in R^d: every record's answer depends on that record and the centers alone, in any company."""
+"""Points near a few centers in R^d: every record's answer depends on that record and the centers
+alone, in any company.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ FAR = 1e30
 
 
 @njit(cache=True, nogil=True)
-def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def nearest_centers(
+    points: NDArray[np.float64], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Nearest center of every point, the first among equals, and the squared distance to it.
 
     Parameters
@@ -29,11 +33,13 @@ def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -
 
     Notes
     -----
-    O(n · k · d). The answer is that of sums of squared differences in double precision, coordinate after coordinate. Most centers are ruled
-    out in single precision: with y and b a point and a center from the centers' mean, in units in which all ``|b| <= 1``, and the unit
-    roundoff u = 2^-24, ``|b|²/2 - y·b`` is wrong by less than ``E = (2d + 16)·u·(1 + |y|)``, however it is summed, and the sums in double
-    precision by less than ``(d + 4)·2^-52·(1 + |y|)²``. Where the two least values are farther apart than twice both errors together,
-    the least one is the nearest center; else the point is compared to all centers in double precision.
+    O(n · k · d). The answer is that of sums of squared differences in double precision, coordinate
+    after coordinate. Most centers are ruled out in single precision: with y and b a point and a
+    center from the centers' mean, in units in which all ``|b| <= 1``, and the unit roundoff u =
+    2^-24, ``|b|²/2 - y·b`` is wrong by less than ``E = (2d + 16)·u·(1 + |y|)``, however it is
+    summed, and the sums in double precision by less than ``(d + 4)·2^-52·(1 + |y|)²``. Where the
+    two least values are farther apart than twice both errors together, the least one is the nearest
+    center; else the point is compared to all centers in double precision.
     """
     n, d = points.shape
     k = len(centers)
@@ -48,7 +54,11 @@ def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -
             total += place * place
         half[j] = total / 2
     places, length = np.zeros((d, BLOCK), np.float32), np.zeros(BLOCK)
-    near, best, second = np.zeros(BLOCK, np.int32), np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+    near, best, second = (
+        np.zeros(BLOCK, np.int32),
+        np.empty(BLOCK, np.float32),
+        np.empty(BLOCK, np.float32),
+    )
     label, square = np.zeros(n, np.int64), np.empty(n, np.float64)
     for start in range(0, n, BLOCK):
         here = min(BLOCK, n - start)
@@ -62,7 +72,10 @@ def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -
         _two_least(places, small, half, near, best, second)
         for p in range(here):
             away, at, least = 1 + np.sqrt(length[p]), np.int64(0), np.inf
-            if length[p] < FAR and np.float64(second[p]) - best[p] > 2 * (unit + rounding * away) * away:
+            if (
+                length[p] < FAR
+                and np.float64(second[p]) - best[p] > 2 * (unit + rounding * away) * away
+            ):
                 at = np.int64(near[p])
                 least = _square(points, start + p, centers, at)
             if not least < np.inf:
@@ -77,7 +90,9 @@ def nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -
 
 @njit(cache=True, nogil=True)
 def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Mean of the centers, and one over the largest distance to it (infinity or 0 where that cannot be told)."""
+    """Mean of the centers, and one over the largest distance to it (infinity or 0 where that cannot
+    be told).
+    """
     k, d = centers.shape
     middle, far = np.zeros(d, np.float64), 0.0
     for j in range(k):
@@ -103,10 +118,16 @@ def _square(points: NDArray[np.float64], i: int, centers: NDArray[np.float64], j
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _two_least(
-    places: NDArray[np.float32], centers: NDArray[np.float32], half: NDArray[np.float32], near: NDArray[np.int32],
-    best: NDArray[np.float32], second: NDArray[np.float32],
-) -> None:  # fmt: skip
-    """For each column of a block: the two least of ``half[j] - column · centers[j]``, and where the first is; four coordinates at once."""
+    places: NDArray[np.float32],
+    centers: NDArray[np.float32],
+    half: NDArray[np.float32],
+    near: NDArray[np.int32],
+    best: NDArray[np.float32],
+    second: NDArray[np.float32],
+) -> None:
+    """For each column of a block: the two least of ``half[j] - column · centers[j]``, and where the
+    first is; four coordinates at once.
+    """
     k, d = centers.shape
     value = np.empty(BLOCK, np.float32)
     best[:], second[:], near[:] = np.float32(FAR), np.float32(FAR), 0
@@ -117,7 +138,12 @@ def _two_least(
         while x + 4 <= d:
             a, b, c, e = centers[j, x], centers[j, x + 1], centers[j, x + 2], centers[j, x + 3]
             for p in range(BLOCK):
-                value[p] -= a * places[x, p] + b * places[x + 1, p] + c * places[x + 2, p] + e * places[x + 3, p]
+                value[p] -= (
+                    a * places[x, p]
+                    + b * places[x + 1, p]
+                    + c * places[x + 2, p]
+                    + e * places[x + 3, p]
+                )
             x += 4
         while x < d:
             a = centers[j, x]
@@ -134,12 +160,17 @@ def _two_least(
 
 @njit(cache=True, nogil=True)
 def relative_sums(
-    records: NDArray[np.float64], parts: NDArray[np.int64], centers: NDArray[np.float64], steps: NDArray[np.float64], bound: int
+    records: NDArray[np.float64],
+    parts: NDArray[np.int64],
+    centers: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    bound: int,
 ) -> NDArray[np.int64]:
-    """Sum of the records of each part, from the part's center and in its steps, each a vector of integers of length at most `bound`.
+    """Sum of the records of each part, from the part's center and in its steps, each a vector of
+    integers of length at most `bound`.
 
-    A record farther than `bound` steps from the center is moved onto that sphere; then all coordinates are rounded towards zero.
-    A vector that is still too long, by rounding, counts as 0.
+    A record farther than `bound` steps from the center is moved onto that sphere; then all
+    coordinates are rounded towards zero. A vector that is still too long, by rounding, counts as 0.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Linear maps of points and distances to given centers: every record by itself, coordinates in order, alike in any company."""
+"""Linear maps of points and distances to given centers: every record by itself, coordinates in
+order, alike in any company.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def projected(points: NDArray[np.float64], middle: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def projected(
+    points: NDArray[np.float64], middle: NDArray[np.float64], rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """``rows @ (x - middle)`` for every point x, shape (n, m).
 
     Parameters
@@ -19,8 +23,9 @@ def projected(points: NDArray[np.float64], middle: NDArray[np.float64], rows: ND
 
     Notes
     -----
-    O(n · m · d). A matrix product of a library sums in an order that may depend on how many points there are; here it is that of the
-    coordinates, so a point's image has the same bits whoever else is there.
+    O(n · m · d). A matrix product of a library sums in an order that may depend on how many points
+    there are; here it is that of the coordinates, so a point's image has the same bits whoever else
+    is there.
     """
     n, d = points.shape
     m = len(rows)
@@ -36,7 +41,9 @@ def projected(points: NDArray[np.float64], middle: NDArray[np.float64], rows: ND
 
 
 @njit(cache=True, nogil=True)
-def squares_from(points: NDArray[np.float64], label: NDArray[np.int64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+def squares_from(
+    points: NDArray[np.float64], label: NDArray[np.int64], centers: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Squared distance of every point to the center that its label names, shape (n,). O(n · d)."""
     found = np.empty(len(points), np.float64)
     for i in range(len(points)):
@@ -50,7 +57,8 @@ def squares_from(points: NDArray[np.float64], label: NDArray[np.int64], centers:
 
 @njit(cache=True, nogil=True)
 def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
-    """A public number in [0, 1) for every row of bits and a key, shape (n,): equal rows have equal ones, whoever else is there.
+    """A public number in [0, 1) for every row of bits and a key, shape (n,): equal rows have equal
+    ones, whoever else is there.
 
     Parameters
     ----------

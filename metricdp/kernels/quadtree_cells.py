@@ -1,6 +1,8 @@
-"""Cells of a shifted quadtree in integers: where a cell is cut follows from the hash of its path, so every machine agrees on it.
+"""Cells of a shifted quadtree in integers: where a cell is cut follows from the hash of its path,
+so every machine agrees on it.
 
-Keys are 64-bit hashes made by multiplications, shifts and exclusive ors of unsigned integers alone, so they are the same bits everywhere.
+Keys are 64-bit hashes made by multiplications, shifts and exclusive ors of unsigned integers alone,
+so they are the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ from numpy.typing import NDArray
 BITS = 48
 """A box has 2**BITS steps along each coordinate."""
 MOST_CUTS = 30
-"""Cuts across one coordinate after which a side of 2**BITS steps still has one: each leaves at least a third."""
+"""Cuts across one coordinate after which a side of 2**BITS steps still has one: each leaves at
+least a third.
+"""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(x: int) -> int:
-    """A bijection of 64-bit integers that scatters them (splitmix64: Steele, Lea & Flood, OOPSLA 2014)."""
+    """A bijection of 64-bit integers that scatters them (splitmix64: Steele, Lea & Flood, OOPSLA
+    2014).
+    """
     x = uint64(x)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -32,11 +38,15 @@ def _child_key(key: int, upper: int) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def _cut(key: int, low: int, size: int) -> int:
-    """Where a cell of that key is cut: both halves of its side keep at least a third of it. 2 <= size <= 2**48."""
+    """Where a cell of that key is cut: both halves of its side keep at least a third of it. 2 <=
+    size <= 2**48.
+    """
     third = (uint64(size) + uint64(2)) // uint64(3)
     places = uint64(size) - uint64(2) * third + uint64(1)
     coin = _mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
-    shift = (((places >> uint64(16)) * coin) >> uint64(16)) + (((places & uint64(0xFFFF)) * coin) >> uint64(32))
+    shift = (((places >> uint64(16)) * coin) >> uint64(16)) + (
+        ((places & uint64(0xFFFF)) * coin) >> uint64(32)
+    )
     return uint64(low) + third + min(shift, places - uint64(1))
 
 
@@ -92,7 +102,9 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
 
 
 @njit(cache=True, nogil=True)
-def split_cells(keys: NDArray, low: NDArray, size: NDArray, axis: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+def split_cells(
+    keys: NDArray, low: NDArray, size: NDArray, axis: NDArray
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Cut each cell in two.
 
     Parameters
@@ -155,7 +167,8 @@ def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDAr
 
 @njit(cache=True, nogil=True)
 def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple[NDArray, NDArray]:
-    """How far points are from the cuts of the cells on their way down, and how large these cells are.
+    """How far points are from the cuts of the cells on their way down, and how large these cells
+    are.
 
     Parameters
     ----------

@@ -1,11 +1,14 @@
-"""A race of exponential clocks: who wins among candidates with integer scores, decided by floating point only where it is certain.
+"""A race of exponential clocks: who wins among candidates with integer scores, decided by floating
+point only where it is certain.
 
-Candidate i holds a uniform V_i in (0, 1), known so far by its first 64 bits b_i (``b_i <= V_i * 2**64 < b_i + 1``), and runs at
+Candidate i holds a uniform V_i in (0, 1), known so far by its first 64 bits b_i (``b_i <= V_i *
+2**64 < b_i + 1``), and runs at
 
     T(V_i) + eta * s_i,   T(V) = -ln V  (permute-and-flip)   or   T(V) = -ln(-ln(1 - V))  (exponential mechanism),
 
-the largest wins. Both T fall as V grows, and T(V) <= -ln V. A comparison closer than the proven error of its floating-point evaluation is
-left to the caller, who settles it exactly with more bits of the same V.
+the largest wins. Both T fall as V grows, and T(V) <= -ln V. A comparison closer than the proven
+error of its floating-point evaluation is left to the caller, who settles it exactly with more bits
+of the same V.
 """
 
 from __future__ import annotations
@@ -18,15 +21,18 @@ from numpy.typing import NDArray
 
 LOG_2_64 = 64 * math.log(2.0)
 _ROUNDING = 2.0**-40
-"""Relative error granted to logarithms, products and sums of doubles: thousands of times what they have."""
+"""Relative error granted to logarithms, products and sums of doubles: thousands of times what they
+have.
+"""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def clock(bits: int, gumbel: bool) -> tuple[float, float]:
     """T of the middle of the interval that 64 bits leave (not 0), and a bound of its error.
 
-    On the interval V moves by 2**-65 about its middle, -ln V by at most 1/b, ln(1 - V) by at most 1/(2**64 - b), and
-    ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b), as -ln(1 - V) >= V and >= ln 2 beyond 1/2.
+    On the interval V moves by 2**-65 about its middle, -ln V by at most 1/b, ln(1 - V) by at most
+    1/(2**64 - b), and ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b), as -ln(1 - V) >= V and >= ln 2
+    beyond 1/2.
     """
     b = np.float64(bits)
     rest = np.float64(~bits) + 1.0  # 2**64 - b
@@ -39,8 +45,19 @@ def clock(bits: int, gumbel: bool) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def race(scores: NDArray, bits: NDArray, start: int, eta: float, gumbel: bool, leader: int, score: int, t: float, error: float) -> tuple:
-    """Let candidates `start`, `start + 1`, … challenge the leader until the end or a comparison that is too close.
+def race(
+    scores: NDArray,
+    bits: NDArray,
+    start: int,
+    eta: float,
+    gumbel: bool,
+    leader: int,
+    score: int,
+    t: float,
+    error: float,
+) -> tuple:
+    """Let candidates `start`, `start + 1`, … challenge the leader until the end or a comparison
+    that is too close.
 
     Parameters
     ----------
@@ -72,7 +89,10 @@ def race(scores: NDArray, bits: NDArray, start: int, eta: float, gumbel: bool, l
         if leader != -2:
             lead = eta * float(scores[i] - score)
             limit = t - error - _ROUNDING * abs(lead)
-            if lead + LOG_2_64 < limit or lead + (LOG_2_64 - math.log(np.float64(b))) * (1 + _ROUNDING) + _ROUNDING < limit:
+            if (
+                lead + LOG_2_64 < limit
+                or lead + (LOG_2_64 - math.log(np.float64(b))) * (1 + _ROUNDING) + _ROUNDING < limit
+            ):
                 continue
         else:
             lead = 0.0
@@ -90,7 +110,9 @@ def race(scores: NDArray, bits: NDArray, start: int, eta: float, gumbel: bool, l
 
 @njit(cache=True, nogil=True)
 def races(scores: NDArray, bits: NDArray, eta: float, gumbel: bool, winners: NDArray) -> None:
-    """One race a row of `bits` (n_races, n) among the same candidates; `winners` gets the position, or -1 where one was too close."""
+    """One race a row of `bits` (n_races, n) among the same candidates; `winners` gets the position,
+    or -1 where one was too close.
+    """
     for r in range(len(bits)):
         at, leader, _, _, _ = race(scores, bits[r], 0, eta, gumbel, -2, 0, 0.0, 0.0)
         winners[r] = leader if at == len(scores) else -1

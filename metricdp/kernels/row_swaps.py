@@ -1,4 +1,6 @@
-"""Exact changes of cost from rows of distances: candidates × the demand points that they may concern."""
+"""Exact changes of cost from rows of distances: candidates × the demand points that they may
+concern.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,25 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def row_changes(
-    rows: NDArray, weights: NDArray, first: NDArray, c_first: NDArray, c_second: NDArray, losses: NDArray, slots: NDArray, changes: NDArray
+    rows: NDArray,
+    weights: NDArray,
+    first: NDArray,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
+    slots: NDArray,
+    changes: NDArray,
 ) -> None:
     """For each candidate the slot it had best replace, and the change of cost.
 
     Parameters
     ----------
     rows : ndarray of float64, shape (n_candidates, n_some)
-        Costs from candidates to demand points: at least all those that are cheaper to serve from a candidate than from their second-nearest
-        center.
+        Costs from candidates to demand points: at least all those that are cheaper to serve from a
+        candidate than from their second-nearest center.
     weights, c_first, c_second : ndarray of float64, shape (n_some,)
-        Demand, and the costs of serving it from its nearest and second-nearest center (infinite where there is none).
+        Demand, and the costs of serving it from its nearest and second-nearest center (infinite
+        where there is none).
     first : ndarray of int64, shape (n_some,)
         Slot of the nearest center.
     losses : ndarray of float64, shape (k,)
@@ -48,14 +58,25 @@ def row_changes(
 
 @njit(cache=True, nogil=True)
 def row_losses(
-    weights: NDArray, first: NDArray, near: NDArray, far: NDArray, power: int, c_first: NDArray, c_second: NDArray, losses: NDArray
+    weights: NDArray,
+    first: NDArray,
+    near: NDArray,
+    far: NDArray,
+    power: int,
+    c_first: NDArray,
+    c_second: NDArray,
+    losses: NDArray,
 ) -> float:
-    """Fill the costs of the two nearest centers and the removal losses from distances (infinite: no second center); returns the cost."""
+    """Fill the costs of the two nearest centers and the removal losses from distances (infinite: no
+    second center); returns the cost.
+    """
     losses[:] = 0.0
     cost = 0.0
     for j in range(len(weights)):
         c_first[j] = near[j] ** power
         c_second[j] = far[j] ** power
         cost += weights[j] * c_first[j]
-        losses[first[j]] += weights[j] * ((c_second[j] if c_second[j] < np.inf else 0.0) - c_first[j])
+        losses[first[j]] += weights[j] * (
+            (c_second[j] if c_second[j] < np.inf else 0.0) - c_first[j]
+        )
     return cost

@@ -1,4 +1,6 @@
-"""Exact integer scores of candidates: sums over demand points of clipped distances, and of indicators."""
+"""Exact integer scores of candidates: sums over demand points of clipped distances, and of
+indicators.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,11 @@ CAP = 2**61
 
 
 @njit(cache=True, nogil=True)
-def add_costs(rows: NDArray, counts: NDArray, reach: NDArray, shift: int, squared: bool, total: NDArray) -> None:
-    """Add ``counts[i] * min(ceil(rows[i, c] / 2**shift), reach[i])**(1 or 2)`` to ``total[c]``, saturating at CAP.
+def add_costs(
+    rows: NDArray, counts: NDArray, reach: NDArray, shift: int, squared: bool, total: NDArray
+) -> None:
+    """Add ``counts[i] * min(ceil(rows[i, c] / 2**shift), reach[i])**(1 or 2)`` to ``total[c]``,
+    saturating at CAP.
 
     Parameters
     ----------

@@ -9,18 +9,27 @@ from numpy.typing import NDArray
 from metricdp.kernels.heap import heap_drop, heap_push
 
 FAR = np.int64(2**62)
-"""Distance of what has not been reached: larger than any path, small enough that adding a length does not overflow."""
+"""Distance of what has not been reached: larger than any path, small enough that adding a length
+does not overflow.
+"""
 
 
 @njit(cache=True, nogil=True)
 def distance_rows(
-    indptr: NDArray, indices: NDArray, lengths: NDArray, sources: NDArray, targets: NDArray, every_target: bool, out: NDArray
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    sources: NDArray,
+    targets: NDArray,
+    every_target: bool,
+    out: NDArray,
 ) -> None:
     """Exact distances from each source to each target: ``out[i, j] = d(sources[i], targets[j])``.
 
-    With `every_target` the targets are all vertices in order and `targets` is not read. Otherwise a search ends when its last target is
-    settled, and only what it touched is reset: cost proportional to the ball that holds the targets. `out` has shape
-    ``(len(sources), n_targets)``, any numeric dtype.
+    With `every_target` the targets are all vertices in order and `targets` is not read. Otherwise a
+    search ends when its last target is settled, and only what it touched is reset: cost
+    proportional to the ball that holds the targets. `out` has shape ``(len(sources), n_targets)``,
+    any numeric dtype.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + 1, np.int64)
@@ -74,11 +83,13 @@ def add_sources(
     keys: NDArray,
     payload: NDArray,
 ) -> int:
-    """Insert sources into a Voronoi diagram: vertices strictly closer to a new source get its distance and label.
+    """Insert sources into a Voronoi diagram: vertices strictly closer to a new source get its
+    distance and label.
 
-    `distance` (int64, FAR where nothing is yet) and `label` are updated in place; source i is labeled ``first_label + i``. Only improved
-    vertices are entered, so inserting sources one after the other costs little each. `keys`, `payload` are work space of at least
-    ``n_arcs + len(sources)`` entries. Returns the number of vertices entered.
+    `distance` (int64, FAR where nothing is yet) and `label` are updated in place; source i is
+    labeled ``first_label + i``. Only improved vertices are entered, so inserting sources one after
+    the other costs little each. `keys`, `payload` are work space of at least ``n_arcs +
+    len(sources)`` entries. Returns the number of vertices entered.
     """
     size = 0
     for i in range(len(sources)):
@@ -116,14 +127,17 @@ def sample_by_distance(
     label: NDArray,
     centers: NDArray,
 ) -> None:
-    """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned searches.
+    """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned
+    searches.
 
-    The first center is drawn proportionally to `weights`, each next one proportionally to weights · distance**power. When all mass is at
-    distance 0 the next center is a vertex not yet chosen, at positive distance if there is one. Fills `centers` (k,), and `distance`,
-    `label` (n,) with the Voronoi diagram.
+    The first center is drawn proportionally to `weights`, each next one proportionally to weights ·
+    distance**power. When all mass is at distance 0 the next center is a vertex not yet chosen, at
+    positive distance if there is one. Fills `centers` (k,), and `distance`, `label` (n,) with the
+    Voronoi diagram.
 
-    Draws come from cumulative sums that are renewed only when the number of centers has grown by a quarter, and are accepted with
-    probability (present mass) / (mass then): exact rejection sampling, since distances only fall. O(n log k) plus the searches.
+    Draws come from cumulative sums that are renewed only when the number of centers has grown by a
+    quarter, and are accepted with probability (present mass) / (mass then): exact rejection
+    sampling, since distances only fall. O(n log k) plus the searches.
 
     References: Arthur & Vassilvitskii, k-means++ (SODA 2007).
     """
@@ -146,7 +160,9 @@ def sample_by_distance(
             if i >= renew or rejected > 32:
                 total = 0.0
                 for v in range(n):
-                    then[v] = weights[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
+                    then[v] = (
+                        weights[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
+                    )
                     total += then[v]
                     mass[v] = total
                 renew = i + 1 + i // 4
@@ -180,12 +196,18 @@ def sample_by_distance(
 def boundary_arcs(
     indptr: NDArray, indices: NDArray, lengths: NDArray, distance: NDArray, label: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through that arc), first cell < second."""
+    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through
+    that arc), first cell < second.
+    """
     count = 0
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
             count += label[u] < label[indices[a]]
-    tails, heads, through = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    tails, heads, through = (
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+    )
     count = 0
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
@@ -198,8 +220,17 @@ def boundary_arcs(
 
 
 @njit(cache=True, nogil=True)
-def balls(indptr: NDArray, indices: NDArray, centers: NDArray, most: int, uniforms: NDArray, stamp: NDArray, drawn: NDArray) -> int:
-    """From around every center some of the `most` vertices nearest to it in hops, the center itself not among them.
+def balls(
+    indptr: NDArray,
+    indices: NDArray,
+    centers: NDArray,
+    most: int,
+    uniforms: NDArray,
+    stamp: NDArray,
+    drawn: NDArray,
+) -> int:
+    """From around every center some of the `most` vertices nearest to it in hops, the center itself
+    not among them.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Counts of many boxes of grid cells from one table of sums (Crow, "Summed-area tables", SIGGRAPH 1984), in any number of dimensions."""
+"""Counts of many boxes of grid cells from one table of sums (Crow, "Summed-area tables", SIGGRAPH
+1984), in any number of dimensions.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def summed_area(counts: NDArray) -> NDArray:
 
 
 def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius: int) -> NDArray:
-    """Counts of the cells within `radius` steps along every axis (an L-infinity ball, cut at the border), around a lattice of cells.
+    """Counts of the cells within `radius` steps along every axis (an L-infinity ball, cut at the
+    border), around a lattice of cells.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
 
     Notes
     -----
-    One difference along every axis: O(len(middles[0]) · the other axes' cells), and less for every further one.
+    One difference along every axis: O(len(middles[0]) · the other axes' cells), and less for every
+    further one.
     """
     for axis, at in enumerate(middles):
         high, low = np.minimum(at + radius + 1, table.shape[axis] - 1), np.maximum(at - radius, 0)
@@ -59,8 +63,13 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
 
 
 def cell_counts(table: NDArray, cells: Sequence[NDArray[np.int64]], radius: int) -> NDArray:
-    """The same around single cells, given by their coordinates along each axis: shape (n_cells,), 2^d entries of the table for each."""
-    ends = [(np.maximum(at - radius, 0), np.minimum(at + radius + 1, n - 1)) for at, n in zip(cells, table.shape)]
+    """The same around single cells, given by their coordinates along each axis: shape (n_cells,),
+    2^d entries of the table for each.
+    """
+    ends = [
+        (np.maximum(at - radius, 0), np.minimum(at + radius + 1, n - 1))
+        for at, n in zip(cells, table.shape)
+    ]
     total = np.zeros(len(cells[0]), table.dtype)
     for corner in itertools.product((0, 1), repeat=len(ends)):
         part = table[tuple(end[which] for end, which in zip(ends, corner))]

@@ -1,18 +1,21 @@
-"""Exact integer costs of all swaps of one center for one point, as sums over demand points: what one demand point adds, and takes back.
+"""Exact integer costs of all swaps of one center for one point, as sums over demand points: what
+one demand point adds, and takes back.
 
-With c1 <= c2 the costs of serving a demand point p of weight w from its nearest and second-nearest center, and c(y) from y, the cost of
-centers F without x and with y is
+With c1 <= c2 the costs of serving a demand point p of weight w from its nearest and second-nearest
+center, and c(y) from y, the cost of centers F without x and with y is
 
     sum over p of w · (min(c(y), c2) if x is nearest to p, else min(c(y), c1))  =  removal[x] + gain[y] + overlap[x, y],
 
-    removal[x] = sum of w · c1, and of w · (c2 - c1) where x is nearest;     gain[y] = sum of w · (min(c(y), c1) - c1);
-    overlap[x, y] = sum, where x is nearest, of w · ((min(c(y), c2) - c2) - (min(c(y), c1) - c1))
+    removal[x] = sum of w · c1, and of w · (c2 - c1) where x is nearest;     gain[y] = sum of w ·
+    (min(c(y), c1) - c1); overlap[x, y] = sum, where x is nearest, of w · ((min(c(y), c2) - c2) -
+    (min(c(y), c1) - c1))
 
-(the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf. Syst. 2021). Where c(y) >= c2 both sums are
-left alone, so a search from p ends at its second-nearest center. `overlap` is kept in pages: row x has one only where something of its
-cluster reaches.
+(the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf. Syst.
+2021). Where c(y) >= c2 both sums are left alone, so a search from p ends at its second-nearest
+center. `overlap` is kept in pages: row x has one only where something of its cluster reaches.
 
-All numbers are int64. A point adds integers and later takes the very same back, so nothing depends on the order of points.
+All numbers are int64. A point adds integers and later takes the very same back, so nothing depends
+on the order of points.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ def coarse_costs(distances: NDArray, shift: int, cap: int, power: int, out: NDAr
 
 @njit(cache=True, nogil=True)
 def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
-    """Find all vertices strictly nearer to `source` than `bound`; `release_ball` makes the work space fit for use again.
+    """Find all vertices strictly nearer to `source` than `bound`; `release_ball` makes the work
+    space fit for use again.
 
     Parameters
     ----------
@@ -54,7 +58,8 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
         ``(indptr, indices, lengths)``, CSR with int64 lengths.
     bound : int
     space : tuple
-        ``distance`` (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and ``later`` (n_points,).
+        ``distance`` (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and
+        ``later`` (n_points,).
 
     Returns
     -------
@@ -63,8 +68,9 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
 
     Notes
     -----
-    Only the distances are wanted, in no order, so there is no heap: vertices below a threshold are relaxed first in, first out, as often as
-    their distance falls, those beyond wait until it is raised (Davidson et al., IPDPS 2014: near and far piles). Twice as fast on roads.
+    Only the distances are wanted, in no order, so there is no heap: vertices below a threshold are
+    relaxed first in, first out, as often as their distance falls, those beyond wait until it is
+    raised (Davidson et al., IPDPS 2014: near and far piles). Twice as fast on roads.
     """
     indptr, indices, lengths = graph
     distance, place, touched, queue, later = space
@@ -128,8 +134,11 @@ def release_ball(space: tuple, count: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def claim_pages(row: NDArray, vertices: NDArray, free: NDArray, n_free: int, used: int) -> tuple[int, int]:
-    """Give a row of `overlap` the pages in which these vertices lie: freed ones first, then new ones.
+def claim_pages(
+    row: NDArray, vertices: NDArray, free: NDArray, n_free: int, used: int
+) -> tuple[int, int]:
+    """Give a row of `overlap` the pages in which these vertices lie: freed ones first, then new
+    ones.
 
     Parameters
     ----------
@@ -158,22 +167,33 @@ def claim_pages(row: NDArray, vertices: NDArray, free: NDArray, n_free: int, use
 
 @njit(cache=True, nogil=True)
 def exchange(
-    vertices: NDArray, distance: NDArray, packed: bool, weight: int, scale: tuple, old: tuple, new: tuple,
-    gain: NDArray, table: NDArray, pages: NDArray,
-) -> None:  # fmt: skip
-    """Take back what one demand point added under its old two nearest centers, and add what it adds under the new ones.
+    vertices: NDArray,
+    distance: NDArray,
+    packed: bool,
+    weight: int,
+    scale: tuple,
+    old: tuple,
+    new: tuple,
+    gain: NDArray,
+    table: NDArray,
+    pages: NDArray,
+) -> None:
+    """Take back what one demand point added under its old two nearest centers, and add what it adds
+    under the new ones.
 
     Parameters
     ----------
     vertices : ndarray of int64, shape (n_near,)
-        At least all that are strictly nearer to the point than its second-nearest center, old and new.
+        At least all that are strictly nearer to the point than its second-nearest center, old and
+        new.
     distance : ndarray of int64
         Their distances from it: entry j of them if `packed`, else entry ``vertices[j]``.
     weight : int
         Number of records at the point.
     scale : tuple of (shift, cap, power)
     old, new : tuple of (slot, c1, c2)
-        The slot of the nearest center and the costs of the two nearest; slot -1: `overlap` holds, or is to hold, nothing of it.
+        The slot of the nearest center and the costs of the two nearest; slot -1: `overlap` holds,
+        or is to hold, nothing of it.
     gain : ndarray of int64, shape (n_points,)
     table : ndarray of int32, shape (k, n_pages)
     pages : ndarray of int64, shape (n_used, 512)
@@ -195,8 +215,12 @@ def exchange(
 
 
 @njit(cache=True, nogil=True)
-def removal_costs(slots: NDArray, near: NDArray, far: NDArray, weights: NDArray, removal: NDArray) -> int:
-    """Fill ``removal[x]`` with the cost of the centers without slot x, and return the cost of them all."""
+def removal_costs(
+    slots: NDArray, near: NDArray, far: NDArray, weights: NDArray, removal: NDArray
+) -> int:
+    """Fill ``removal[x]`` with the cost of the centers without slot x, and return the cost of them
+    all.
+    """
     removal[:] = 0
     total = 0
     for i in range(len(slots)):
@@ -208,7 +232,9 @@ def removal_costs(slots: NDArray, near: NDArray, far: NDArray, weights: NDArray,
 
 
 @njit(cache=True, nogil=True)
-def swap_costs(removal: int, candidates: NDArray, gain: NDArray, row: NDArray, pages: NDArray, out: NDArray) -> None:
+def swap_costs(
+    removal: int, candidates: NDArray, gain: NDArray, row: NDArray, pages: NDArray, out: NDArray
+) -> None:
     """Fill `out` with the costs of swapping one slot for each candidate."""
     low = (1 << PAGE_BITS) - 1
     for j in range(len(candidates)):
@@ -219,7 +245,9 @@ def swap_costs(removal: int, candidates: NDArray, gain: NDArray, row: NDArray, p
 
 @njit(cache=True, nogil=True)
 def add_row(row: NDArray, slot: int, first: NDArray, near: NDArray, far: NDArray) -> None:
-    """Let one more center, at distances `row` from all points, be among the two nearest of each: `first` slot, distances `near`, `far`."""
+    """Let one more center, at distances `row` from all points, be among the two nearest of each:
+    `first` slot, distances `near`, `far`.
+    """
     for v in range(len(row)):
         d = row[v]
         if d < near[v]:

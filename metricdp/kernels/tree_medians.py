@@ -12,7 +12,14 @@ from metricdp.kernels.shortest_paths import FAR
 
 @njit(cache=True, nogil=True)
 def tree_medians(
-    indptr: NDArray, indices: NDArray, lengths: NDArray, weights: NDArray, power: int, centers: NDArray, medians: NDArray, distance: NDArray
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    weights: NDArray,
+    power: int,
+    centers: NDArray,
+    medians: NDArray,
+    distance: NDArray,
 ) -> None:
     """Medians of the shortest-path trees that the centers' Voronoi cells hang on.
 
@@ -24,16 +31,19 @@ def tree_medians(
         Least sums of distances or of their squares.
     centers : ndarray of int64, shape (k,)
     medians : ndarray of int64, shape (k,)
-        Filled: the vertex of center i's tree with the least cost along the tree; of equal ones the first, from the root outward.
+        Filled: the vertex of center i's tree with the least cost along the tree; of equal ones the
+        first, from the root outward.
     distance : ndarray of int64, shape (n_points,)
         Filled: distance to the nearest center.
 
     Notes
     -----
-    Path lengths in the tree are those of the graph from its root and no shorter elsewhere, so serving a cell from its tree's median costs
-    at most what serving it from the center did: the cost never rises. One multi-source Dijkstra search and two passes over the vertices:
-    with W and S the weight and the weighted path lengths below a vertex, as seen from it, a step from parent p to child c over length l
-    changes the cost by ``l · (W_tree - 2 W_c)``, that of squares by ``l² W_tree + 2 l (S_tree(p) - 2 (S_c + l W_c))``.
+    Path lengths in the tree are those of the graph from its root and no shorter elsewhere, so
+    serving a cell from its tree's median costs at most what serving it from the center did: the
+    cost never rises. One multi-source Dijkstra search and two passes over the vertices: with W and
+    S the weight and the weighted path lengths below a vertex, as seen from it, a step from parent p
+    to child c over length l changes the cost by ``l · (W_tree - 2 W_c)``, that of squares by ``l²
+    W_tree + 2 l (S_tree(p) - 2 (S_c + l W_c))``.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + len(centers) + 1, np.int64)
@@ -70,7 +80,11 @@ def tree_medians(
         if p >= 0:
             below[p] += below[v]
             spread[p] += spread[v] + (distance[v] - distance[p]) * below[v]
-    least, change, seen_from = np.zeros(len(centers)), np.zeros(n), spread.copy()  # costs count from the root's
+    least, change, seen_from = (
+        np.zeros(len(centers)),
+        np.zeros(n),
+        spread.copy(),
+    )  # costs count from the root's
     medians[:] = centers
     for j in range(n_settled):
         v, p = order[j], parent[order[j]]
@@ -80,6 +94,10 @@ def tree_medians(
         linear = step * (tree - 2.0 * below[v])
         seen_from[v] = seen_from[p] + linear
         beyond = spread[v] + step * below[v]
-        change[v] = change[p] + (linear if power == 1 else step * step * tree + 2.0 * step * (seen_from[p] - 2.0 * beyond))
+        change[v] = change[p] + (
+            linear
+            if power == 1
+            else step * step * tree + 2.0 * step * (seen_from[p] - 2.0 * beyond)
+        )
         if change[v] < least[label[v]]:
             least[label[v]], medians[label[v]] = change[v], v

@@ -1,4 +1,6 @@
-"""Exact sum-product message passing for counts on a binary tree, on one uniform grid of values a node."""
+"""Exact sum-product message passing for counts on a binary tree, on one uniform grid of values a
+node.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,14 @@ def _deposit(message: NDArray, low: float, step: float, x: float, amount: float)
 
 
 @njit(cache=True, nogil=True)
-def upward(children: NDArray, low: NDArray, step: NDArray, fractions: NDArray, chances: NDArray, inside: NDArray) -> float:
+def upward(
+    children: NDArray,
+    low: NDArray,
+    step: NDArray,
+    fractions: NDArray,
+    chances: NDArray,
+    inside: NDArray,
+) -> float:
     """Likelihood of all noisy counts below a node given its true count, for every node.
 
     Parameters
@@ -67,7 +76,13 @@ def upward(children: NDArray, low: NDArray, step: NDArray, fractions: NDArray, c
                 if chances[i, q] > 0.0:
                     a = _read(inside[left], low[left], step[left], fractions[i, q] * x)
                     if a > 0.0:
-                        total += chances[i, q] * a * _read(inside[right], low[right], step[right], (1.0 - fractions[i, q]) * x)
+                        total += (
+                            chances[i, q]
+                            * a
+                            * _read(
+                                inside[right], low[right], step[right], (1.0 - fractions[i, q]) * x
+                            )
+                        )
             inside[v, g] = total
             top = max(top, total)
         if top > 0.0:
@@ -91,8 +106,9 @@ def downward(
 ) -> None:
     """Messages from the root down, and the posterior of every split's share.
 
-    `outside` has shape (2m - 1, G): the root's row is given (the prior of the total), the rest are filled, each scaled to sum 1.
-    `posterior`, shape (m - 1, S), gets the probabilities of the shares given everything; other parameters as in `upward`.
+    `outside` has shape (2m - 1, G): the root's row is given (the prior of the total), the rest are
+    filled, each scaled to sum 1. `posterior`, shape (m - 1, S), gets the probabilities of the
+    shares given everything; other parameters as in `upward`.
     """
     m = len(children) + 1
     grid = inside.shape[1]
@@ -115,7 +131,9 @@ def downward(
                 if b > 0.0:
                     _deposit(outside[left], low[left], step[left], x_left, mass * chances[i, q] * b)
                 if a > 0.0:
-                    _deposit(outside[right], low[right], step[right], x_right, mass * chances[i, q] * a)
+                    _deposit(
+                        outside[right], low[right], step[right], x_right, mass * chances[i, q] * a
+                    )
                 posterior[i, q] += mass * chances[i, q] * a * b
         for child in (left, right):
             total = outside[child].sum()

@@ -1,10 +1,13 @@
-"""Nearest and second-nearest centers of every vertex of a graph, built once and repaired locally; exact swap gains by pruned searches.
+"""Nearest and second-nearest centers of every vertex of a graph, built once and repaired locally;
+exact swap gains by pruned searches.
 
 Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays travel in groups:
 
 - ``graph``: ``(indptr, indices, lengths)``, CSR with int64 lengths;
-- ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances, NOBODY and FAR where there is none;
-- ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or second (row 1) label a slot is;
+- ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances, NOBODY and
+  FAR where there is none;
+- ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or
+  second (row 1) label a slot is;
 - ``demand``: ``(weights, unit, power)``;
 - ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries.
 """
@@ -32,8 +35,9 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
 
     Notes
     -----
-    A label among the two nearest of v is among the two nearest of every vertex on its shortest path to v, so a Dijkstra search in which a
-    vertex accepts at most two different labels finds both: about three single searches.
+    A label among the two nearest of v is among the two nearest of every vertex on its shortest path
+    to v, so a Dijkstra search in which a vertex accepts at most two different labels finds both:
+    about three single searches.
     """
     first, second, d_first, d_second = labels
     keys, payload = heap
@@ -66,7 +70,9 @@ def _spread(graph: tuple, labels: tuple, heap: tuple, size: int, v: int, slot: i
     for a in range(indptr[v], indptr[v + 1]):
         u = indices[a]
         if d + lengths[a] < d_second[u] and first[u] != slot:
-            size = heap_push(heap[0], heap[1], size, d + lengths[a], np.int64(slot) * len(first) + u)
+            size = heap_push(
+                heap[0], heap[1], size, d + lengths[a], np.int64(slot) * len(first) + u
+            )
     return size
 
 
@@ -105,9 +111,20 @@ def _detach(members: tuple, which: int, slot: int, v: int) -> None:
 
 @njit(cache=True, nogil=True)
 def move_center(
-    graph: tuple, labels: tuple, members: tuple, demand: tuple, heap: tuple,
-    centers: NDArray, slot_at: NDArray, losses: NDArray, dirty: NDArray, changed: NDArray, marked: NDArray, slot: int, vertex: int,
-) -> tuple[float, int]:  # fmt: skip
+    graph: tuple,
+    labels: tuple,
+    members: tuple,
+    demand: tuple,
+    heap: tuple,
+    centers: NDArray,
+    slot_at: NDArray,
+    losses: NDArray,
+    dirty: NDArray,
+    changed: NDArray,
+    marked: NDArray,
+    slot: int,
+    vertex: int,
+) -> tuple[float, int]:
     """Give a slot another vertex, and bring labels, lists and removal losses up to date.
 
     Parameters
@@ -136,7 +153,8 @@ def move_center(
 
     Notes
     -----
-    Only vertices that lose a label, or that the new center reaches within their second distance, are entered: about 4·n/k of them.
+    Only vertices that lose a label, or that the new center reaches within their second distance,
+    are entered: about 4·n/k of them.
     """
     first, second, d_first, d_second = labels
     n, size, count, change = len(first), 0, 0, 0.0
@@ -158,8 +176,12 @@ def move_center(
             v = follow
     for j in range(count):
         size = _offers(graph, labels, heap, size, changed[j])
-        if slot_at[changed[j]] != NOBODY:  # where two others lie at distance 0, a center's own vertex had no room for it
-            size = heap_push(heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j])
+        if (
+            slot_at[changed[j]] != NOBODY
+        ):  # where two others lie at distance 0, a center's own vertex had no room for it
+            size = heap_push(
+                heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j]
+            )
     size = heap_push(heap[0], heap[1], size, 0, np.int64(slot) * n + vertex)
     while size > 0:
         d = heap[0][0]
@@ -200,15 +222,21 @@ def _offers(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
     for a in range(indptr[v], indptr[v + 1]):
         u = indices[a]
         if first[u] != NOBODY and first[u] != first[v]:
-            size = heap_push(heap[0], heap[1], size, d_first[u] + lengths[a], np.int64(first[u]) * n + v)
+            size = heap_push(
+                heap[0], heap[1], size, d_first[u] + lengths[a], np.int64(first[u]) * n + v
+            )
         if second[u] != NOBODY and second[u] != first[v]:
-            size = heap_push(heap[0], heap[1], size, d_second[u] + lengths[a], np.int64(second[u]) * n + v)
+            size = heap_push(
+                heap[0], heap[1], size, d_second[u] + lengths[a], np.int64(second[u]) * n + v
+            )
     return size
 
 
 @njit(cache=True, nogil=True, inline="always")
 def path_cost(distance: int, unit: float, power: int) -> float:
-    """Cost of serving one unit of demand at this grid distance: (unit · distance)**power, and 0 for FAR (no second center)."""
+    """Cost of serving one unit of demand at this grid distance: (unit · distance)**power, and 0 for
+    FAR (no second center).
+    """
     if distance == FAR:
         return 0.0
     d = distance * unit
@@ -216,7 +244,9 @@ def path_cost(distance: int, unit: float, power: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _account(v: int, sign: float, labels: tuple, demand: tuple, losses: NDArray, dirty: NDArray) -> float:
+def _account(
+    v: int, sign: float, labels: tuple, demand: tuple, losses: NDArray, dirty: NDArray
+) -> float:
     """Add `sign` times what v contributes to its slot's loss; returns its cost."""
     first, second, d_first, d_second = labels
     weights, unit, power = demand
@@ -232,7 +262,9 @@ def _account(v: int, sign: float, labels: tuple, demand: tuple, losses: NDArray,
 
 @njit(cache=True, nogil=True)
 def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray) -> float:
-    """Fill ``losses[i]`` with the cost added by closing slot i, infinite where `fixed`, and return the current cost. O(n)."""
+    """Fill ``losses[i]`` with the cost added by closing slot i, infinite where `fixed`, and return
+    the current cost. O(n).
+    """
     first, _, d_first, d_second = labels
     weights, unit, power = demand
     losses[:] = 0.0
@@ -264,9 +296,17 @@ def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def _best_swap(
-    graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple, source: int
+    graph: tuple,
+    labels: tuple,
+    demand: tuple,
+    losses: NDArray,
+    cheap: NDArray,
+    space: tuple,
+    source: int,
 ) -> tuple[int, float, int]:
-    """The slot that `source` had best replace, the change of cost, and the number of vertices entered."""
+    """The slot that `source` had best replace, the change of cost, and the number of vertices
+    entered.
+    """
     indptr, indices, lengths = graph
     first, _, d_first, d_second = labels
     weights, unit, power = demand
@@ -283,7 +323,11 @@ def _best_swap(
         if d > distance[v]:
             continue
         if weights[v] != 0.0 and d < d_second[v]:
-            new, near, far = path_cost(d, unit, power), path_cost(d_first[v], unit, power), path_cost(d_second[v], unit, power)
+            new, near, far = (
+                path_cost(d, unit, power),
+                path_cost(d_first[v], unit, power),
+                path_cost(d_second[v], unit, power),
+            )
             slot = first[v]
             if not seen[slot]:
                 seen[slot], slots[n_slots] = True, slot
@@ -323,9 +367,16 @@ def _best_swap(
 
 @njit(cache=True, nogil=True)
 def swap_changes(
-    graph: tuple, labels: tuple, demand: tuple, losses: NDArray, cheap: NDArray, space: tuple,
-    candidates: NDArray, slots: NDArray, changes: NDArray,
-) -> int:  # fmt: skip
+    graph: tuple,
+    labels: tuple,
+    demand: tuple,
+    losses: NDArray,
+    cheap: NDArray,
+    space: tuple,
+    candidates: NDArray,
+    slots: NDArray,
+    changes: NDArray,
+) -> int:
     """For each candidate the slot it had best replace, and the exact change of cost.
 
     Parameters
@@ -335,8 +386,9 @@ def swap_changes(
     cheap : ndarray of int64
         From `cheapest_slots`; a few dozen.
     space : tuple
-        ``distance`` (n_points,) of FAR, ``touched`` (n_points,), ``keys`` and ``payload`` (n_arcs + 1,), ``change`` (k,) of 0, ``seen``
-        (k,) of False, ``slots`` (k,): work space, left as found.
+        ``distance`` (n_points,) of FAR, ``touched`` (n_points,), ``keys`` and ``payload`` (n_arcs +
+        1,), ``change`` (k,) of 0, ``seen`` (k,) of False, ``slots`` (k,): work space, left as
+        found.
     candidates : ndarray of int64
         Vertices that are no centers.
     slots, changes : ndarray of int64 and float64, shape (n_candidates,)
@@ -349,24 +401,41 @@ def swap_changes(
 
     Notes
     -----
-    The change is known for all k slots at once: a candidate matters only to vertices closer to it than their second-nearest center, so one
-    search pruned there, about 2·n/k vertices, finds it (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert &
-    Rousseeuw, Inf. Syst. 2021). Of the slots whose demand it does not reach, only the cheapest to close matters.
+    The change is known for all k slots at once: a candidate matters only to vertices closer to it
+    than their second-nearest center, so one search pruned there, about 2·n/k vertices, finds it
+    (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf.
+    Syst. 2021). Of the slots whose demand it does not reach, only the cheapest to close matters.
     """
     entered = 0
     for index in range(len(candidates)):
-        slots[index], changes[index], count = _best_swap(graph, labels, demand, losses, cheap, space, candidates[index])
+        slots[index], changes[index], count = _best_swap(
+            graph, labels, demand, losses, cheap, space, candidates[index]
+        )
         entered += count
     return entered
 
 
 @njit(cache=True, nogil=True)
 def take_swaps(
-    graph: tuple, labels: tuple, members: tuple, demand: tuple, heap: tuple, space: tuple,
-    centers: NDArray, slot_at: NDArray, losses: NDArray, cheap: NDArray, dirty: NDArray, changed: NDArray, marked: NDArray,
-    candidates: NDArray, cost: float, tolerance: float,
-) -> tuple[float, int, int]:  # fmt: skip
-    """Try candidates one after the other, and take every swap that lowers the cost by more than `tolerance` times the cost.
+    graph: tuple,
+    labels: tuple,
+    members: tuple,
+    demand: tuple,
+    heap: tuple,
+    space: tuple,
+    centers: NDArray,
+    slot_at: NDArray,
+    losses: NDArray,
+    cheap: NDArray,
+    dirty: NDArray,
+    changed: NDArray,
+    marked: NDArray,
+    candidates: NDArray,
+    cost: float,
+    tolerance: float,
+) -> tuple[float, int, int]:
+    """Try candidates one after the other, and take every swap that lowers the cost by more than
+    `tolerance` times the cost.
 
     Returns
     -------
@@ -383,8 +452,20 @@ def take_swaps(
         if not change < -tolerance * abs(cost):
             continue
         risen, count = move_center(
-            graph, labels, members, demand, heap, centers, slot_at, losses, dirty, changed, marked, slot, candidate
-        )  # fmt: skip
+            graph,
+            labels,
+            members,
+            demand,
+            heap,
+            centers,
+            slot_at,
+            losses,
+            dirty,
+            changed,
+            marked,
+            slot,
+            candidate,
+        )
         cost += risen
         swaps += 1
         entered += count

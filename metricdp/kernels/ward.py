@@ -25,8 +25,8 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
 
     Notes
     -----
-    Nearest-neighbor chain (Murtagh 1983), O(m²); the merge cost of A and B is |A||B|/(|A|+|B|) · d², kept by the Lance–Williams
-    recurrence, which only assumes squared dissimilarities.
+    Nearest-neighbor chain (Murtagh 1983), O(m²); the merge cost of A and B is |A||B|/(|A|+|B|) ·
+    d², kept by the Lance–Williams recurrence, which only assumes squared dissimilarities.
     """
     m = len(sizes)
     weight = sizes.copy()
@@ -63,7 +63,11 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
         for j in range(m):
             if alive[j] and j != a and j != b:
                 total = weight[a] + weight[b] + weight[j]
-                joined = (weight[a] + weight[j]) * squares[a, j] + (weight[b] + weight[j]) * squares[b, j] - weight[j] * squares[a, b]
+                joined = (
+                    (weight[a] + weight[j]) * squares[a, j]
+                    + (weight[b] + weight[j]) * squares[b, j]
+                    - weight[j] * squares[a, b]
+                )
                 squares[a, j] = joined / total
                 squares[j, a] = joined / total
         weight[a] += weight[b]
@@ -74,11 +78,13 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
 
 
 @njit(cache=True, nogil=True)
-def node_costs(children: NDArray, distances: NDArray, sizes: NDArray, within: NDArray) -> tuple[NDArray, NDArray]:
+def node_costs(
+    children: NDArray, distances: NDArray, sizes: NDArray, within: NDArray
+) -> tuple[NDArray, NDArray]:
     """Size of every node, and the cost of serving it from its best leaf.
 
-    ``cost = min over leaves c of the node of sum over its leaves j of sizes[j] · distances[c, j] + within[j]``; shapes (2m - 1,).
-    O(m²) for balanced trees, O(m³) at worst.
+    ``cost = min over leaves c of the node of sum over its leaves j of sizes[j] · distances[c, j] +
+    within[j]``; shapes (2m - 1,). O(m²) for balanced trees, O(m³) at worst.
     """
     m = len(sizes)
     size, cost = np.zeros(2 * m - 1, np.float64), np.zeros(2 * m - 1, np.float64)

@@ -1,12 +1,16 @@
-"""One round, no trusted curator: every user sends one randomized message, and the centers come from the messages alone.
+"""One round, no trusted curator: every user sends one randomized message, and the centers come from
+the messages alone.
 
 ::
 
-    public_parameters ─► JSON ─┬─► Encoder, on every device:  item + fresh coins ─► message of stated size
-                               └─► Decoder, at the server:    messages ─► Sketch (+ Sketch …) ─► estimate ─► centers
+    public_parameters ─► JSON ─┬─► Encoder, on every device:  item + fresh coins ─► message of
+    stated size
+                               └─► Decoder, at the server:    messages ─► Sketch (+ Sketch …) ─►
+                               estimate ─► centers
 
-Devices need `encoder`, `parameters`, `items`, `randomizers` and `streams` alone: these import nothing of metricdp but its exceptions, of
-third parties nothing but NumPy, and that only for points of R^d. Names are loaded on first use.
+Devices need `encoder`, `parameters`, `items`, `randomizers` and `streams` alone: these import
+nothing of metricdp but its exceptions, of third parties nothing but NumPy, and that only for points
+of R^d. Names are loaded on first use.
 """
 
 from __future__ import annotations

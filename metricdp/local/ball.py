@@ -1,9 +1,12 @@
-"""From frequencies and vector sums of a public tree's nodes to centers in R^d (the decoder of the paper's Algorithm 4).
+"""From frequencies and vector sums of a public tree's nodes to centers in R^d (the decoder of the
+paper's Algorithm 4).
 
-1. Frequencies of nodes, from the reports; what does not stand out of its noise counts as 0. 2. The tree of the nodes that matter
-(`metricdp.trees.net_tree.build_tree`). 3. A point for every leaf: its net point; with SimHash, or in a random subspace, the mean of its
-vectors. 4. k-means (k-median) of these weighted points, by a solver that needs no privacy. 5. Every cluster's center from its leaves'
-sums of vectors in the original space, drawn to what is known without them by as much as they are noisy
+1. Frequencies of nodes, from the reports; what does not stand out of its noise counts as 0. 2. The
+   tree of the nodes that matter
+(`metricdp.partitions.box.net_tree.build_tree`). 3. A point for every leaf: its net point; with
+SimHash, or in a random subspace, the mean of its vectors. 4. k-means (k-median) of these weighted
+points, by a solver that needs no privacy. 5. Every cluster's center from its leaves' sums of
+vectors in the original space, drawn to what is known without them by as much as they are noisy
    (James & Stein), and into the ball.
 """
 
@@ -14,15 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.result import Result, checked_seed
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of
+from metricdp.methods.result import Result, checked_seed
+from metricdp.partitions.box.net_tree import Leaf, build_tree, lattice_children
+from metricdp.partitions.box.simhash_tree import leaves_below, level_sums, prefix_children
 from metricdp.solvers.lloyd import distinct, lloyd
-from metricdp.trees.net_tree import Leaf, build_tree, lattice_children
-from metricdp.trees.simhash_tree import leaves_below, level_sums, prefix_children
 
 if TYPE_CHECKING:
     from metricdp.local.estimate import LocalEstimate
@@ -40,7 +43,9 @@ Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
-    """An estimate for every node of a level, for all users, and the variance of each (of a vector: its expected squared error)."""
+    """An estimate for every node of a level, for all users, and the variance of each (of a vector:
+    its expected squared error).
+    """
 
     values: Floats
     variance: float
@@ -49,7 +54,8 @@ class Measured(NamedTuple):
 def ball_centers(estimate: LocalEstimate, k: int, power: int, *, seed: int = 0) -> Result:
     """k centers in the box, shape (k, d).
 
-    For k-median (`power` 1) in many dimensions centers are means of the clusters that were found: medians would need another round.
+    For k-median (`power` 1) in many dimensions centers are means of the clusters that were found:
+    medians would need another round.
     """
     if not 1 <= (integer(k) or 0) <= _MOST_CENTERS:
         raise InputError(f"k must be an integer from 1 to {_MOST_CENTERS:,}, got {shown(k)}")
@@ -58,9 +64,18 @@ def ball_centers(estimate: LocalEstimate, k: int, power: int, *, seed: int = 0) 
     places, weights, sums, variances = found.leaves(k)
     unit = np.zeros((0, estimate.items.dimension))
     if len(places):
-        chosen = lloyd(places, weights, min(k, len(places)), power=power, seed=seed, starts=_STARTS) if len(places) > k else places
+        chosen = (
+            lloyd(places, weights, min(k, len(places)), power=power, seed=seed, starts=_STARTS)
+            if len(places) > k
+            else places
+        )
         label = nearest_centers(places, chosen)[0]
-        unit = np.array([found.center(places, weights, sums, variances, label == j, power) for j in np.unique(label)])
+        unit = np.array(
+            [
+                found.center(places, weights, sums, variances, label == j, power)
+                for j in np.unique(label)
+            ]
+        )
     missing = k - len(unit)
     filling = rng.normal(size=(k + 1, estimate.items.dimension))
     filling /= 2 * np.linalg.norm(filling, axis=1, keepdims=True)
@@ -117,14 +132,16 @@ def _drawn(vector: Floats, variance: float, prior: Floats) -> Floats:
 def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, float]:
     """Mean of the vectors of some leaves together, and its expected squared error.
 
-    A plain sum of noisy sums has the noise of them all, that of the lightest leaf as much as the heaviest's. So each leaf's mean is drawn
-    to that of all by what is noise in it (random effects: the leaves' means vary around a common one by as much as they do beyond their
-    noise).
+    A plain sum of noisy sums has the noise of them all, that of the lightest leaf as much as the
+    heaviest's. So each leaf's mean is drawn to that of all by what is noise in it (random effects:
+    the leaves' means vary around a common one by as much as they do beyond their noise).
     """
     total = weights.sum()
     means, noise = sums / weights[:, None], variances / weights**2
     common = (means / noise[:, None]).sum(axis=0) / (1 / noise).sum()
-    spread = (weights * (((means - common) ** 2).sum(axis=1) - noise + 1 / (1 / noise).sum())).sum() / total
+    spread = (
+        weights * (((means - common) ** 2).sum(axis=1) - noise + 1 / (1 / noise).sum())
+    ).sum() / total
     precision = 1 / (max(spread, 0.0) + noise)
     common = (means * precision[:, None]).sum(axis=0) / precision.sum()
     own = max(spread, 0.0) * precision
@@ -138,17 +155,32 @@ Leaves = tuple[Floats, Floats, Floats, Floats]
 
 
 class _SimHash(_Tree):
-    """Prefixes of signs. Where only leaves were reported, a node's frequency is the sum of what stands out below it."""
+    """Prefixes of signs. Where only leaves were reported, a node's frequency is the sum of what
+    stands out below it.
+    """
 
     def leaves(self, k: int) -> Leaves:
-        """Leaves of the tree with their means, each from the sums of its complete subtree's leaves that stand out."""
+        """Leaves of the tree with their means, each from the sums of its complete subtree's leaves
+        that stand out.
+        """
         d, last = self.items.dimension, self.depth - 1
         if not self.counts or not self.sums:
             return np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0)
         held = self.frequencies(last)
-        levels = [self.frequencies(view) for view in range(self.depth)] if len(self.counts) > 1 else level_sums(held, self.depth)
+        levels = (
+            [self.frequencies(view) for view in range(self.depth)]
+            if len(self.counts) > 1
+            else level_sums(held, self.depth)
+        )
         most = int(np.log2(self.n + 2)) + 1
-        tree = build_tree(lambda level, nodes: levels[level - 1][nodes], prefix_children, self.depth, k, NEAR, most)
+        tree = build_tree(
+            lambda level, nodes: levels[level - 1][nodes],
+            prefix_children,
+            self.depth,
+            k,
+            NEAR,
+            most,
+        )
         return self._means(tree, held if len(self.counts) == 1 else None)
 
     def _means(self, tree: list[Leaf], held: Floats | None) -> Leaves:
@@ -157,13 +189,25 @@ class _SimHash(_Tree):
         if held is not None:
             below = [leaves[held[leaves] > 0] for leaves in below]
         weights = np.array([leaf.frequency for leaf in tree])
-        sums = np.array([values[leaves].sum(axis=0) for leaves in below]).reshape(len(tree), self.items.dimension)
+        sums = np.array([values[leaves].sum(axis=0) for leaves in below]).reshape(
+            len(tree), self.items.dimension
+        )
         variances = np.array([variance * len(leaves) for leaves in below])
         zero = np.zeros(self.items.dimension)
-        places = np.array([_drawn(s / w, v / w**2, zero) for s, w, v in zip(sums, weights, variances)]).reshape(sums.shape)
+        places = np.array(
+            [_drawn(s / w, v / w**2, zero) for s, w, v in zip(sums, weights, variances)]
+        ).reshape(sums.shape)
         return places, weights, sums, variances
 
-    def center(self, places: Floats, weights: Floats, sums: Floats, variances: Floats, mine: NDArray[np.bool_], power: int) -> Floats:
+    def center(
+        self,
+        places: Floats,
+        weights: Floats,
+        sums: Floats,
+        variances: Floats,
+        mine: NDArray[np.bool_],
+        power: int,
+    ) -> Floats:
         """The mean of some leaves, drawn to 0."""
         return _drawn(*_pooled(weights[mine], sums[mine], variances[mine]), np.zeros(sums.shape[1]))
 
@@ -172,17 +216,27 @@ class _Nets(_Tree):
     """Nested nets: places are net points of the subspace, moved into the ball."""
 
     def frequencies(self, view: int) -> Floats:
-        """Of all nodes that a point of the ball can have: by Lemma 14 no farther from it than the level's radius, doubled."""
+        """Of all nodes that a point of the ball can have: by Lemma 14 no farther from it than the
+        level's radius, doubled.
+        """
         places = self.items.places(np.arange(self.items.domains[view]), view)
         possible = np.linalg.norm(places, axis=1) <= 1 + 2.0**-view
         return np.where(possible, super().frequencies(view), 0.0)
 
     def leaves(self, k: int) -> Leaves:
         """Leaves of the tree with their net points."""
-        views = [self.frequencies(view) for view in range(self.depth)] if len(self.counts) == self.depth else self._from_below()
+        views = (
+            [self.frequencies(view) for view in range(self.depth)]
+            if len(self.counts) == self.depth
+            else self._from_below()
+        )
         most = int(np.log2(self.n + 2)) + 1
-        tree = build_tree(lambda level, nodes: views[level - 1][nodes], self._children, self.depth, k, NEAR, most)
-        unknown = Measured(np.zeros((self.items.domains[-1], self.items.dimension)), _UNKNOWN * (self.n + 1))
+        tree = build_tree(
+            lambda level, nodes: views[level - 1][nodes], self._children, self.depth, k, NEAR, most
+        )
+        unknown = Measured(
+            np.zeros((self.items.domains[-1], self.items.dimension)), _UNKNOWN * (self.n + 1)
+        )
         at = [self.items.places(np.array([leaf.node]), leaf.level - 1)[0] for leaf in tree]
         weights = np.array([leaf.frequency for leaf in tree])
         sums = [self.sums.get(leaf.level - 1, unknown).values[leaf.node] for leaf in tree]
@@ -197,7 +251,10 @@ class _Nets(_Tree):
         for view in range(self.depth - 1, 0, -1):
             held = np.flatnonzero(found[0])
             above = self.items.nearest(self.items.places(held, view), view - 1)
-            found.insert(0, np.bincount(above, found[0][held], self.items.domains[view - 1]).astype(np.float64))
+            found.insert(
+                0,
+                np.bincount(above, found[0][held], self.items.domains[view - 1]).astype(np.float64),
+            )
         return found
 
     def _children(self, level: int, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -205,14 +262,27 @@ class _Nets(_Tree):
         if level == 0:
             return [np.arange(items.domains[0])]
         pair = level - 1, level
-        found = lattice_children(items.cells(nodes, level - 1), tuple(items.spacing[i] for i in pair), tuple(items.shifts[i] for i in pair))
+        found = lattice_children(
+            items.cells(nodes, level - 1),
+            tuple(items.spacing[i] for i in pair),
+            tuple(items.shifts[i] for i in pair),
+        )
         inside = [cells[(np.abs(cells) <= items.reach[level]).all(axis=1)] for cells in found]
         return [items.number(cells, level) for cells in inside]
 
-    def center(self, places: Floats, weights: Floats, sums: Floats, variances: Floats, mine: NDArray[np.bool_], power: int) -> Floats:
+    def center(
+        self,
+        places: Floats,
+        weights: Floats,
+        sums: Floats,
+        variances: Floats,
+        mine: NDArray[np.bool_],
+        power: int,
+    ) -> Floats:
         """The mean of the cluster's vectors; without a projection its mean or median on the net."""
         if self.items.projection is not None:
-            return _drawn(*_pooled(weights[mine], sums[mine], variances[mine]), np.zeros(sums.shape[1]))
+            return _drawn(
+                *_pooled(weights[mine], sums[mine], variances[mine]), np.zeros(sums.shape[1])
+            )
         center = lloyd(places[mine], weights[mine], 1, power=power, starts=1)[0]
         return center / max(1.0, float(np.linalg.norm(center)))
-

@@ -1,4 +1,6 @@
-"""The server: messages in, in one pass and in memory that does not grow with their number, estimates out."""
+"""The server: messages in, in one pass and in memory that does not grow with their number,
+estimates out.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,11 @@ class Decoder:
 
     Notes
     -----
-    Whatever a message holds, it is either left out and counted (`LocalEstimate.rejected`), or it is one that an encoder could have made.
-    Such a message, sent by a hostile user or sent twice, moves the count of any part by at most `LocalEstimate.share`, and the vector sum
-    of any bucket by at most `VectorOracle.share` in length: a message either supports a value or does not. See ``docs/local.md``.
+    Whatever a message holds, it is either left out and counted (`LocalEstimate.rejected`), or it is
+    one that an encoder could have made. Such a message, sent by a hostile user or sent twice, moves
+    the count of any part by at most `LocalEstimate.share`, and the vector sum of any bucket by at
+    most `VectorOracle.share` in length: a message either supports a value or does not. See
+    ``docs/local.md``.
 
     Examples
     --------
@@ -62,9 +66,10 @@ class Decoder:
 
         Parameters
         ----------
-        messages : path, binary or text file, iterable of bytes or of text, ndarray of uint8, shape (n, message_bytes)
-            Bytes as `Encoder.encode` returns them, or JSON lines: a line is a message as a base64 string, or an object with it under
-            "message".
+        messages : path, binary or text file, iterable of bytes or of text, ndarray of uint8, shape
+        (n, message_bytes)
+            Bytes as `Encoder.encode` returns them, or JSON lines: a line is a message as a base64
+            string, or an object with it under "message".
 
         Notes
         -----
@@ -87,7 +92,10 @@ class Decoder:
     def empty(self) -> Sketch:
         """The sketch of no messages."""
         roles = self.parameters.roles
-        arrays = [[np.zeros(oracle_of(report.randomizer).shape, np.int64) for report in role.reports] for role in roles]
+        arrays = [
+            [np.zeros(oracle_of(report.randomizer).shape, np.int64) for report in role.reports]
+            for role in roles
+        ]
         return Sketch(self.parameters.fingerprint, [0] * len(roles), arrays)
 
     def sketch(self, messages: Any) -> Sketch:
@@ -114,8 +122,12 @@ class Decoder:
         sketch.rejected += len(block)
 
 
-def _columns(role: Role, block: NDArray[np.uint8]) -> tuple[list[list[NDArray[Any]]], NDArray[np.bool_]]:
-    """For every report of a role its numbers, an array each (bytes where they are too large), and which messages are valid."""
+def _columns(
+    role: Role, block: NDArray[np.uint8]
+) -> tuple[list[list[NDArray[Any]]], NDArray[np.bool_]]:
+    """For every report of a role its numbers, an array each (bytes where they are too large), and
+    which messages are valid.
+    """
     at, found = HEADER, []
     good = (block[:, HEADER + role.n_bytes :] == 0).all(axis=1)
     for report in role.reports:
@@ -129,8 +141,12 @@ def _columns(role: Role, block: NDArray[np.uint8]) -> tuple[list[list[NDArray[An
     return found, good
 
 
-def numbers_of(randomizer: Randomizer, packed: NDArray[np.uint8]) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
-    """The numbers of n packed outputs, an array each (bytes, shape (n, ·), where they are too large), and which are within the limits."""
+def numbers_of(
+    randomizer: Randomizer, packed: NDArray[np.uint8]
+) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
+    """The numbers of n packed outputs, an array each (bytes, shape (n, ·), where they are too
+    large), and which are within the limits.
+    """
     at, inside = 0, np.ones(len(packed), bool)
     found: list[NDArray[Any]] = []
     for limit in randomizer.limits:
@@ -154,21 +170,29 @@ def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]
     """Messages of the right size as arrays of shape (n, size), each with the number of others met."""
     if isinstance(messages, np.ndarray) and messages.dtype == np.uint8 and messages.ndim == 2:
         right = messages.shape[1] == size
-        yield (messages if right else np.empty((0, size), np.uint8)), (0 if right else len(messages))
+        yield (
+            (messages if right else np.empty((0, size), np.uint8)),
+            (0 if right else len(messages)),
+        )
         return
     if isinstance(messages, str | PathLike):
         with Path(messages).open("rb") as file:
             yield from _blocks(file, size)
         return
     if isinstance(messages, bytes | bytearray | memoryview) or not isinstance(messages, Iterable):
-        raise InputError("messages must be an iterable of messages, an open file or the path of one")
+        raise InputError(
+            "messages must be an iterable of messages, an open file or the path of one"
+        )
     lines = hasattr(messages, "readline")
     source = iter(messages)
     while chunk := list(islice(source, _CHUNK)):
         if lines or not all(type(m) is bytes for m in chunk):
             chunk = [_message(m, lines) for m in chunk]
         right_size = [m for m in chunk if len(m) == size]
-        yield np.frombuffer(b"".join(right_size), np.uint8).reshape(-1, size), len(chunk) - len(right_size)
+        yield (
+            np.frombuffer(b"".join(right_size), np.uint8).reshape(-1, size),
+            len(chunk) - len(right_size),
+        )
 
 
 def _message(given: Any, line: bool) -> bytes:
@@ -179,6 +203,8 @@ def _message(given: Any, line: bool) -> bytes:
         return b""
     try:
         plain = json.loads(given)
-        return base64.b64decode(plain["message"] if isinstance(plain, dict) else plain, validate=True)
+        return base64.b64decode(
+            plain["message"] if isinstance(plain, dict) else plain, validate=True
+        )
     except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
         return b""

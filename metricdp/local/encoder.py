@@ -1,7 +1,8 @@
 """What runs on a user's device: from an item and fresh coins to one message.
 
-A message is: version (1 byte), the first two bytes of the parameters' fingerprint, the role (1 byte), the reports of that role, and zeros
-up to the size that the parameters state. All coins are the operating system's (`secrets`); nothing is kept between messages.
+A message is: version (1 byte), the first two bytes of the parameters' fingerprint, the role (1
+byte), the reports of that role, and zeros up to the size that the parameters state. All coins are
+the operating system's (`secrets`); nothing is kept between messages.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Encoder:
     parameters : PublicParameters, dict, str or bytes
         The public parameters, or their JSON.
     most_epsilon : str, int or Fraction, optional
-        Refuse parameters whose messages would spend more: the device's own limit, in case the server asks for too much.
+        Refuse parameters whose messages would spend more: the device's own limit, in case the
+        server asks for too much.
 
     Raises
     ------
@@ -43,16 +45,23 @@ class Encoder:
 
     Notes
     -----
-    **Privacy.** The role is drawn independently of the item. Given the role, a message is a list of independent reports, whose epsilons,
-    exact rationals, add up to `epsilon` at most (`metricdp.local.parameters`), and each report is epsilon-DP for every two inputs
-    (`metricdp.local.randomizers`): so is the message, for every two items, in the local model. The device computes all weights itself
-    from the epsilons; it trusts no number of the server but these, which `most_epsilon` bounds. Several messages of one user add up.
+    **Privacy.** The role is drawn independently of the item. Given the role, a message is a list of
+    independent reports, whose epsilons, exact rationals, add up to `epsilon` at most
+    (`metricdp.local.parameters`), and each report is epsilon-DP for every two inputs
+    (`metricdp.local.randomizers`): so is the message, for every two items, in the local model. The
+    device computes all weights itself from the epsilons; it trusts no number of the server but
+    these, which `most_epsilon` bounds. Several messages of one user add up.
     """
 
     def __init__(self, parameters: Any, *, most_epsilon: Any = None) -> None:
         self.parameters = PublicParameters.of(parameters)
-        if most_epsilon is not None and self.parameters.epsilon > fraction(_plain(most_epsilon), "most_epsilon"):
-            raise InputError(f"these parameters would spend epsilon {self.parameters.epsilon} a message, more than this device allows")
+        if most_epsilon is not None and self.parameters.epsilon > fraction(
+            _plain(most_epsilon), "most_epsilon"
+        ):
+            raise InputError(
+                f"these parameters would spend epsilon {self.parameters.epsilon} a message, more "
+                f"than this device allows"
+            )
         self._items = items_of(self.parameters.items)
         self._size = self.parameters.message_bytes
         self._head = bytes([VERSION]) + self.parameters.fingerprint
@@ -88,7 +97,14 @@ class Encoder:
         parts = [self._head, bytes([number])]
         for report in roles[number].reports:
             randomizer, view = report.randomizer, views[report.view]
-            parts.append(randomizer.pack(randomizer.draw((view, vector) if vector is not None and _is_vector(randomizer) else view, below)))
+            parts.append(
+                randomizer.pack(
+                    randomizer.draw(
+                        (view, vector) if vector is not None and _is_vector(randomizer) else view,
+                        below,
+                    )
+                )
+            )
         return b"".join(parts).ljust(self._size, b"\0")
 
 
@@ -105,7 +121,12 @@ def _check(randomizer: Any, view: int, items: Any) -> None:
     if view >= len(items.domains):
         raise InputError("a report is about a view that these items do not have")
     if _is_vector(randomizer):
-        if items.dimension != randomizer.dimension or 1 << randomizer.bucket_bits < items.domains[view]:
-            raise InputError("a vector report needs the points' dimension, and bits for all buckets")
+        if (
+            items.dimension != randomizer.dimension
+            or 1 << randomizer.bucket_bits < items.domains[view]
+        ):
+            raise InputError(
+                "a vector report needs the points' dimension, and bits for all buckets"
+            )
     elif randomizer.domain < items.domains[view]:
         raise InputError("a report's domain must hold all values of its view")

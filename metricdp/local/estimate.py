@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.algorithms.demand_release import DemandRelease
-from metricdp.algorithms.result import Result
 from metricdp.errors import InputError
-from metricdp.estimation.tree_posterior import posterior_mean
 from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import BallItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters
 from metricdp.local.shuffle import shuffled_epsilon
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.releases import Mechanism, Receipt
-from metricdp.trees.ward import PartitionTree
+from metricdp.solvers.estimate.tree_posterior import posterior_mean
 
 _NAMES = {
     "k-rr": "k-ary randomized response",
@@ -37,16 +37,20 @@ class LocalRelease(DemandRelease):
     Attributes
     ----------
     universe, weights, receipt
-        As of `metricdp.algorithms.demand_release.DemandRelease`. The counts of the parts are spread evenly over their points.
+        As of `metricdp.methods.demand_release.DemandRelease`. The counts of the parts are spread
+        evenly over their points.
     """
 
-    def __init__(self, universe: Metric, weights: NDArray[np.float64], receipt: Receipt, method: str) -> None:
+    def __init__(
+        self, universe: Metric, weights: NDArray[np.float64], receipt: Receipt, method: str
+    ) -> None:
         super().__init__(universe, weights, receipt)
         self.method = method
 
 
 class LocalEstimate:
-    """Estimates from the messages of one collection; everything computed from it is post-processing, and free.
+    """Estimates from the messages of one collection; everything computed from it is
+    post-processing, and free.
 
     Attributes
     ----------
@@ -60,24 +64,43 @@ class LocalEstimate:
         self.n_messages, self.rejected = sketch.n_messages, sketch.rejected
 
     def __repr__(self) -> str:
-        return f"LocalEstimate({self.n_messages:,} messages, {self.rejected:,} rejected, epsilon {float(self.receipt.epsilon):.6g})"
+        return (
+            f"LocalEstimate({self.n_messages:,} messages, {self.rejected:,} rejected, epsilon "
+            f"{float(self.receipt.epsilon):.6g})"
+        )
 
     @cached_property
     def receipt(self) -> Receipt:
         """What is promised to every user: one message each, replace-one neighbors."""
-        mechanisms = [_mechanism(report) for role in self.parameters.roles for report in role.reports]
-        local = Receipt.of(mechanisms, "replace-one", "user").paid(self.parameters.epsilon, Fraction(0), "one message a user")
+        mechanisms = [
+            _mechanism(report) for role in self.parameters.roles for report in role.reports
+        ]
+        local = Receipt.of(mechanisms, "replace-one", "user").paid(
+            self.parameters.epsilon, Fraction(0), "one message a user"
+        )
         if self.parameters.trust == TRUST[0]:
             return local
         roles = self.parameters.roles
-        single = roles[0].reports[0].randomizer if len(roles) == len(roles[0].reports) == 1 else self.parameters.epsilon
+        single = (
+            roles[0].reports[0].randomizer
+            if len(roles) == len(roles[0].reports) == 1
+            else self.parameters.epsilon
+        )
         shuffled = shuffled_epsilon(single, self.n_messages, self.parameters.delta)
-        return local.paid(shuffled, self.parameters.delta, f"{self.n_messages:,} messages shuffled, numerical clone bound")
+        return local.paid(
+            shuffled,
+            self.parameters.delta,
+            f"{self.n_messages:,} messages shuffled, numerical clone bound",
+        )
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
-        """Finite universes: unbiased estimate of the number of users in every part, shape (n_parts,); may be negative."""
-        return self._finite().counts(self.sketch.arrays[0][0], self.n_messages)[: self.items.n_parts]
+        """Finite universes: unbiased estimate of the number of users in every part, shape
+        (n_parts,); may be negative.
+        """
+        return self._finite().counts(self.sketch.arrays[0][0], self.n_messages)[
+            : self.items.n_parts
+        ]
 
     @property
     def deviation(self) -> float:
@@ -86,7 +109,9 @@ class LocalEstimate:
 
     @property
     def share(self) -> float:
-        """Finite universes: how far any single message, whatever it holds, can have moved any count."""
+        """Finite universes: how far any single message, whatever it holds, can have moved any
+        count.
+        """
         return self._finite().share
 
     def release(self, metric: Metric, *, signed: bool = False) -> LocalRelease:
@@ -97,8 +122,9 @@ class LocalEstimate:
         metric : Metric
             The universe that the parameters were made for: the same ids in the same order.
         signed : bool
-            The unbiased, signed counts themselves, in place of their posterior mean (`metricdp.estimation.tree_posterior`) on the Ward
-            tree of the parts. The number of messages is public, and the total.
+            The unbiased, signed counts themselves, in place of their posterior mean
+            (`metricdp.solvers.estimate.tree_posterior`) on the Ward tree of the parts. The number
+            of messages is public, and the total.
 
         Raises
         ------
@@ -107,13 +133,22 @@ class LocalEstimate:
         """
         self._finite()
         ids = self.items.ids
-        if not isinstance(metric, Metric) or len(metric) != len(ids) or any(a != b for a, b in zip(metric.ids, ids)):
-            raise InputError("metric must be the universe that the public parameters were made for: the same ids in the same order")
+        if (
+            not isinstance(metric, Metric)
+            or len(metric) != len(ids)
+            or any(a != b for a, b in zip(metric.ids, ids))
+        ):
+            raise InputError(
+                "metric must be the universe that the public parameters were made for: the same "
+                "ids in the same order"
+            )
         tree = _tree(metric, np.array(self.items.labels, np.int32), np.array(self.items.centers))
         estimate = self.counts
         if not signed and self.n_messages:
             scale = max(self.deviation, 0.5) / sqrt(2)
-            estimate = posterior_mean(tree, estimate, scale, float(self.n_messages), 0.5, gaussian=True)
+            estimate = posterior_mean(
+                tree, estimate, scale, float(self.n_messages), 0.5, gaussian=True
+            )
         return LocalRelease(metric, tree.spread(estimate), self.receipt, self.parameters.trust)
 
     def k_median(self, k: int, *, metric: Metric | None = None, **asked: Any) -> Result:
@@ -125,7 +160,8 @@ class LocalEstimate:
         metric : Metric
             Finite universes: the one that the parameters were made for.
         asked
-            `candidates`, `opened`, `seed`, `time_limit` as `DemandRelease.k_median`; in a box `seed` alone.
+            `candidates`, `opened`, `seed`, `time_limit` as `DemandRelease.k_median`; in a box
+            `seed` alone.
         """
         return self._asked(k, 1, metric, asked)
 
@@ -164,8 +200,12 @@ def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64])
 
 
 def _mechanism(report: Any) -> Mechanism:
-    """A report as the receipt states it; its scale is the standard deviation that one user adds to a count, or to a vector in all."""
+    """A report as the receipt states it; its scale is the standard deviation that one user adds to
+    a count, or to a vector in all.
+    """
     oracle = oracle_of(report.randomizer)
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"
     query = f"{what} of one item, view {report.view}"
-    return Mechanism(_NAMES[report.randomizer.kind], query, 1, sqrt(oracle.variance), report.randomizer.epsilon)
+    return Mechanism(
+        _NAMES[report.randomizer.kind], query, 1, sqrt(oracle.variance), report.randomizer.epsilon
+    )

@@ -1,4 +1,5 @@
-"""From a user's item to what reports are about: its *views*, integers each within a public domain, and in R^d the vector itself.
+"""From a user's item to what reports are about: its *views*, integers each within a public domain,
+and in R^d the vector itself.
 
 ========  ==============================  =======================================================================================
 kind      universe                        views
@@ -60,12 +61,20 @@ class PartitionItems(Items):
     def __init__(self, plain: dict[str, Any]) -> None:
         ids, self.labels = plain.get("ids"), plain.get("labels") or []
         self.n_parts = whole(plain.get("parts"), "parts", 1, 1 << 24)
-        self.ids: Any = range(whole(ids.get("range"), "range", 1, 1 << 31)) if isinstance(ids, dict) else [_id(i) for i in ids or ()]
+        self.ids: Any = (
+            range(whole(ids.get("range"), "range", 1, 1 << 31))
+            if isinstance(ids, dict)
+            else [_id(i) for i in ids or ()]
+        )
         right = isinstance(self.labels, list) and len(self.labels) == len(self.ids) > 0
-        if not right or not all(type(part) is int and 0 <= part < self.n_parts for part in self.labels):
+        if not right or not all(
+            type(part) is int and 0 <= part < self.n_parts for part in self.labels
+        ):
             raise InputError("labels must give each id its part, a whole number below parts")
         self.centers = plain.get("centers") or []
-        if not isinstance(self.centers, list) or not all(type(c) is int and 0 <= c < len(self.ids) for c in self.centers):
+        if not isinstance(self.centers, list) or not all(
+            type(c) is int and 0 <= c < len(self.ids) for c in self.centers
+        ):
             raise InputError("centers must be the positions of the parts' middles")
         if [self.labels[c] for c in self.centers] != list(range(self.n_parts)):
             raise InputError("centers must give every part its middle, in order")
@@ -105,8 +114,11 @@ class BallItems(Items):
     def __init__(self, plain: dict[str, Any]) -> None:
         middle, radius = plain.get("middle"), plain.get("radius")
         numbers = middle if isinstance(middle, list) and middle else [None]
-        if not all(type(x) in (int, float) and abs(x) < 1e300 for x in [*numbers, radius]) or not radius > 1e-300:  # type: ignore[operator]
-            raise InputError("a ball needs its middle, a list of finite numbers, and a positive radius")
+        plain_numbers = all(type(x) in (int, float) and abs(x) < 1e300 for x in [*numbers, radius])
+        if not plain_numbers or not radius > 1e-300:  # type: ignore[operator]
+            raise InputError(
+                "a ball needs its middle, a list of finite numbers, and a positive radius"
+            )
         self.middle, self.dimension = numbers, len(numbers)
         self.radius = float(radius)  # type: ignore[arg-type]
         self.depth = whole(plain.get("depth"), "depth", 1, 24)
@@ -126,7 +138,9 @@ class BallItems(Items):
         return tuple(int(view[0]) for view in self.views(unit)), unit[0]
 
     def unit(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points in the unit ball, shape (n, d): those outside are moved onto the sphere, along the way to the middle."""
+        """Points in the unit ball, shape (n, d): those outside are moved onto the sphere, along the
+        way to the middle.
+        """
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -139,7 +153,8 @@ class BallItems(Items):
 
 
 class SimHashItems(BallItems):
-    """Charikar's SimHash (STOC 2002): node of level i = signs along the first i directions; the first direction is the highest bit.
+    """Charikar's SimHash (STOC 2002): node of level i = signs along the first i directions; the
+    first direction is the highest bit.
 
     The paper's Section 5: z_i = (g_1(x), …, g_i(x)). Levels 1 … depth.
     """
@@ -163,11 +178,13 @@ class SimHashItems(BallItems):
 
 
 class NetItems(BallItems):
-    """Nets of covering radius 2^-i in the unit ball of a random subspace of few dimensions: cubic lattices, each with its own public shift.
+    """Nets of covering radius 2^-i in the unit ball of a random subspace of few dimensions: cubic
+    lattices, each with its own public shift.
 
-    A point's node of the finest level T is the net point nearest to it; that of level i the one nearest to its node of level i + 1
-    (Section 3.1). With at most `subspace` dimensions the space itself is taken, else a random projection, scaled and, beyond the ball,
-    put to 0 (Algorithm 3, lines 2–6).
+    A point's node of the finest level T is the net point nearest to it; that of level i the one
+    nearest to its node of level i + 1 (Section 3.1). With at most `subspace` dimensions the space
+    itself is taken, else a random projection, scaled and, beyond the ball, put to 0 (Algorithm 3,
+    lines 2–6).
     """
 
     shrink = 1.5
@@ -180,7 +197,9 @@ class NetItems(BallItems):
         self.reach = [ceil((1 + 2.0**-i) / h) + 1 for i, h in enumerate(self.spacing)]
         self.domains = tuple((2 * r + 1) ** self.subspace for r in self.reach)
         if self.domains[-1] > 1 << 24:
-            raise InputError("these nets have more than 2^24 points; take a smaller depth or subspace")
+            raise InputError(
+                "these nets have more than 2^24 points; take a smaller depth or subspace"
+            )
 
     @cached_property
     def shifts(self) -> NDArray[np.float64]:
@@ -197,7 +216,9 @@ class NetItems(BallItems):
 
         if self.subspace == self.dimension:
             return None
-        return np.linalg.qr(streams.vectors(self.seed, self.subspace, self.dimension).T)[0] * sqrt(self.dimension / self.subspace)
+        return np.linalg.qr(streams.vectors(self.seed, self.subspace, self.dimension).T)[0] * sqrt(
+            self.dimension / self.subspace
+        )
 
     def project(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points of the subspace's unit ball, shape (n, subspace)."""
@@ -220,14 +241,19 @@ class NetItems(BallItems):
         import numpy as np
 
         base = 2 * self.reach[level] + 1
-        return (cell + self.reach[level]) @ np.array([base**j for j in range(self.subspace)], np.int64)
+        return (cell + self.reach[level]) @ np.array(
+            [base**j for j in range(self.subspace)], np.int64
+        )
 
     def cells(self, index: NDArray[np.int64], level: int) -> NDArray[np.int64]:
         """Lattice coordinates of indices, shape (n, subspace)."""
         import numpy as np
 
         base = 2 * self.reach[level] + 1
-        return index[:, None] // np.array([base**j for j in range(self.subspace)], np.int64) % base - self.reach[level]
+        return (
+            index[:, None] // np.array([base**j for j in range(self.subspace)], np.int64) % base
+            - self.reach[level]
+        )
 
     def places(self, index: NDArray[np.int64], level: int) -> NDArray[np.float64]:
         """Net points, shape (n, subspace)."""
@@ -243,7 +269,11 @@ class NetItems(BallItems):
         return found[::-1]
 
 
-KINDS: dict[str, type[Any]] = {"partition": PartitionItems, "simhash": SimHashItems, "net": NetItems}
+KINDS: dict[str, type[Any]] = {
+    "partition": PartitionItems,
+    "simhash": SimHashItems,
+    "net": NetItems,
+}
 
 
 def items_of(plain: dict[str, Any]) -> Any:
@@ -263,4 +293,3 @@ def items_of(plain: dict[str, Any]) -> Any:
 def bits_of(domain: int) -> int:
     """Bits that hold the values below a domain."""
     return max(1, (domain - 1).bit_length())
-

@@ -1,7 +1,9 @@
-"""The server's side of every randomizer: what messages add to a sketch, what estimates come out of it, and how good they are.
+"""The server's side of every randomizer: what messages add to a sketch, what estimates come out of
+it, and how good they are.
 
-A sketch is a few arrays of integers to which every valid message adds its own: sketches of parts of the messages add up to that of all,
-in any order and grouping, exactly. Their size depends on the public parameters alone.
+A sketch is a few arrays of integers to which every valid message adds its own: sketches of parts of
+the messages add up to that of all, in any order and grouping, exactly. Their size depends on the
+public parameters alone.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_hashes, add_vectors, walsh
 from metricdp.local import streams
-from metricdp.local.randomizers import KRR, FrequencyRandomizer, LocalHashing, Randomizer, SubsetSelection, TopVectors
+from metricdp.local.randomizers import (
+    KRR,
+    FrequencyRandomizer,
+    LocalHashing,
+    Randomizer,
+    SubsetSelection,
+    TopVectors,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -75,7 +84,9 @@ class FrequencyOracle(Oracle):
 
     @property
     def share(self) -> float:
-        """How far one message, whatever it holds, can move any count: an honest user's place is worth 1."""
+        """How far one message, whatever it holds, can move any count: an honest user's place is
+        worth 1.
+        """
         return max(self.other, 1 - self.other) / (self.held - self.other)
 
     def counts(self, array: Ints, n: int) -> Floats:
@@ -92,7 +103,10 @@ class KRROracle(FrequencyOracle):
 
     def __init__(self, randomizer: KRR) -> None:
         super().__init__(randomizer)
-        self.held, self.other = randomizer.favored / randomizer.total, randomizer.unit / randomizer.total
+        self.held, self.other = (
+            randomizer.favored / randomizer.total,
+            randomizer.unit / randomizer.total,
+        )
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
         """Count the reported values."""
@@ -125,12 +139,19 @@ class SubsetOracle(FrequencyOracle):
 
     def __init__(self, randomizer: SubsetSelection) -> None:
         super().__init__(randomizer)
-        m, s, favored, unit = randomizer.domain, randomizer.size, randomizer.favored, randomizer.unit
+        m, s, favored, unit = (
+            randomizer.domain,
+            randomizer.size,
+            randomizer.favored,
+            randomizer.unit,
+        )
         self.held = favored * s / (favored * s + unit * (m - s))
         self.other = (self.held * (s - 1) + (1 - self.held) * s) / (m - 1)
 
     def _bits(self, columns: list[NDArray[Any]]) -> NDArray[np.uint8]:
-        rows = columns[0] if columns[0].ndim == 2 else columns[0].astype(">u8")[:, None].view(np.uint8)
+        rows = (
+            columns[0] if columns[0].ndim == 2 else columns[0].astype(">u8")[:, None].view(np.uint8)
+        )
         return np.unpackbits(rows, axis=1)[:, ::-1]
 
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
@@ -143,7 +164,9 @@ class SubsetOracle(FrequencyOracle):
 
 
 class VectorOracle(Oracle):
-    """Unbiased bucket sums from reports of `TopVectors`. The array holds, for each character, the sum of the vectors named."""
+    """Unbiased bucket sums from reports of `TopVectors`. The array holds, for each character, the
+    sum of the vectors named.
+    """
 
     def __init__(self, randomizer: TopVectors) -> None:
         self.randomizer = randomizer
@@ -160,7 +183,9 @@ class VectorOracle(Oracle):
         return self._along(top_mean(r.candidates, r.top), 0.0)
 
     def _along(self, top: float, all_of_them: float) -> float:
-        """Mean over the named candidate of what has mean `top` over the favored and `all_of_them` over all."""
+        """Mean over the named candidate of what has mean `top` over the favored and `all_of_them`
+        over all.
+        """
         r = self.randomizer
         total = r.top * r.favored + (r.candidates - r.top) * r.unit
         return (r.top * (r.favored - r.unit) * top + r.candidates * r.unit * all_of_them) / total
@@ -169,19 +194,28 @@ class VectorOracle(Oracle):
     def variance(self) -> float:
         """Expected squared length of one user's estimate of its vector."""
         r = self.randomizer
-        return (r.dimension - 1 + self._along(top_mean(r.candidates, r.top, 2), 1.0)) / self.scale**2
+        return (
+            r.dimension - 1 + self._along(top_mean(r.candidates, r.top, 2), 1.0)
+        ) / self.scale**2
 
     @property
     def share(self) -> float:
         """How long the vector can be that one message, whatever it holds, adds to any bucket's sum."""
-        return float(streams.quantiles().max()) / streams.STEPS * self.randomizer.dimension**0.5 / self.scale
+        return (
+            float(streams.quantiles().max())
+            / streams.STEPS
+            * self.randomizer.dimension**0.5
+            / self.scale
+        )
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
         """Add the vectors named, each in the row of its character."""
         add_vectors(array, *columns, streams.quantiles())
 
     def sums(self, array: Ints) -> Floats:
-        """Unbiased estimate of the sum of the users' vectors in every bucket, shape (2^bucket_bits, d)."""
+        """Unbiased estimate of the sum of the users' vectors in every bucket, shape (2^bucket_bits,
+        d).
+        """
         table = array.copy()
         walsh(table)
         return table / (streams.STEPS * self.scale)
@@ -189,9 +223,11 @@ class VectorOracle(Oracle):
 
 @lru_cache(maxsize=64)
 def top_mean(candidates: int, top: int, power: int = 1) -> float:
-    """Expected mean of the `top` largest of so many independent standard normal numbers, or of their squares.
+    """Expected mean of the `top` largest of so many independent standard normal numbers, or of
+    their squares.
 
-    The integral of z^power · P(a number is among the top, given that it is z) · density of z, times candidates / top.
+    The integral of z^power · P(a number is among the top, given that it is z) · density of z, times
+    candidates / top.
     """
     from scipy.special import bdtr, ndtr
 
@@ -201,7 +237,12 @@ def top_mean(candidates: int, top: int, power: int = 1) -> float:
     return float(np.sum(z**power * among * density) * (z[1] - z[0]) * candidates / top)
 
 
-_ORACLES: dict[type[Any], Any] = {KRR: KRROracle, LocalHashing: LocalHashingOracle, SubsetSelection: SubsetOracle, TopVectors: VectorOracle}
+_ORACLES: dict[type[Any], Any] = {
+    KRR: KRROracle,
+    LocalHashing: LocalHashingOracle,
+    SubsetSelection: SubsetOracle,
+    TopVectors: VectorOracle,
+}
 
 
 @lru_cache(maxsize=256)
@@ -215,13 +256,19 @@ def oracle_of(randomizer: Randomizer) -> Any:
     """
     found = _ORACLES[type(randomizer)](randomizer)
     if np.prod(found.shape) > _MOST_CELLS:
-        raise InputError(f"a sketch of {np.prod(found.shape):,} numbers is too large; take fewer values, buckets or dimensions")
+        raise InputError(
+            f"a sketch of {np.prod(found.shape):,} numbers is too large; take fewer values, "
+            f"buckets or dimensions"
+        )
     return found
 
 
 @lru_cache(maxsize=256)
-def best_frequency_randomizer(epsilon: Fraction, domain: int, most_bytes: int = MOST_BYTES) -> FrequencyRandomizer:
-    """The frequency randomizer of least variance for a value that few users have, among those of at most `most_bytes` bytes.
+def best_frequency_randomizer(
+    epsilon: Fraction, domain: int, most_bytes: int = MOST_BYTES
+) -> FrequencyRandomizer:
+    """The frequency randomizer of least variance for a value that few users have, among those of at
+    most `most_bytes` bytes.
 
     Examples
     --------
@@ -230,7 +277,9 @@ def best_frequency_randomizer(epsilon: Fraction, domain: int, most_bytes: int = 
     """
     bits = max(1, (domain - 1).bit_length())
     candidates: list[FrequencyRandomizer] = [KRR(epsilon, domain)]
-    candidates += [LocalHashing(epsilon, domain, b) for b in range(1, min(bits, _MOST_LOG_BUCKETS) + 1)]
+    candidates += [
+        LocalHashing(epsilon, domain, b) for b in range(1, min(bits, _MOST_LOG_BUCKETS) + 1)
+    ]
     if domain <= 8 * most_bytes:
         middle = domain / (1 + float(np.exp(float(epsilon))))
         sizes = {min(max(1, round(middle) + step), domain - 1) for step in (-1, 0, 1)}
@@ -241,18 +290,26 @@ def best_frequency_randomizer(epsilon: Fraction, domain: int, most_bytes: int = 
 
 @lru_cache(maxsize=256)
 def best_vector_randomizer(epsilon: Fraction, dimension: int, bucket_bits: int) -> TopVectors:
-    """The vector randomizer of least variance: candidates from epsilon, so many that the best cap still holds a few."""
+    """The vector randomizer of least variance: candidates from epsilon, so many that the best cap
+    still holds a few.
+    """
     candidates = 256
     while candidates < 4096 and candidates < 2 * np.exp(float(epsilon)):
         candidates *= 2
-    options = {max(1, round(candidates * 0.5 ** (i / 4))) for i in range(4, 4 * int(np.log2(candidates)) + 1)}
-    drawn = [TopVectors(epsilon, dimension, candidates, top, bucket_bits) for top in sorted(options)]
+    options = {
+        max(1, round(candidates * 0.5 ** (i / 4)))
+        for i in range(4, 4 * int(np.log2(candidates)) + 1)
+    }
+    drawn = [
+        TopVectors(epsilon, dimension, candidates, top, bucket_bits) for top in sorted(options)
+    ]
     return min(drawn, key=lambda r: VectorOracle(r).variance)
 
 
 @dataclass
 class Sketch:
-    """What a decoder keeps of messages: counts of them, and one array of integers a report. Sketches of the same parameters add up.
+    """What a decoder keeps of messages: counts of them, and one array of integers a report.
+    Sketches of the same parameters add up.
 
     Attributes
     ----------
@@ -281,6 +338,8 @@ class Sketch:
             return NotImplemented
         if other.fingerprint != self.fingerprint:
             raise InputError("sketches of different public parameters do not add up")
-        arrays = [[a + b for a, b in zip(mine, theirs)] for mine, theirs in zip(self.arrays, other.arrays)]
+        arrays = [
+            [a + b for a, b in zip(mine, theirs)] for mine, theirs in zip(self.arrays, other.arrays)
+        ]
         users = [a + b for a, b in zip(self.users, other.users)]
         return Sketch(self.fingerprint, users, arrays, self.rejected + other.rejected)

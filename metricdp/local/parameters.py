@@ -24,15 +24,26 @@ _MOST_CANDIDATES, _MOST_DIMENSION = 1 << 16, 4096
 
 @dataclass(frozen=True)
 class Report:
-    """One randomized report: by which randomizer, about which view of the item (`metricdp.local.items`)."""
+    """One randomized report: by which randomizer, about which view of the item
+    (`metricdp.local.items`).
+    """
 
     randomizer: Randomizer
     view: int
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        options = {name: value for name, value in vars(self.randomizer).items() if name in _OPTIONS[self.randomizer.kind]}
-        return {"kind": self.randomizer.kind, **options, "epsilon": str(self.randomizer.epsilon), "view": self.view}
+        options = {
+            name: value
+            for name, value in vars(self.randomizer).items()
+            if name in _OPTIONS[self.randomizer.kind]
+        }
+        return {
+            "kind": self.randomizer.kind,
+            **options,
+            "epsilon": str(self.randomizer.epsilon),
+            "view": self.view,
+        }
 
     @classmethod
     def of(cls, plain: Any) -> Report:
@@ -44,9 +55,16 @@ class Report:
         if set(plain) != {"kind", "epsilon", "view", *names}:
             raise InputError(f"{rule}, for {plain['kind']}: {', '.join(names)}")
         options = {name: whole(plain[name], name, *_OPTIONS[plain["kind"]][name]) for name in names}
-        if options.get("size", 1) > options.get("domain", MOST_DOMAIN) - 1 or options.get("top", 1) >= options.get("candidates", 2):
-            raise InputError(f"a report of the kind {plain['kind']} must leave something that is not favored")
-        return cls(KINDS[plain["kind"]](fraction(plain["epsilon"], "epsilon"), **options), whole(plain["view"], "view", 0, 256))
+        if options.get("size", 1) > options.get("domain", MOST_DOMAIN) - 1 or options.get(
+            "top", 1
+        ) >= options.get("candidates", 2):
+            raise InputError(
+                f"a report of the kind {plain['kind']} must leave something that is not favored"
+            )
+        return cls(
+            KINDS[plain["kind"]](fraction(plain["epsilon"], "epsilon"), **options),
+            whole(plain["view"], "view", 0, 256),
+        )
 
 
 _OPTIONS: dict[str, dict[str, tuple[int, int]]] = {
@@ -54,14 +72,19 @@ _OPTIONS: dict[str, dict[str, tuple[int, int]]] = {
     "local-hashing": {"domain": (2, MOST_DOMAIN), "log_buckets": (1, 16)},
     "subset": {"domain": (2, 1 << 16), "size": (1, 1 << 16)},
     "top-vectors": {
-        "dimension": (1, _MOST_DIMENSION), "candidates": (2, _MOST_CANDIDATES), "top": (1, _MOST_CANDIDATES), "bucket_bits": (0, 24),
+        "dimension": (1, _MOST_DIMENSION),
+        "candidates": (2, _MOST_CANDIDATES),
+        "top": (1, _MOST_CANDIDATES),
+        "bucket_bits": (0, 24),
     },
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a user may be asked: its share of the users, and the reports of its message, whose epsilons add up."""
+    """What a user may be asked: its share of the users, and the reports of its message, whose
+    epsilons add up.
+    """
 
     share: int
     reports: tuple[Report, ...]
@@ -105,8 +128,15 @@ class PublicParameters:
     roles: tuple[Role, ...]
 
     def __post_init__(self) -> None:
-        if not self.roles or any(not role.reports for role in self.roles) or max(role.epsilon for role in self.roles) > self.epsilon:
-            raise InputError("every role needs reports, whose epsilons add up to no more than the message's epsilon")
+        if (
+            not self.roles
+            or any(not role.reports for role in self.roles)
+            or max(role.epsilon for role in self.roles) > self.epsilon
+        ):
+            raise InputError(
+                "every role needs reports, whose epsilons add up to no more than the message's "
+                "epsilon"
+            )
 
     @property
     def message_bytes(self) -> int:
@@ -128,16 +158,23 @@ class PublicParameters:
             "delta": str(self.delta),
             "users": self.users,
             "message_bytes": self.message_bytes,
-            "roles": [{"share": role.share, "reports": [report.to_dict() for report in role.reports]} for role in self.roles],
+            "roles": [
+                {"share": role.share, "reports": [report.to_dict() for report in role.reports]}
+                for role in self.roles
+            ],
             "items": self.items,
         }
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same parameters."""
         try:
-            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            return json.dumps(
+                self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+            )
         except (TypeError, ValueError):
-            raise InputError("ids must be text, numbers or tuples of them to be written into public parameters") from None
+            raise InputError(
+                "ids must be text, numbers or tuples of them to be written into public parameters"
+            ) from None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PublicParameters:
@@ -159,27 +196,51 @@ class PublicParameters:
             try:
                 given = json.loads(given)
             except ValueError:
-                raise InputError("public parameters must be the JSON that PublicParameters.to_json writes") from None
+                raise InputError(
+                    "public parameters must be the JSON that PublicParameters.to_json writes"
+                ) from None
         if not isinstance(given, dict) or given.get("format") != FORMAT:
             raise InputError(f'public parameters must be a JSON object with "format": "{FORMAT}"')
         if given.get("version") != VERSION:
-            raise InputError(f"this version of metricdp reads version {VERSION} of public parameters")
+            raise InputError(
+                f"this version of metricdp reads version {VERSION} of public parameters"
+            )
         if given.get("trust") not in TRUST:
             raise InputError(f"trust must be one of {', '.join(TRUST)}")
         roles, items = given.get("roles"), given.get("items")
-        if not isinstance(roles, list) or not 0 < len(roles) <= _MOST_ROLES or not isinstance(items, dict):
+        if (
+            not isinstance(roles, list)
+            or not 0 < len(roles) <= _MOST_ROLES
+            or not isinstance(items, dict)
+        ):
             raise InputError(f"public parameters need items and 1 to {_MOST_ROLES} roles")
-        users, delta = whole(given.get("users"), "users", 1, 1 << 50), fraction(given.get("delta"), "delta")
-        found = cls(given["trust"], fraction(given.get("epsilon"), "epsilon"), users, delta, items, tuple(map(_role, roles)))
+        users, delta = (
+            whole(given.get("users"), "users", 1, 1 << 50),
+            fraction(given.get("delta"), "delta"),
+        )
+        found = cls(
+            given["trust"],
+            fraction(given.get("epsilon"), "epsilon"),
+            users,
+            delta,
+            items,
+            tuple(map(_role, roles)),
+        )
         if given.get("message_bytes") != found.message_bytes:
             raise InputError("message_bytes is not the size of these messages")
         return found
 
 
 def _role(plain: Any) -> Role:
-    if not isinstance(plain, dict) or set(plain) != {"share", "reports"} or not isinstance(plain["reports"], list):
+    if (
+        not isinstance(plain, dict)
+        or set(plain) != {"share", "reports"}
+        or not isinstance(plain["reports"], list)
+    ):
         raise InputError("a role needs a share and a list of reports")
-    return Role(whole(plain["share"], "share", 1, _MOST_SHARE), tuple(map(Report.of, plain["reports"])))
+    return Role(
+        whole(plain["share"], "share", 1, _MOST_SHARE), tuple(map(Report.of, plain["reports"]))
+    )
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
@@ -204,7 +265,12 @@ def fraction(value: Any, name: str) -> Fraction:
         It is none, or negative, or of more than 200 digits.
     """
     number = None
-    if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) <= 200 and "e" not in str(value).lower():
+    if (
+        isinstance(value, str | int)
+        and not isinstance(value, bool)
+        and len(str(value)) <= 200
+        and "e" not in str(value).lower()
+    ):
         try:
             number = Fraction(value)
         except (ValueError, ZeroDivisionError):

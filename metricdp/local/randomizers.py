@@ -1,19 +1,25 @@
 """Local randomizers: exact laws on finite sets of messages, drawn with integer coins.
 
-Every law here has two weights only. Given the public coins that a message itself holds (a hash function, a set of candidate vectors), an
-output is either *favored* by the user's value, and has weight A, or not, and has weight B = 2^32; the number of favored outputs is
-the same for all values, so all weights have the same sum. A is the largest integer found with A / B <= exp(epsilon), by exact rationals.
+Every law here has two weights only. Given the public coins that a message itself holds (a hash
+function, a set of candidate vectors), an output is either *favored* by the user's value, and has
+weight A, or not, and has weight B = 2^32; the number of favored outputs is the same for all values,
+so all weights have the same sum. A is the largest integer found with A / B <= exp(epsilon), by
+exact rationals.
 
-**Privacy.** Therefore P(message | value) / P(message | other value) <= A / B <= exp(epsilon) for every message and every two values,
-without rounding anywhere: epsilon-DP in the local model. `Randomizer.weight` states the law; the tests compare it with all paths of
-`draw`.
+**Privacy.** Therefore P(message | value) / P(message | other value) <= A / B <= exp(epsilon) for
+every message and every two values, without rounding anywhere: epsilon-DP in the local model.
+`Randomizer.weight` states the law; the tests compare it with all paths of `draw`.
 
 References
 ----------
-.. [1] P. Kairouz, K. Bonawitz, D. Ramage, "Discrete distribution estimation under local privacy", ICML 2016 (k-ary randomized response).
-.. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation", USENIX Security 2017.
-.. [3] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", 2018 (subset selection).
-.. [4] A. Bhowmick, J. Duchi, J. Freudiger, G. Kapoor, R. Rogers, "Protection against reconstruction and its applications", 2018 (PrivUnit).
+.. [1] P. Kairouz, K. Bonawitz, D. Ramage, "Discrete distribution estimation under local privacy",
+   ICML 2016 (k-ary randomized response).
+.. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency
+   estimation", USENIX Security 2017.
+.. [3] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
+   differential privacy", 2018 (subset selection).
+.. [4] A. Bhowmick, J. Duchi, J. Freudiger, G. Kapoor, R. Rogers, "Protection against reconstruction
+   and its applications", 2018 (PrivUnit).
 """
 
 from __future__ import annotations
@@ -50,7 +56,10 @@ def favored_weight(epsilon: Fraction, unit: int = UNIT) -> int:
     2.718281828...
     """
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise InputError(f"the epsilon of a local report must be from {float(LEAST_EPSILON):g} to {MOST_EPSILON}, got {float(epsilon):g}")
+        raise InputError(
+            f"the epsilon of a local report must be from {float(LEAST_EPSILON):g} to "
+            f"{MOST_EPSILON}, got {float(epsilon):g}"
+        )
     term = total = Fraction(unit)
     n = 0
     while term > Fraction(1, 1 << 40) or n < epsilon:
@@ -89,7 +98,9 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def limits(self) -> tuple[int, ...]:
-        """The integers of an output lie from 0 to these, excluded; they are sent big-endian in as few bytes as hold them."""
+        """The integers of an output lie from 0 to these, excluded; they are sent big-endian in as
+        few bytes as hold them.
+        """
 
     @abstractmethod
     def draw(self, value: Any, below: Below) -> tuple[int, ...]:
@@ -102,7 +113,9 @@ class Randomizer(ABC):
 
     def pack(self, output: tuple[int, ...]) -> bytes:
         """An output as bytes."""
-        return b"".join([number.to_bytes(width(limit), "big") for number, limit in zip(output, self.limits)])
+        return b"".join(
+            [number.to_bytes(width(limit), "big") for number, limit in zip(output, self.limits)]
+        )
 
 
 class FrequencyRandomizer(Randomizer):
@@ -168,12 +181,15 @@ class KRR(FrequencyRandomizer):
 
 @dataclass(frozen=True)
 class LocalHashing(FrequencyRandomizer):
-    """Local hashing [2]_ with a random linear function of bits: the value's hash is favored among 2^log_buckets.
+    """Local hashing [2]_ with a random linear function of bits: the value's hash is favored among
+    2^log_buckets.
 
-    The message holds the function, a Hankel matrix over GF(2): row i of it is the bits i … i + value_bits - 1 of the integer `function`.
-    For two values that differ, the hash of their difference is uniform (the last bit that differs meets a bit of `function` of its own in
-    every row), so the counts' estimator is unbiased exactly; and since hashes are linear, all counts come out of one Walsh–Hadamard
-    transform (`metricdp.local.oracles`) instead of a hash for every message and value.
+    The message holds the function, a Hankel matrix over GF(2): row i of it is the bits i … i +
+    value_bits - 1 of the integer `function`. For two values that differ, the hash of their
+    difference is uniform (the last bit that differs meets a bit of `function` of its own in every
+    row), so the counts' estimator is unbiased exactly; and since hashes are linear, all counts come
+    out of one Walsh–Hadamard transform (`metricdp.local.oracles`) instead of a hash for every
+    message and value.
     """
 
     kind = "local-hashing"
@@ -202,7 +218,9 @@ class LocalHashing(FrequencyRandomizer):
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
         """A random function, and the hash or, with the small weight, another one."""
         function = below(self.limits[0])
-        return function, self.hash(function, value) ^ _one_of(1 << self.log_buckets, self.favored, self.unit, below)
+        return function, self.hash(function, value) ^ _one_of(
+            1 << self.log_buckets, self.favored, self.unit, below
+        )
 
     def weight(self, value: int, output: tuple[int, ...]) -> int:
         """A where the reported hash is the value's."""
@@ -216,7 +234,9 @@ class LocalHashing(FrequencyRandomizer):
 
 @dataclass(frozen=True)
 class SubsetSelection(FrequencyRandomizer):
-    """Subset selection [3]_: of all subsets of `size` values, those that hold the value are favored."""
+    """Subset selection [3]_: of all subsets of `size` values, those that hold the value are
+    favored.
+    """
 
     kind = "subset"
     epsilon: Fraction
@@ -230,8 +250,13 @@ class SubsetSelection(FrequencyRandomizer):
         return (1 << self.domain,)
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
-        """Whether the value is in, then a uniform subset of the others (Floyd's algorithm, all its coins as digits of one)."""
-        held = below(self.favored * self.size + self.unit * (self.domain - self.size)) < self.favored * self.size
+        """Whether the value is in, then a uniform subset of the others (Floyd's algorithm, all its
+        coins as digits of one).
+        """
+        held = (
+            below(self.favored * self.size + self.unit * (self.domain - self.size))
+            < self.favored * self.size
+        )
         subset, others, count = 0, self.domain - 1, self.size - held
         coins = below(perm(others, count))
         for last in range(others - count, others):
@@ -249,20 +274,26 @@ class SubsetSelection(FrequencyRandomizer):
     @property
     def total(self) -> int:
         """A for every subset that holds a value, B for the others."""
-        return self.favored * comb(self.domain - 1, self.size - 1) + self.unit * comb(self.domain - 1, self.size)
+        return self.favored * comb(self.domain - 1, self.size - 1) + self.unit * comb(
+            self.domain - 1, self.size
+        )
 
 
 @dataclass(frozen=True)
 class TopVectors(Randomizer):
-    """A vector of the unit ball in a bucket: of `candidates` random vectors, the `top` that point most along it are favored.
+    """A vector of the unit ball in a bucket: of `candidates` random vectors, the `top` that point
+    most along it are favored.
 
-    The discrete form of PrivUnit [4]_: a cap of the sphere in place of which a fixed number of random vectors is favored, so that the law
-    is exact. The message holds the nonce that the vectors are made from (`metricdp.local.streams`), a random character of the buckets,
-    with whose sign at the user's bucket the vector is multiplied, and the index of one candidate. A vector shorter than 1 is rounded at
-    random to one of the two unit vectors along it, so that its mean stays.
+    The discrete form of PrivUnit [4]_: a cap of the sphere in place of which a fixed number of
+    random vectors is favored, so that the law is exact. The message holds the nonce that the
+    vectors are made from (`metricdp.local.streams`), a random character of the buckets, with whose
+    sign at the user's bucket the vector is multiplied, and the index of one candidate. A vector
+    shorter than 1 is rounded at random to one of the two unit vectors along it, so that its mean
+    stays.
 
-    **Privacy.** Given nonce, character and that rounding, exactly `top` of the indices have weight A, the others B: A / B bounds the
-    ratio for any two vectors and buckets, however the scores were rounded. Averaging over the rounding keeps it.
+    **Privacy.** Given nonce, character and that rounding, exactly `top` of the indices have weight
+    A, the others B: A / B bounds the ratio for any two vectors and buckets, however the scores were
+    rounded. Averaging over the rounding keeps it.
     """
 
     kind = "top-vectors"
@@ -279,19 +310,29 @@ class TopVectors(Randomizer):
         return 1 << self.bucket_bits, 1 << 64, self.candidates
 
     def draw(self, value: tuple[int, Any], below: Below) -> tuple[int, ...]:
-        """An index among the favored, or with the small weight among the others; `value` is (bucket, vector)."""
+        """An index among the favored, or with the small weight among the others; `value` is
+        (bucket, vector).
+        """
         bucket, vector = value
         character, nonce = below(self.limits[0]), below(self.limits[1])
         length = min(hypot(*vector), 1.0)
         along = below(1 << _NORM_BITS) < (1 + length) / 2 * (1 << _NORM_BITS)
         flipped = along == bool((character & bucket).bit_count() & 1)
-        at = below(self.top * self.favored + (self.candidates - self.top) * self.unit) - self.top * self.favored
+        at = (
+            below(self.top * self.favored + (self.candidates - self.top) * self.unit)
+            - self.top * self.favored
+        )
         rank = at // self.favored + self.top if at < 0 else self.top + at // self.unit
         return character, nonce, self.ranked(nonce, vector, -1 if flipped else 1)[rank]
 
     def ranked(self, nonce: int, vector: Any, sign: int) -> list[int]:
         """Indices of the candidates, those that point most along sign · vector first."""
-        return [int(i) for i in (streams.vectors(nonce, self.candidates, self.dimension) @ (vector * -sign)).argsort(kind="stable")]
+        return [
+            int(i)
+            for i in (
+                streams.vectors(nonce, self.candidates, self.dimension) @ (vector * -sign)
+            ).argsort(kind="stable")
+        ]
 
 
 KINDS: dict[str, type[Any]] = {c.kind: c for c in (KRR, LocalHashing, SubsetSelection, TopVectors)}

@@ -1,4 +1,6 @@
-"""Public parameters from a public universe: which partition or tree, which randomizers, how many users do what."""
+"""Public parameters from a public universe: which partition or tree, which randomizers, how many
+users do what.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.algorithms.result import checked_seed
 from metricdp.arguments import chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.items import bits_of, items_of
@@ -17,6 +18,7 @@ from metricdp.local.oracles import best_frequency_randomizer, best_vector_random
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
 from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
 from metricdp.local.shuffle import largest_local_epsilon
+from metricdp.methods.result import checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.solvers.kmedian import solve
@@ -29,39 +31,54 @@ HISTOGRAMS, SPLITS, TREES = ("leaves", "levels", "budget"), ("users", "budget"),
 
 
 def public_parameters(
-    universe: Metric | EuclideanSpace, epsilon: Any, *, users: int = 100_000, k: int = 10, trust: str = "one_round_local",
-    delta: Any = None, parts: int | None = None, tree: str | None = None, depth: int | None = None, radius: float | None = None,
-    histogram: str | None = None, split: str = "users", seed: int = 0,
-) -> PublicParameters:  # fmt: skip
+    universe: Metric | EuclideanSpace,
+    epsilon: Any,
+    *,
+    users: int = 100_000,
+    k: int = 10,
+    trust: str = "one_round_local",
+    delta: Any = None,
+    parts: int | None = None,
+    tree: str | None = None,
+    depth: int | None = None,
+    radius: float | None = None,
+    histogram: str | None = None,
+    split: str = "users",
+    seed: int = 0,
+) -> PublicParameters:
     """Choose the public parameters of one collection.
 
     Parameters
     ----------
     universe : Metric or EuclideanSpace
-        Where items are. Of a finite universe parts are counted, and centers are points of it; of a box the nodes of a public tree, with
-        sums of vectors, and centers are any points.
+        Where items are. Of a finite universe parts are counted, and centers are points of it; of a
+        box the nodes of a public tree, with sums of vectors, and centers are any points.
     epsilon : number or str
-        ``trust="one_round_local"``: what each message may spend. ``"one_round_shuffle"``: what the shuffled messages may spend together
-        with `delta` (1e-6 by default); the messages' own, larger epsilon is `PublicParameters.epsilon`.
+        ``trust="one_round_local"``: what each message may spend. ``"one_round_shuffle"``: what the
+        shuffled messages may spend together with `delta` (1e-6 by default); the messages' own,
+        larger epsilon is `PublicParameters.epsilon`.
     users : int
-        A public guess of the number of users. In the shuffle model the amplification counts on so many; the receipt states what
-        the messages that came are worth.
+        A public guess of the number of users. In the shuffle model the amplification counts on so
+        many; the receipt states what the messages that came are worth.
     k : int
         A public guess of the number of centers.
     trust : {"one_round_local", "one_round_shuffle"}
     parts : int, optional
         Finite universes: number of parts.
     tree : {"simhash", "net"}, optional
-        Boxes: signs of random directions, for many dimensions; nested nets, for few or for a random subspace of three. By default
-        nets up to three dimensions.
+        Boxes: signs of random directions, for many dimensions; nested nets, for few or for a random
+        subspace of three. By default nets up to three dimensions.
     depth : int, optional
         Levels of the tree.
     radius : float, optional
-        Boxes: items farther from the middle of the box than this public number are moved onto that sphere; by default half the diagonal.
+        Boxes: items farther from the middle of the box than this public number are moved onto that
+        sphere; by default half the diagonal.
     histogram : {"leaves", "levels", "budget"}, optional
-        Boxes: who counts report the tree's leaf; a level drawn at random; or all levels, each with its share of epsilon.
+        Boxes: who counts report the tree's leaf; a level drawn at random; or all levels, each with
+        its share of epsilon.
     split : {"users", "budget"}
-        Boxes: a user reports its bucket or its vector; or both, each with half of epsilon, as the paper has it.
+        Boxes: a user reports its bucket or its vector; or both, each with half of epsilon, as the
+        paper has it.
     seed : int
         Public coins.
 
@@ -76,54 +93,96 @@ def public_parameters(
     if shuffled and delta is None:
         chance = Fraction(1, 10**6)
     if not LEAST_EPSILON <= budget <= MOST_EPSILON:
-        raise InputError(f"epsilon must be from {float(LEAST_EPSILON):g} to {MOST_EPSILON}, got {shown(epsilon)}")
+        raise InputError(
+            f"epsilon must be from {float(LEAST_EPSILON):g} to {MOST_EPSILON}, got {shown(epsilon)}"
+        )
     if shuffled != (0 < chance < 1):
-        raise InputError("delta must be between 0 and 1 with one_round_shuffle, and is of no use with one_round_local")
+        raise InputError(
+            "delta must be between 0 and 1 with one_round_shuffle, and is of no use with "
+            "one_round_local"
+        )
     n, centers = integer(users) or 0, integer(k) or 0
     if n < 1 or centers < 1:
-        raise InputError(f"users and k must be positive integers, got {shown(users)} and {shown(k)}")
+        raise InputError(
+            f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
+        )
     checked_seed(seed)
     if isinstance(universe, EuclideanSpace):
         if parts is not None:
             raise InputError("parts are for finite universes; a box has a tree and its depth")
         local = largest_local_epsilon(n, budget, chance) if shuffled else budget
-        items = _ball(universe, centers, chosen(tree, TREES, "tree") if tree else None, depth, radius, seed)
+        items = _ball(
+            universe, centers, chosen(tree, TREES, "tree") if tree else None, depth, radius, seed
+        )
         kind = histogram or ("leaves" if items["kind"] == "simhash" else "levels")
-        roles = _ball_roles(items, local, chosen(kind, HISTOGRAMS, "histogram"), chosen(split, SPLITS, "split"))
+        roles = _ball_roles(
+            items, local, chosen(kind, HISTOGRAMS, "histogram"), chosen(split, SPLITS, "split")
+        )
         return PublicParameters(trust, local, n, chance, items, roles)
     if not isinstance(universe, Metric):
-        raise InputError(f"universe must be a Metric or an EuclideanSpace, got {type(universe).__name__}")
+        raise InputError(
+            f"universe must be a Metric or an EuclideanSpace, got {type(universe).__name__}"
+        )
     if (tree, depth, radius, histogram) != (None,) * 4:
-        raise InputError("tree, depth, radius and histogram are for boxes; a finite universe has parts")
+        raise InputError(
+            "tree, depth, radius and histogram are for boxes; a finite universe has parts"
+        )
     size = len(universe)
     if size < 2:
         raise InputError("a universe of one point needs no messages")
     if parts is not None and not 2 <= (integer(parts) or 0) <= size:
-        raise InputError(f"parts must be from 2 to {size:,}, the number of points; got {shown(parts)}")
+        raise InputError(
+            f"parts must be from 2 to {size:,}, the number of points; got {shown(parts)}"
+        )
 
     def parts_for(local: Fraction) -> int:
         return integer(parts) or number_of_parts(n, local, centers, size)
 
-    local = largest_local_epsilon(n, budget, chance, lambda e: best_frequency_randomizer(e, parts_for(e))) if shuffled else budget
+    local = (
+        largest_local_epsilon(
+            n, budget, chance, lambda e: best_frequency_randomizer(e, parts_for(e))
+        )
+        if shuffled
+        else budget
+    )
     randomizer = best_frequency_randomizer(local, parts_for(local))
     items = _partition(universe, randomizer.domain, seed)
     return PublicParameters(trust, local, n, chance, items, (Role(1, (Report(randomizer, 0),)),))
 
 
 def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int:
-    """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k: the balance of noise and of what a part hides."""
+    """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k: the balance of noise
+    and of what a part hides.
+    """
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
-    return min(n_points, max(PARTS_EACH * k, min(round(PARTS_FACTOR * math.cbrt(users / variance)), MOST_PARTS)))
+    return min(
+        n_points,
+        max(PARTS_EACH * k, min(round(PARTS_FACTOR * math.cbrt(users / variance)), MOST_PARTS)),
+    )
 
 
 def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
     """Cells of a public k-median solution with as many centers as parts."""
     n = len(universe)
-    centers = np.sort(solve(universe, np.ones(n), n_parts, seed=seed, starts=1).centers) if n_parts < n else np.arange(n)
+    centers = (
+        np.sort(solve(universe, np.ones(n), n_parts, seed=seed, starts=1).centers)
+        if n_parts < n
+        else np.arange(n)
+    )
     labels = universe.nearest_to(centers)[0]
     labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
-    ids = {"range": len(universe)} if universe.ids == range(len(universe)) else [_plain(i) for i in universe.ids]
-    return {"kind": "partition", "parts": n_parts, "ids": ids, "labels": labels.tolist(), "centers": centers.tolist()}
+    ids = (
+        {"range": len(universe)}
+        if universe.ids == range(len(universe))
+        else [_plain(i) for i in universe.ids]
+    )
+    return {
+        "kind": "partition",
+        "parts": n_parts,
+        "ids": ids,
+        "labels": labels.tolist(),
+        "centers": centers.tolist(),
+    }
 
 
 def _plain(identifier: Any) -> Any:
@@ -132,32 +191,67 @@ def _plain(identifier: Any) -> Any:
     return [_plain(i) for i in identifier] if isinstance(identifier, tuple) else identifier
 
 
-def _ball(space: EuclideanSpace, k: int, tree: str | None, depth: int | None, radius: float | None, seed: int) -> dict[str, Any]:
+def _ball(
+    space: EuclideanSpace,
+    k: int,
+    tree: str | None,
+    depth: int | None,
+    radius: float | None,
+    seed: int,
+) -> dict[str, Any]:
     middle, d = (space.lower + space.upper) / 2, space.dimension
     reach = space.diameter_bound() / 2 if radius is None else positive(radius, "radius")
     kind = tree or ("net" if d <= 3 else "simhash")
     if depth is not None and not 1 <= (integer(depth) or 0) <= 20:
         raise InputError(f"depth must be from 1 to 20, got {shown(depth)}")
-    levels = integer(depth) or (6 if kind == "net" and d <= 2 else 4 if kind == "net" else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4))
-    plain = {"kind": kind, "middle": middle.tolist(), "radius": float(reach), "depth": levels, "seed": seed}
+    levels = integer(depth) or (
+        6
+        if kind == "net" and d <= 2
+        else 4
+        if kind == "net"
+        else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
+    )
+    plain = {
+        "kind": kind,
+        "middle": middle.tolist(),
+        "radius": float(reach),
+        "depth": levels,
+        "seed": seed,
+    }
     return plain | ({"subspace": 3} if kind == "net" else {})
 
 
-def _ball_roles(items: dict[str, Any], epsilon: Fraction, histogram: str, split: str) -> tuple[Role, ...]:
-    """Counts: one report, a level a user, or all levels; sums: at the leaves for SimHash, at a level drawn at random for projected nets."""
+def _ball_roles(
+    items: dict[str, Any], epsilon: Fraction, histogram: str, split: str
+) -> tuple[Role, ...]:
+    """Counts: one report, a level a user, or all levels; sums: at the leaves for SimHash, at a
+    level drawn at random for projected nets.
+    """
     found = items_of(items)
     levels = range(found.depth)
-    direct = items["kind"] == "net" and found.projection is None  # net points are points of the space: no sums of vectors are needed
+    direct = (
+        items["kind"] == "net" and found.projection is None
+    )  # net points are points of the space: no sums of vectors are needed
     half = epsilon / 2 if split == "budget" and not direct else epsilon
     views = levels if histogram == "levels" else [found.depth - 1]
-    counts: list[tuple[Report, ...]] = [(Report(best_frequency_randomizer(half, found.domains[view]), view),) for view in views]
+    counts: list[tuple[Report, ...]] = [
+        (Report(best_frequency_randomizer(half, found.domains[view]), view),) for view in views
+    ]
     if histogram == "budget":
         each = half / found.depth
-        counts = [tuple(Report(best_frequency_randomizer(each, found.domains[view]), view) for view in levels)]
+        counts = [
+            tuple(
+                Report(best_frequency_randomizer(each, found.domains[view]), view)
+                for view in levels
+            )
+        ]
     if direct:
         return tuple(Role(1, count) for count in counts)
     summed = [found.depth - 1] if items["kind"] == "simhash" else list(levels)
-    sums = [(Report(best_vector_randomizer(half, found.dimension, bits_of(found.domains[view])), view),) for view in summed]
+    sums = [
+        (Report(best_vector_randomizer(half, found.dimension, bits_of(found.domains[view])), view),)
+        for view in summed
+    ]
     if split == "budget":
         return tuple(Role(1, count + total) for count in counts for total in sums)
     return (

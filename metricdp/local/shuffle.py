@@ -1,30 +1,38 @@
-"""The shuffle model: what n local messages are worth once a trusted shuffler has mixed them, by a numerical bound that is never too low.
+"""The shuffle model: what n local messages are worth once a trusted shuffler has mixed them, by a
+numerical bound that is never too low.
 
-The bound is that of clones [1]_ [2]_, derived here for randomizers of two weights. Let user 1's value be x or x', and say that the
-randomizer R satisfies, for probability laws Q, Q', S and every value y of another user, with W = exp(epsilon_0) and some p::
+The bound is that of clones [1]_ [2]_, derived here for randomizers of two weights. Let user 1's
+value be x or x', and say that the randomizer R satisfies, for probability laws Q, Q', S and every
+value y of another user, with W = exp(epsilon_0) and some p::
 
     R(x)  = W p Q + p Q' + (1 - (W + 1) p) S
     R(x') = p Q + W p Q' + (1 - (W + 1) p) S
     R(y) >= p Q + p Q'
 
-*Proof of the reduction.* Draw a symbol for every user: 0, 1 or none with the weights of Q, Q' and the rest. Tell the adversary whether
-user 1 has a symbol (chance m = (W + 1) p, whatever its value; if it has none, x and x' give the same law) and the values of all others.
-The shuffled messages are then a random function of (number of 0s, number of 1s): all but user 1 with p each, C ~ Bin(n - 1, 2p) symbols,
-half of them 0s; user 1 a 0 with chance W / (W + 1) under x, 1 / (W + 1) under x'. So delta(epsilon) <= m · delta of that pair of laws.
-For C = c the likelihood ratio grows with the number a of 0s: (W a + c + 1 - a) / (a + W (c + 1 - a)), so the best event is a >= a*(c),
-and its weight two binomial tails.
+*Proof of the reduction.* Draw a symbol for every user: 0, 1 or none with the weights of Q, Q' and
+the rest. Tell the adversary whether user 1 has a symbol (chance m = (W + 1) p, whatever its value;
+if it has none, x and x' give the same law) and the values of all others. The shuffled messages are
+then a random function of (number of 0s, number of 1s): all but user 1 with p each, C ~ Bin(n - 1,
+2p) symbols, half of them 0s; user 1 a 0 with chance W / (W + 1) under x, 1 / (W + 1) under x'. So
+delta(epsilon) <= m · delta of that pair of laws. For C = c the likelihood ratio grows with the
+number a of 0s: (W a + c + 1 - a) / (a + W (c + 1 - a)), so the best event is a >= a*(c), and its
+weight two binomial tails.
 
-*Weights p.* Any epsilon_0-DP randomizer: m = 1, 2p = exp(-epsilon_0), S of weight 0 [1]_: Q and Q' are what remains of R(x), R(x') after
-1 / (W + 1) of each other, Q + Q' = R(x) + R(x'), and R(y) >= exp(-epsilon_0) (R(x) + R(x')) / 2. Two weights A, B = A / W: every R(y) is
-at least B / total on every output, R(x) and R(x') differ only on the outputs that just one of them favors, so Q and Q' are uniform on
-these, and p = B · (number favored by x and not by x') / total: 1 / (W + k - 1) for k-ary randomized response, (1 - 1/g) / (W + g - 1) for
-local hashing into g buckets. User 1 then has no symbol in up to half of the cases. Both bounds hold; the smaller counts.
+*Weights p.* Any epsilon_0-DP randomizer: m = 1, 2p = exp(-epsilon_0), S of weight 0 [1]_: Q and Q'
+are what remains of R(x), R(x') after 1 / (W + 1) of each other, Q + Q' = R(x) + R(x'), and R(y) >=
+exp(-epsilon_0) (R(x) + R(x')) / 2. Two weights A, B = A / W: every R(y) is at least B / total on
+every output, R(x) and R(x') differ only on the outputs that just one of them favors, so Q and Q'
+are uniform on these, and p = B · (number favored by x and not by x') / total: 1 / (W + k - 1) for
+k-ary randomized response, (1 - 1/g) / (W + g - 1) for local hashing into g buckets. User 1 then has
+no symbol in up to half of the cases. Both bounds hold; the smaller counts.
 
-*Rounding.* W is rounded up, tails of C that are left out are added to delta, and so is a bound of the error of floating point.
+*Rounding.* W is rounded up, tails of C that are left out are added to delta, and so is a bound of
+the error of floating point.
 
 References
 ----------
-.. [1] V. Feldman, A. McMillan, K. Talwar, "Hiding among the clones", FOCS 2021: Theorem 3.1 and its Section 5.
+.. [1] V. Feldman, A. McMillan, K. Talwar, "Hiding among the clones", FOCS 2021: Theorem 3.1 and its
+   Section 5.
 .. [2] V. Feldman, A. McMillan, K. Talwar, "Stronger privacy amplification by shuffling", SODA 2023.
 """
 
@@ -48,7 +56,8 @@ LOWEST_LOCAL = Fraction(1, 10)
 
 
 def clone_weights(randomizer: Any) -> tuple[float, float]:
-    """(W, p) of a randomizer, or of any that is epsilon-DP, for an epsilon: W rounded up, p as it is.
+    """(W, p) of a randomizer, or of any that is epsilon-DP, for an epsilon: W rounded up, p as it
+    is.
 
     Of `Fraction`, int or float: (exp(epsilon), exp(-epsilon) / 2).
     """
@@ -68,7 +77,8 @@ def clone_weights(randomizer: Any) -> tuple[float, float]:
 
 
 def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
-    """A delta for which n shuffled messages are (epsilon, delta)-DP, replace-one, one message a user.
+    """A delta for which n shuffled messages are (epsilon, delta)-DP, replace-one, one message a
+    user.
 
     Parameters
     ----------
@@ -90,7 +100,16 @@ def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
     """
     if users < 1:
         return 1.0
-    bounds = [_pair_delta(*clone_weights(float(randomizer) if not _known(randomizer) else float(randomizer.epsilon)), 1.0, users, epsilon)]
+    bounds = [
+        _pair_delta(
+            *clone_weights(
+                float(randomizer) if not _known(randomizer) else float(randomizer.epsilon)
+            ),
+            1.0,
+            users,
+            epsilon,
+        )
+    ]
     if _known(randomizer):
         ratio, p = clone_weights(randomizer)
         bounds.append(_pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
@@ -115,15 +134,20 @@ def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float)
     best = np.zeros(len(c))
     for a in (least - 1, least, least + 1):
         above, at_least = binom.sf(a - 1, c, 0.5), binom.sf(a - 2, c, 0.5)
-        first, second = (ratio * at_least + above) / (ratio + 1), (at_least + ratio * above) / (ratio + 1)
+        first, second = (
+            (ratio * at_least + above) / (ratio + 1),
+            (at_least + ratio * above) / (ratio + 1),
+        )
         best = np.maximum(best, first * (1 + _FLOAT_ERROR) - grown * second * (1 - _FLOAT_ERROR))
     return min(1.0, seen * (float((chance * best).sum()) * (1 + _SUM_ERROR) + left_out + 1e-300))
 
 
 def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
-    """The smallest epsilon found, on a grid of 10^-6, for which n shuffled messages are (epsilon, delta)-DP.
+    """The smallest epsilon found, on a grid of 10^-6, for which n shuffled messages are (epsilon,
+    delta)-DP.
 
-    By bisection: delta falls with epsilon, and the end returned was itself computed to be enough. Never above the local epsilon.
+    By bisection: delta falls with epsilon, and the end returned was itself computed to be enough.
+    Never above the local epsilon.
 
     Raises
     ------
@@ -149,8 +173,11 @@ def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
     return min(Fraction(high, _GRID), local)
 
 
-def largest_local_epsilon(users: int, epsilon: Fraction, delta: Fraction, randomizer_for: Any = None) -> Fraction:
-    """The largest local epsilon found, in steps of 1/64, at which n shuffled messages are (epsilon, delta)-DP.
+def largest_local_epsilon(
+    users: int, epsilon: Fraction, delta: Fraction, randomizer_for: Any = None
+) -> Fraction:
+    """The largest local epsilon found, in steps of 1/64, at which n shuffled messages are (epsilon,
+    delta)-DP.
 
     Parameters
     ----------
@@ -162,7 +189,8 @@ def largest_local_epsilon(users: int, epsilon: Fraction, delta: Fraction, random
 
     Notes
     -----
-    The result was itself computed to keep the guarantee. Never less than epsilon, which needs no shuffler.
+    The result was itself computed to keep the guarantee. Never less than epsilon, which needs no
+    shuffler.
 
     Examples
     --------
@@ -172,7 +200,9 @@ def largest_local_epsilon(users: int, epsilon: Fraction, delta: Fraction, random
     of = randomizer_for or (lambda local: local)
 
     def fits(steps: int) -> bool:
-        return shuffled_delta(of(Fraction(steps, 64)), users, float(epsilon) * (1 - 1e-15)) <= float(delta) * (1 - 1e-15)
+        return shuffled_delta(
+            of(Fraction(steps, 64)), users, float(epsilon) * (1 - 1e-15)
+        ) <= float(delta) * (1 - 1e-15)
 
     if not 0 < delta < 1:
         raise InputError("the shuffle model needs a delta between 0 and 1")

@@ -1,6 +1,8 @@
-"""Messages of a simulated population, all at once: for experiments and tests. Its coins may be seeded: never use it on real users.
+"""Messages of a simulated population, all at once: for experiments and tests. Its coins may be
+seeded: never use it on real users.
 
-The same laws as `metricdp.local.encoder`, with NumPy's generator in place of the operating system's coins.
+The same laws as `metricdp.local.encoder`, with NumPy's generator in place of the operating system's
+coins.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from metricdp.local.decoder import Decoder, numbers_of
 from metricdp.local.items import BallItems, items_of
 from metricdp.local.oracles import Sketch, oracle_of
 from metricdp.local.parameters import HEADER, VERSION, PublicParameters
-from metricdp.local.randomizers import KRR, LocalHashing, Randomizer, SubsetSelection, TopVectors, width
+from metricdp.local.randomizers import (
+    KRR,
+    LocalHashing,
+    Randomizer,
+    SubsetSelection,
+    TopVectors,
+    width,
+)
 
 _BLOCK = 1 << 16
 
@@ -38,7 +47,8 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
 
     Notes
     -----
-    Some 10^7 messages a second for k-ary randomized response and local hashing; a vector report makes all its candidates.
+    Some 10^7 messages a second for k-ary randomized response and local hashing; a vector report
+    makes all its candidates.
     """
     known = PublicParameters.of(parameters)
     universe, rng = items_of(known.items), np.random.default_rng(seed)
@@ -52,17 +62,26 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
     for number, role in enumerate(known.roles):
         mine, at = np.flatnonzero(role_of == number), HEADER
         for report in role.reports:
-            block = _drawn(report.randomizer, views[report.view][mine], None if vectors is None else vectors[mine], rng)
+            block = _drawn(
+                report.randomizer,
+                views[report.view][mine],
+                None if vectors is None else vectors[mine],
+                rng,
+            )
             found[mine, at : at + block.shape[1]] = block
             at += block.shape[1]
     return found
 
 
-def simulated_sketch(parameters: Any, points: NDArray[np.float64], seed: int | None = None) -> Sketch:
-    """The sketch of one message for every point, drawn by its law, without messages: for vector reports of large populations.
+def simulated_sketch(
+    parameters: Any, points: NDArray[np.float64], seed: int | None = None
+) -> Sketch:
+    """The sketch of one message for every point, drawn by its law, without messages: for vector
+    reports of large populations.
 
-    The named vector of a user with unit vector u is that of a random rank, of law given by `TopVectors`: along u an order statistic of so
-    many standard normal numbers, across it normal. (The device's candidates have normal coordinates in 4,096 steps.)
+    The named vector of a user with unit vector u is that of a random rank, of law given by
+    `TopVectors`: along u an order statistic of so many standard normal numbers, across it normal.
+    (The device's candidates have normal coordinates in 4,096 steps.)
     """
     known = PublicParameters.of(parameters)
     universe, rng = items_of(known.items), np.random.default_rng(seed)
@@ -80,15 +99,22 @@ def simulated_sketch(parameters: Any, points: NDArray[np.float64], seed: int | N
                     rows, characters = named_vectors(report.randomizer, values, vectors[part], rng)
                     add_rows(array, rows * streams.STEPS, characters)
                 else:
-                    columns = numbers_of(report.randomizer, _drawn(report.randomizer, values, None, rng))[0]
+                    columns = numbers_of(
+                        report.randomizer, _drawn(report.randomizer, values, None, rng)
+                    )[0]
                     oracle_of(report.randomizer).add(array, columns)
     return found
 
 
 def named_vectors(
-    randomizer: TopVectors, buckets: NDArray[np.int64], vectors: NDArray[np.float64], rng: np.random.Generator
+    randomizer: TopVectors,
+    buckets: NDArray[np.int64],
+    vectors: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The vectors that n messages name, in standard deviations, shape (n, d), and their characters, shape (n,)."""
+    """The vectors that n messages name, in standard deviations, shape (n, d), and their characters,
+    shape (n,).
+    """
     from scipy.special import ndtri
 
     n, k = len(buckets), randomizer.candidates
@@ -99,11 +125,17 @@ def named_vectors(
     return rows + (along - (rows * unit).sum(axis=1))[:, None] * unit, characters
 
 
-def all_values(universe: Any, items: Any) -> tuple[list[NDArray[np.int64]], NDArray[np.float64] | None]:
+def all_values(
+    universe: Any, items: Any
+) -> tuple[list[NDArray[np.int64]], NDArray[np.float64] | None]:
     """The views of many items, shapes (n,), and their vectors, shape (n, d), or None."""
     if isinstance(universe, BallItems):
         points = np.asarray(items, np.float64)
-        if points.ndim != 2 or points.shape[1] != universe.dimension or not np.isfinite(points).all():
+        if (
+            points.ndim != 2
+            or points.shape[1] != universe.dimension
+            or not np.isfinite(points).all()
+        ):
             raise InputError(f"points must be finite, of shape (n, {universe.dimension})")
         unit = universe.unit(points)
         return universe.views(unit), unit
@@ -111,14 +143,18 @@ def all_values(universe: Any, items: Any) -> tuple[list[NDArray[np.int64]], NDAr
     return [np.array([universe.values(item)[0][0] for item in listed], np.int64)], None
 
 
-def _drawn(randomizer: Randomizer, values: NDArray[np.int64], vectors: Any, rng: np.random.Generator) -> NDArray[np.uint8]:
+def _drawn(
+    randomizer: Randomizer, values: NDArray[np.int64], vectors: Any, rng: np.random.Generator
+) -> NDArray[np.uint8]:
     """Packed outputs, shape (n, n_bytes)."""
     if isinstance(randomizer, SubsetSelection):
         return _subsets(randomizer, values, rng)
     if isinstance(randomizer, TopVectors):
         numbers = _named(randomizer, values, vectors, rng)
     elif isinstance(randomizer, KRR):
-        numbers = [(values + _one_of(len(values), randomizer.domain, randomizer, rng)) % randomizer.domain]
+        numbers = [
+            (values + _one_of(len(values), randomizer.domain, randomizer, rng)) % randomizer.domain
+        ]
     else:
         assert isinstance(randomizer, LocalHashing)
         functions = rng.integers(0, randomizer.limits[0], len(values))
@@ -126,7 +162,9 @@ def _drawn(randomizer: Randomizer, values: NDArray[np.int64], vectors: Any, rng:
         for i in range(randomizer.log_buckets):
             hashes ^= parity((functions >> i) & values) << i
         numbers = [functions, hashes]
-    return np.concatenate([_bytes(column, width(limit)) for column, limit in zip(numbers, randomizer.limits)], axis=1)
+    return np.concatenate(
+        [_bytes(column, width(limit)) for column, limit in zip(numbers, randomizer.limits)], axis=1
+    )
 
 
 def _bytes(column: NDArray[Any], size: int) -> NDArray[np.uint8]:
@@ -146,9 +184,14 @@ def parity(bits: NDArray[np.int64]) -> NDArray[np.int64]:
     return bits & 1
 
 
-def _subsets(randomizer: SubsetSelection, values: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint8]:
+def _subsets(
+    randomizer: SubsetSelection, values: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.uint8]:
     n, m, s = len(values), randomizer.domain, randomizer.size
-    held = rng.integers(0, randomizer.favored * s + randomizer.unit * (m - s), n) < randomizer.favored * s
+    held = (
+        rng.integers(0, randomizer.favored * s + randomizer.unit * (m - s), n)
+        < randomizer.favored * s
+    )
     order = rng.random((n, m))
     order[np.arange(n), values] = np.where(held, -1.0, 2.0)
     bits = np.zeros((n, 8 * width(randomizer.limits[0])), np.uint8)
@@ -156,8 +199,12 @@ def _subsets(randomizer: SubsetSelection, values: NDArray[np.int64], rng: np.ran
     return np.packbits(bits[:, ::-1], axis=1)
 
 
-def _named(randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator) -> list[NDArray[Any]]:
-    """Character, nonce and index of every user: all candidates are made and ranked, as on the device."""
+def _named(
+    randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
+) -> list[NDArray[Any]]:
+    """Character, nonce and index of every user: all candidates are made and ranked, as on the
+    device.
+    """
     n, k = len(buckets), randomizer.candidates
     nonces, indices = rng.integers(0, 1 << 64, n, dtype=np.uint64), np.empty(n, np.int64)
     characters, rank, sign = _ranks(randomizer, buckets, vectors, rng)
@@ -170,11 +217,20 @@ def _named(randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng
 def _ranks(
     randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Character, rank of the candidate named, and the sign that the vector is ranked by, of every user."""
+    """Character, rank of the candidate named, and the sign that the vector is ranked by, of every
+    user.
+    """
     n, s, k = len(buckets), randomizer.top, randomizer.candidates
     characters = rng.integers(0, randomizer.limits[0], n)
     lengths = np.minimum(np.linalg.norm(vectors, axis=1), 1.0)
     sign = np.where(rng.random(n) < (1 + lengths) / 2, 1.0, -1.0)
     sign[parity(characters & buckets) == 1] *= -1
-    at = rng.integers(0, s * randomizer.favored + (k - s) * randomizer.unit, n) - s * randomizer.favored
-    return characters, np.where(at < 0, at // randomizer.favored + s, s + at // randomizer.unit), sign
+    at = (
+        rng.integers(0, s * randomizer.favored + (k - s) * randomizer.unit, n)
+        - s * randomizer.favored
+    )
+    return (
+        characters,
+        np.where(at < 0, at // randomizer.favored + s, s + at // randomizer.unit),
+        sign,
+    )

@@ -1,8 +1,9 @@
 """Public pseudo-random vectors from a number that both sides know: the same on every machine.
 
-Word i of the stream of a nonce is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15 mod 2^64. Five coordinates are cut from a
-word, 12 bits each, and each is one of 4,096 equally likely values, the normal law's quantiles in steps of 1/1024. Nothing about privacy
-depends on how random these are; estimates do.
+Word i of the stream of a nonce is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15
+mod 2^64. Five coordinates are cut from a word, 12 bits each, and each is one of 4,096 equally
+likely values, the normal law's quantiles in steps of 1/1024. Nothing about privacy depends on how
+random these are; estimates do.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def words(nonce: int, first: int, count: int) -> NDArray[np.uint64]:
     import numpy as np
 
     with np.errstate(over="ignore"):
-        x = np.uint64(nonce) + np.arange(first + 1, first + 1 + count, dtype=np.uint64) * np.uint64(GOLDEN)
+        x = np.uint64(nonce) + np.arange(first + 1, first + 1 + count, dtype=np.uint64) * np.uint64(
+            GOLDEN
+        )
         x = (x ^ (x >> np.uint64(30))) * np.uint64(FIRST)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(SECOND)
     return x ^ (x >> np.uint64(31))
@@ -52,7 +55,10 @@ def vectors(nonce: int, count: int, dimension: int) -> NDArray[np.float64]:
     import numpy as np
 
     each = words_each(dimension)
-    cut = (words(nonce, 0, count * each)[:, None] >> (np.arange(PER_WORD, dtype=np.uint64) * np.uint64(BITS))) & np.uint64((1 << BITS) - 1)
+    cut = (
+        words(nonce, 0, count * each)[:, None]
+        >> (np.arange(PER_WORD, dtype=np.uint64) * np.uint64(BITS))
+    ) & np.uint64((1 << BITS) - 1)
     return quantiles()[cut].reshape(count, each * PER_WORD)[:, :dimension].astype(np.float64)
 
 

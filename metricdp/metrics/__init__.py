@@ -5,4 +5,12 @@ from metricdp.metrics.graph import GraphMetric, read_graph
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric, PrecomputedMetric
 
-__all__ = ["EuclideanMetric", "EuclideanSpace", "GraphMetric", "ManhattanMetric", "Metric", "PrecomputedMetric", "read_graph"]
+__all__ = [
+    "EuclideanMetric",
+    "EuclideanSpace",
+    "GraphMetric",
+    "ManhattanMetric",
+    "Metric",
+    "PrecomputedMetric",
+    "read_graph",
+]

@@ -1,4 +1,6 @@
-"""The Metric protocol: what every finite public universe offers, in positions and in the user's own ids."""
+"""The Metric protocol: what every finite public universe offers, in positions and in the user's own
+ids.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,16 @@ from metricdp.universe.graph import CoordinateSystem
 MAX_GRID_DISTANCE = 2**40
 """Quantised diameters stay below this, so that a sum over four million records stays below 2**62."""
 EXTENTS = (1e-15, 1e18)
-"""Range of the largest distance of a universe, or all are 0: single precision, in which solvers hold blocks, can square these."""
+"""Range of the largest distance of a universe, or all are 0: single precision, in which solvers
+hold blocks, can square these.
+"""
 
 
 class Metric(ABC):
     """A finite public universe with a metric.
 
-    Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`) inside. No method builds an n × n
-    matrix; row blocks are as large as the sources asked for.
+    Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`)
+    inside. No method builds an n × n matrix; row blocks are as large as the sources asked for.
 
     Attributes
     ----------
@@ -57,7 +61,8 @@ class Metric(ABC):
         InputError
             `ids` cannot be iterated over.
         UnknownIdError
-            An id is not in the universe; the message names the first such id, so callers holding private ids must not show it.
+            An id is not in the universe; the message names the first such id, so callers holding
+            private ids must not show it.
         """
         if not isinstance(ids, Iterable):
             raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
@@ -70,9 +75,13 @@ class Metric(ABC):
         try:
             return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
         except KeyError as error:
-            raise UnknownIdError(f"no point of {self.name} has the id {shown(error.args[0])}") from None
+            raise UnknownIdError(
+                f"no point of {self.name} has the id {shown(error.args[0])}"
+            ) from None
         except TypeError:
-            raise UnknownIdError(f"the ids of {self.name} are hashable; at least one of those given is not") from None
+            raise UnknownIdError(
+                f"the ids of {self.name} are hashable; at least one of those given is not"
+            ) from None
 
     def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Ids 0..n-1 are their own positions."""
@@ -89,24 +98,40 @@ class Metric(ABC):
             raise UnknownIdError(f"no point of {self.name} has the id {array[outside][0]!r}")
         return array.astype(np.int64)
 
-    def distances(self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None) -> NDArray[np.float64]:
-        """Distances between ids, shape (n_sources, n_targets); all points in order of `ids` when `targets` is None."""
-        return self.distance_rows(self.positions(sources), None if targets is None else self.positions(targets))
+    def distances(
+        self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None
+    ) -> NDArray[np.float64]:
+        """Distances between ids, shape (n_sources, n_targets); all points in order of `ids` when
+        `targets` is None.
+        """
+        return self.distance_rows(
+            self.positions(sources), None if targets is None else self.positions(targets)
+        )
 
     def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """For every point the index of its nearest center (in the order given) and the distance to it, shapes (n_points,)."""
+        """For every point the index of its nearest center (in the order given) and the distance to
+        it, shapes (n_points,).
+        """
         return self.nearest_to(self.positions(centers))
 
     @abstractmethod
-    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Distances between positions, shape (n_sources, n_targets)."""
 
     @abstractmethod
-    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """The same distances quantised by ceiling to the public grid: integers, and still a metric (vectors are snapped to it first)."""
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """The same distances quantised by ceiling to the public grid: integers, and still a metric
+        (vectors are snapped to it first).
+        """
 
     @abstractmethod
-    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(
+        self, centers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """`nearest` for positions."""
 
     @abstractmethod
@@ -117,19 +142,26 @@ class Metric(ABC):
     def seed_centers(
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point, distance of every point)."""
+        """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point,
+        distance of every point).
+        """
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """Distances between all pairs of centers, shape (k, k), given the Voronoi diagram that `seed_centers` returned.
+        """Distances between all pairs of centers, shape (k, k), given the Voronoi diagram that
+        `seed_centers` returned.
 
-        A universe may return the length of real paths that is not the shortest, where exact rows would cost too much.
+        A universe may return the length of real paths that is not the shortest, where exact rows
+        would cost too much.
         """
         return self.distance_rows(centers, centers).astype(np.float32)
 
-    def inner_distances(self, points: NDArray[np.int64], sources: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Distances from some of `points` (`sources` are indices into them) to all of them, shape (n_sources, n_inner).
+    def inner_distances(
+        self, points: NDArray[np.int64], sources: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Distances from some of `points` (`sources` are indices into them) to all of them, shape
+        (n_sources, n_inner).
 
         A graph may measure inside the subgraph of these points only.
         """
@@ -138,7 +170,8 @@ class Metric(ABC):
     def snap(self, points: ArrayLike) -> NDArray[np.int64]:
         """Position of the point of the universe nearest to each coordinate pair, shape (n,).
 
-        Longitude and latitude are compared as an equirectangular projection at the universe's middle latitude, a public fact.
+        Longitude and latitude are compared as an equirectangular projection at the universe's
+        middle latitude, a public fact.
 
         Raises
         ------
@@ -148,7 +181,10 @@ class Metric(ABC):
         from scipy.spatial import cKDTree
 
         if self.coordinates is None:
-            raise InputError(f"{self.name} has no coordinates to snap to; give vertex ids, or coordinates for its vertices (nodes=)")
+            raise InputError(
+                f"{self.name} has no coordinates to snap to; give vertex ids, or coordinates for "
+                f"its vertices (nodes=)"
+            )
         located = np.flatnonzero(np.isfinite(self.coordinates).all(axis=1))
         tree = cKDTree(self.coordinates[located] * self._stretch())
         return located[tree.query(finite_points(points, 2) * self._stretch())[1]]
@@ -164,7 +200,9 @@ FINITE = "points must be finite: no NaN and no infinity"
 
 
 def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
-    """Check and return points as float64 of shape (n, dimension). Messages never quote a value: points may be private."""
+    """Check and return points as float64 of shape (n, dimension). Messages never quote a value:
+    points may be private.
+    """
     array = shaped_points(points, dimension)
     if not np.isfinite(array).all():
         raise InputError(FINITE)
@@ -174,7 +212,11 @@ def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
 def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
     """The same without looking whether they are finite."""
     array = floats(points, "points must be numbers in an array of shape (n, d)")
-    if array.ndim != 2 or array.shape[1] == 0 or (dimension is not None and array.shape[1] != dimension):
+    if (
+        array.ndim != 2
+        or array.shape[1] == 0
+        or (dimension is not None and array.shape[1] != dimension)
+    ):
         raise InputError(f"points must have shape (n, {dimension or 'd'})")
     return array
 
@@ -187,23 +229,30 @@ def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
     if len(ids) != n:
         raise InputError(f"ids must name each of the {n} points once, got {len(ids)}")
     if not all(map(hashable, ids)):
-        raise InputError("ids must be hashable (numbers, text, tuples of these); at least one is not")
+        raise InputError(
+            "ids must be hashable (numbers, text, tuples of these); at least one is not"
+        )
     if len(set(ids)) != n:
         raise InputError("ids must be distinct; at least one is repeated")
     return ids
 
 
 def checked_extent(extent: float) -> float:
-    """The largest distance of a universe (or a bound of it), after checking that it is 0 or lies in EXTENTS."""
+    """The largest distance of a universe (or a bound of it), after checking that it is 0 or lies in
+    EXTENTS.
+    """
     if extent != 0 and not EXTENTS[0] <= extent <= EXTENTS[1]:
         raise InputError(
-            f"distances up to {extent:g} are too {'small' if extent < 1 else 'large'}: the largest must be between {EXTENTS[0]:g} and "
+            f"distances up to {extent:g} are too {'small' if extent < 1 else 'large'}: the "
+            f"largest must be between {EXTENTS[0]:g} and "
             f"{EXTENTS[1]:g}; give them in another unit"
         )
     return extent
 
 
 def public_grid(diameter: float, n_points: int) -> float:
-    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE, and n · diameter below 2**62."""
+    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE, and n · diameter below
+    2**62.
+    """
     cells = min(MAX_GRID_DISTANCE, 2**62 // max(n_points, 1))
     return 2.0 ** int(np.ceil(np.log2(diameter / cells))) if diameter > 0 else 1.0

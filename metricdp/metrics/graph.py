@@ -31,8 +31,9 @@ class GraphMetric(Metric):
     Parameters
     ----------
     graph : networkx graph, igraph.Graph, scipy.sparse matrix or array, or Graph
-        Multi- and directed graphs too: of parallel edges the shortest counts, self-loops are dropped, and a directed graph is accepted when
-        every arc has a reverse of the same length (or with `symmetrize`).
+        Multi- and directed graphs too: of parallel edges the shortest counts, self-loops are
+        dropped, and a directed graph is accepted when every arc has a reverse of the same length
+        (or with `symmetrize`).
     weight : str or None
         Edge attribute that holds the length (not used for scipy.sparse); None counts hops.
     symmetrize : bool
@@ -40,16 +41,18 @@ class GraphMetric(Metric):
     largest_component : bool
         Keep the largest connected component of a disconnected graph.
     resolution : float, optional
-        Size of the public grid, in units of length, to which edge lengths are rounded *up*. By default 10**-j (0 <= j <= 6) when all
-        lengths are multiples of it (distances are then exact), else a power of two at least 2**39 times finer than the diameter.
+        Size of the public grid, in units of length, to which edge lengths are rounded *up*. By
+        default 10**-j (0 <= j <= 6) when all lengths are multiples of it (distances are then
+        exact), else a power of two at least 2**39 times finer than the diameter.
 
     Attributes
     ----------
     graph : Graph
         The validated graph, in the order of `ids`.
     unit : float
-        The grid. All distances are integer multiples of it: sums of edge lengths rounded up, hence again a metric, and never shorter than
-        the graph's own (except for 1e-9 of them, taken for floating-point noise).
+        The grid. All distances are integer multiples of it: sums of edge lengths rounded up, hence
+        again a metric, and never shorter than the graph's own (except for 1e-9 of them, taken for
+        floating-point noise).
 
     Raises
     ------
@@ -58,8 +61,8 @@ class GraphMetric(Metric):
 
     Notes
     -----
-    Vertices are reordered once internally by reverse Cuthill–McKee, which makes searches about twice as fast on road networks with
-    shuffled ids; nothing of it shows outside.
+    Vertices are reordered once internally by reverse Cuthill–McKee, which makes searches about
+    twice as fast on road networks with shuffled ids; nothing of it shows outside.
 
     Examples
     --------
@@ -82,7 +85,9 @@ class GraphMetric(Metric):
         largest_component: bool = False,
         resolution: float | None = None,
     ) -> None:
-        self.graph: Graph = graph_from(graph, weight, symmetrize=symmetrize, largest_component=largest_component)
+        self.graph: Graph = graph_from(
+            graph, weight, symmetrize=symmetrize, largest_component=largest_component
+        )
         self._arrange(*_quantise(self.graph, resolution))
 
     def _arrange(self, unit: float, grid_lengths: NDArray[np.int64]) -> None:
@@ -93,7 +98,10 @@ class GraphMetric(Metric):
         self.coordinates = self.graph.coordinates
         self.coordinate_system = self.graph.coordinate_system
         n = len(self.graph)
-        ones = csr_array((np.ones(len(self.graph.indices), np.int8), self.graph.indices, self.graph.indptr), shape=(n, n))
+        ones = csr_array(
+            (np.ones(len(self.graph.indices), np.int8), self.graph.indices, self.graph.indptr),
+            shape=(n, n),
+        )
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
         self.rank = np.empty(n, np.int64)
         self.rank[self.order] = np.arange(n)
@@ -101,99 +109,155 @@ class GraphMetric(Metric):
         self._diameter: float | None = None
         self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
 
-    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets). One Dijkstra search a source, ended at its last target."""
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Distances between positions, shape (n_sources, n_targets). One Dijkstra search a source,
+        ended at its last target.
+        """
         return self._rows(sources, targets, np.dtype(np.float64)) * self.unit
 
-    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
         """Distances in units of the grid, int64, shape (n_sources, n_targets)."""
         return self._rows(sources, targets, np.dtype(np.int64))
 
-    def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None, dtype: np.dtype) -> NDArray[Any]:
+    def _rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None, dtype: np.dtype
+    ) -> NDArray[Any]:
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
-        # every chunk sets up work space of size n: worth it for whole rows, not for searches that end early
+        # every chunk sets up work space of size n: worth it for whole rows, not for searches that
+        # end early
         size = _ROWS_AT_ONCE if targets is None else -(-len(sources) // (os.cpu_count() or 1))
         with progress(total=len(sources), label="shortest paths", unit="source") as bar:
 
             def work(start: int) -> None:
                 chunk = slice(start, start + size)
                 rows = np.empty((len(sources[chunk]), out.shape[1]), dtype)
-                paths.distance_rows(*self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows)
+                paths.distance_rows(
+                    *self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows
+                )
                 out[chunk] = rows if targets is not None else rows[:, self.rank]
                 bar.update(len(rows))
 
             in_threads(work, range(0, len(sources), max(size, 1)))
         return out
 
-    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(
+        self, centers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nearest center of every vertex: one multi-source search, about two Dijkstras."""
         label, distance = self.voronoi(self.rank[np.asarray(centers, np.int64)])
         return label[self.rank], distance[self.rank].astype(np.float64) * self.unit
 
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for internal sources."""
+        """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for
+        internal sources.
+        """
         if len(sources) == 0:
             raise InputError("at least one center is needed")
         distance, label = np.full(len(self), paths.FAR), np.full(len(self), -1, np.int64)
         room = len(self.csr[1]) + len(sources)
-        paths.add_sources(*self.csr, sources, 0, distance, label, np.empty(room, np.int64), np.empty(room, np.int64))
+        paths.add_sources(
+            *self.csr,
+            sources,
+            0,
+            distance,
+            label,
+            np.empty(room, np.int64),
+            np.empty(room, np.int64),
+        )
         return label, distance
 
     def seed_centers(
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and 1,000 on road networks."""
-        distance, label, centers = np.empty(len(self), np.int64), np.empty(len(self), np.int64), np.empty(k, np.int64)
+        """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and
+        1,000 on road networks.
+        """
+        distance, label, centers = (
+            np.empty(len(self), np.int64),
+            np.empty(len(self), np.int64),
+            np.empty(k, np.int64),
+        )
         mass = np.maximum(weights, 0.0)[self.order]
-        paths.sample_by_distance(*self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers)
-        return self.order[centers], label[self.rank], distance[self.rank].astype(np.float64) * self.unit
+        paths.sample_by_distance(
+            *self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
+        )
+        return (
+            self.order[centers],
+            label[self.rank],
+            distance[self.rank].astype(np.float64) * self.unit,
+        )
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """Lengths of paths between all pairs of Voronoi centers through their cells, shape (k, k).
 
-        Shortest paths in the graph whose vertices are the cells and whose edge between adjacent cells is the shortest path between their
-        centers that stays in the two (Mehlhorn 1988): real paths, on road networks about 1.2 times the shortest, at the cost of a few dozen
-        searches of the whole graph for k = 1,280.
+        Shortest paths in the graph whose vertices are the cells and whose edge between adjacent
+        cells is the shortest path between their centers that stays in the two (Mehlhorn 1988): real
+        paths, on road networks about 1.2 times the shortest, at the cost of a few dozen searches of
+        the whole graph for k = 1,280.
         """
         cells = self.quotient(centers, label, distance)
         return cells._small_rows(cells.csr, cells.rank)[:, cells.rank]
 
-    def quotient(self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]) -> GraphMetric:
+    def quotient(
+        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
+    ) -> GraphMetric:
         """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
         inner_distance = np.rint(distance[self.order] / self.unit).astype(np.int64)
         tails, heads, through = paths.boundary_arcs(*self.csr, inner_distance, label[self.order])
-        cells = GraphMetric.__new__(GraphMetric)  # on this grid, whatever its distances: detours may be longer than any distance here
+        cells = GraphMetric.__new__(
+            GraphMetric
+        )  # on this grid, whatever its distances: detours may be longer than any distance here
         name = f"cells of {self.name}"
-        cells.graph = build_graph(tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=name)
+        cells.graph = build_graph(
+            tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=name
+        )
         cells._arrange(self.unit, np.rint(cells.graph.lengths / self.unit).astype(np.int64))
         return cells
 
-    def inner_distances(self, points: NDArray[np.int64], sources: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Lengths of shortest paths that stay among `points`, shape (n_sources, n_inner); whole-graph distances where there are none."""
+    def inner_distances(
+        self, points: NDArray[np.int64], sources: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Lengths of shortest paths that stay among `points`, shape (n_sources, n_inner);
+        whole-graph distances where there are none.
+        """
         indptr, indices, lengths = self.csr
         inner = self.rank[points]
         place = self._place
         place[inner] = np.arange(len(inner))
         degree = np.diff(indptr)[inner]
-        arc = np.repeat(indptr[inner] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(degree.sum())
+        arc = np.repeat(indptr[inner] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(
+            degree.sum()
+        )
         head = place[indices[arc]]
         place[inner] = -1
         inside = head >= 0
         tail = np.repeat(np.arange(len(inner)), degree)[inside]
-        csr = (np.r_[0, np.cumsum(np.bincount(tail, minlength=len(inner)))], head[inside].astype(np.int32), lengths[arc[inside]])
+        csr = (
+            np.r_[0, np.cumsum(np.bincount(tail, minlength=len(inner)))],
+            head[inside].astype(np.int32),
+            lengths[arc[inside]],
+        )
         rows = self._small_rows(csr, sources)
         if not np.isfinite(rows).all():
             return super().inner_distances(points, sources)
         return rows
 
     def _small_rows(
-        self, csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]], sources: NDArray[np.int64]
+        self,
+        csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
+        sources: NDArray[np.int64],
     ) -> NDArray[np.float32]:
-        """All distances from `sources` in a small graph on the same grid, infinite where there is no path."""
+        """All distances from `sources` in a small graph on the same grid, infinite where there is
+        no path.
+        """
         rows = np.empty((len(sources), len(csr[0]) - 1), np.float32)
 
         def work(start: int) -> None:
@@ -206,11 +270,13 @@ class GraphMetric(Metric):
         return rows
 
     def diameter_bound(self) -> float:
-        """Upper bound of the largest distance, in units of length; exact when at most 64 searches settle it.
+        """Upper bound of the largest distance, in units of length; exact when at most 64 searches
+        settle it.
 
-        Eccentricity bounds of Takes & Kosters (Algorithms 2013): a search from u with eccentricity e gives every v the bounds
-        ``max(d, e - d) <= ecc(v) <= e + d``. Road networks resolve in a few dozen searches; where they do not (social graphs), the largest
-        upper bound still standing is returned, at most twice the diameter.
+        Eccentricity bounds of Takes & Kosters (Algorithms 2013): a search from u with eccentricity
+        e gives every v the bounds ``max(d, e - d) <= ecc(v) <= e + d``. Road networks resolve in a
+        few dozen searches; where they do not (social graphs), the largest upper bound still
+        standing is returned, at most twice the diameter.
         """
         if self._diameter is None:
             self._diameter = float(self._grid_diameter_bound()) * self.unit
@@ -231,16 +297,22 @@ class GraphMetric(Metric):
             lower = np.maximum(lower, np.maximum(row[0], eccentricity - row[0]))
             upper = np.minimum(upper, eccentricity + row[0])
             lower[source] = upper[source] = eccentricity
-        return int(max(lower.max(), upper.max())) if (upper > lower.max()).any() else int(lower.max())
+        return (
+            int(max(lower.max(), upper.max())) if (upper > lower.max()).any() else int(lower.max())
+        )
 
 
 @cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:  # a forked process needs threads of its own
+def _pool(
+    process: int, threads: int
+) -> ThreadPoolExecutor:  # a forked process needs threads of its own
     return ThreadPoolExecutor(threads, "metricdp")
 
 
 def in_threads(work: Any, items: Any) -> None:
-    """Run `work` on every item, on all processors when there is more than one item. Order of completion is free."""
+    """Run `work` on every item, on all processors when there is more than one item. Order of
+    completion is free.
+    """
     items = list(items)
     if len(items) <= 1:
         for item in items:
@@ -256,15 +328,25 @@ def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np
     resolution = None if resolution is None else positive(resolution, "resolution")
     bound = 0.0
     if not _all_at_one_place(graph):
-        matrix = csr_array((np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n))
+        matrix = csr_array(
+            (np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n)
+        )
         bound = checked_extent(2.0 * float(dijkstra(matrix, indices=0).max()))
     cells = min(MAX_GRID_DISTANCE, 2**62 // n)
-    lengths = np.minimum(lengths, 2 * bound)  # longer edges are on no shortest path, and might overflow
+    lengths = np.minimum(
+        lengths, 2 * bound
+    )  # longer edges are on no shortest path, and might overflow
     if resolution is not None:
         if resolution * n > EXTENTS[1]:
-            raise InputError(f"resolution {resolution:g} is too coarse: {n:,} steps of it must stay below {EXTENTS[1]:g}")
+            raise InputError(
+                f"resolution {resolution:g} is too coarse: {n:,} steps of it must stay below "
+                f"{EXTENTS[1]:g}"
+            )
         if bound / resolution > cells:
-            raise InputError(f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most {cells:,} steps are allowed")
+            raise InputError(
+                f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most "
+                f"{cells:,} steps are allowed"
+            )
         return resolution, _ceiling(lengths / resolution)
     for digits in range(7):
         scaled = lengths * 10.0**digits
@@ -280,7 +362,10 @@ def _all_at_one_place(graph: Graph) -> bool:
     """Whether all distances are 0: edges of length 0 join all vertices."""
     tails = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     zero = graph.lengths == 0
-    joined = csr_array((np.ones(zero.sum(), np.int8), (tails[zero], graph.indices[zero])), shape=(len(graph), len(graph)))
+    joined = csr_array(
+        (np.ones(zero.sum(), np.int8), (tails[zero], graph.indices[zero])),
+        shape=(len(graph), len(graph)),
+    )
     return connected_components(joined, directed=False)[0] == 1
 
 
@@ -316,9 +401,11 @@ def read_graph(
     largest_component: bool = False,
     resolution: float | None = None,
 ) -> GraphMetric:
-    """Read a graph file into a metric; parameters as `metricdp.universe.read_graph_file` and `GraphMetric`.
+    """Read a graph file into a metric; parameters as `metricdp.universe.read_graph_file` and
+    `GraphMetric`.
 
-    OR-Library pmed, DIMACS, METIS, GraphML, edge lists (CSV, TSV, Parquet) and TNTP, also gzipped, by the file's ending or `format`.
+    OR-Library pmed, DIMACS, METIS, GraphML, edge lists (CSV, TSV, Parquet) and TNTP, also gzipped,
+    by the file's ending or `format`.
 
     Raises
     ------
@@ -327,7 +414,13 @@ def read_graph(
     from metricdp.universe.files import read_graph_file
 
     graph = read_graph_file(
-        path, format=format, weight=weight, nodes=nodes, source=source, target=target,
-        symmetrize=symmetrize, largest_component=largest_component,
-    )  # fmt: skip
+        path,
+        format=format,
+        weight=weight,
+        nodes=nodes,
+        source=source,
+        target=target,
+        symmetrize=symmetrize,
+        largest_component=largest_component,
+    )
     return GraphMetric(graph, resolution=resolution)

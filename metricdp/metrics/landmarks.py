@@ -1,4 +1,6 @@
-"""Well-spread public points of a universe and the distances to them: what partitions and solvers start from."""
+"""Well-spread public points of a universe and the distances to them: what partitions and solvers
+start from.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Landmarks:
     distance : ndarray of float64, shape (n_points,)
         Distance to it.
     between : ndarray of float32, shape (m, m)
-        Distances between landmarks (on large graphs through the cells, see `Metric.cell_distances`).
+        Distances between landmarks (on large graphs through the cells, see
+        `Metric.cell_distances`).
     rows : ndarray of float32, shape (m, n_points), or None
         Exact distances to all points, while they have at most 40 million entries.
     """
@@ -54,12 +57,15 @@ def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
 
     Notes
     -----
-    m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road networks; 160 MB of rows at most.
+    m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road
+    networks; 160 MB of rows at most.
     """
     kept = _known.setdefault(metric, {})
     m = min(m, len(metric))
     if (m, seed) not in kept:
-        positions, label, distance = metric.seed_centers(m, np.ones(len(metric)), np.random.default_rng(seed))
+        positions, label, distance = metric.seed_centers(
+            m, np.ones(len(metric)), np.random.default_rng(seed)
+        )
         rows = None
         if m * len(metric) <= _ROW_ENTRIES:
             rows = metric.distance_rows(positions).astype(np.float32)

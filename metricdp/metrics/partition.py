@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 
 class Partition(Protocol):
-    """A public partition of a universe. `encode` maps each record *by that record alone*, and keeps nothing."""
+    """A public partition of a universe. `encode` maps each record *by that record alone*, and keeps
+    nothing.
+    """
 
     @property
     def universe(self) -> Any:

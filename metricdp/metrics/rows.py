@@ -1,4 +1,6 @@
-"""Rows of grid distances from the distinct points of some records to all points of a finite universe."""
+"""Rows of grid distances from the distinct points of some records to all points of a finite
+universe.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,12 @@ _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 
 
-def rows_from(universe: Metric, records: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
-    """Distinct points of the records, how many records each holds, and their grid distances to all points, some at a time."""
+def rows_from(
+    universe: Metric, records: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
+    """Distinct points of the records, how many records each holds, and their grid distances to all
+    points, some at a time.
+    """
     points, counts = np.unique(records, return_counts=True)
     step = max(1, _ENTRIES // len(universe))
     for start in range(0, len(points), step):

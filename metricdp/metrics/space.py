@@ -18,7 +18,8 @@ class EuclideanSpace:
     Parameters
     ----------
     lower, upper : array_like, shape (d,)
-        Public corners; they must come from public knowledge, never from the data. Points outside are moved to the nearest point of the box.
+        Public corners; they must come from public knowledge, never from the data. Points outside
+        are moved to the nearest point of the box.
 
     Examples
     --------
@@ -30,10 +31,20 @@ class EuclideanSpace:
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        self.lower, self.upper = (np.atleast_1d(floats(corner, "lower and upper must be numbers")).copy() for corner in (lower, upper))
+        self.lower, self.upper = (
+            np.atleast_1d(floats(corner, "lower and upper must be numbers")).copy()
+            for corner in (lower, upper)
+        )
         if self.lower.ndim != 1 or self.lower.shape != self.upper.shape or len(self.lower) == 0:
-            raise InputError(f"lower and upper must have the same shape (d,), got {self.lower.shape} and {self.upper.shape}")
-        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all() and (self.lower < self.upper).all()):
+            raise InputError(
+                f"lower and upper must have the same shape (d,), got {self.lower.shape} and "
+                f"{self.upper.shape}"
+            )
+        if not (
+            np.isfinite(self.lower).all()
+            and np.isfinite(self.upper).all()
+            and (self.lower < self.upper).all()
+        ):
             raise InputError("the box needs finite corners with lower < upper in every coordinate")
         with np.errstate(over="ignore"):
             checked_extent(float((self.upper - self.lower).max()))
@@ -53,8 +64,12 @@ class EuclideanSpace:
         return f"EuclideanSpace(lower={self.lower.tolist()}, upper={self.upper.tolist()})"
 
     def clip(self, points: ArrayLike) -> NDArray[np.float64]:
-        """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused without quoting them."""
-        inside, finite = clipped(np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper)
+        """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused
+        without quoting them.
+        """
+        inside, finite = clipped(
+            np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
+        )
         if not finite:
             raise InputError(FINITE)
         return inside
@@ -64,11 +79,15 @@ class EuclideanSpace:
         return float(np.linalg.norm(self.upper - self.lower))
 
     def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
-        """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence (Owen 1998), kept for the next call."""
+        """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence
+        (Owen 1998), kept for the next call.
+        """
         from scipy.stats import qmc
 
         if (n_points, seed) not in self._nets:
             power = max(0, int(np.ceil(np.log2(max(n_points, 1)))))
             unit = qmc.Sobol(self.dimension, seed=seed).random_base2(power)[:n_points]
-            self._nets[n_points, seed] = EuclideanMetric(self.lower + unit * (self.upper - self.lower))
+            self._nets[n_points, seed] = EuclideanMetric(
+                self.lower + unit * (self.upper - self.lower)
+            )
         return self._nets[n_points, seed]

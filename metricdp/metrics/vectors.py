@@ -1,4 +1,6 @@
-"""Universes that are not graphs: points under the Euclidean or L1 distance, and an explicit distance matrix."""
+"""Universes that are not graphs: points under the Euclidean or L1 distance, and an explicit
+distance matrix.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _TREE_DIMENSIONS = 12
 class _RowMetric(Metric):
     """What follows from `distance_rows` alone."""
 
-    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(
+        self, centers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nearest center of every point, by blocks of rows: O(n · k) time, O(n) memory."""
         centers = np.asarray(centers, np.int64)
         if len(centers) == 0:
@@ -44,7 +48,10 @@ class _RowMetric(Metric):
         centers, free = np.empty(k, np.int64), np.ones(len(self), bool)
         for i in range(k):
             density = np.cumsum(mass if i == 0 else mass * best**power)
-            pick = min(int(np.searchsorted(density, rng.random() * density[-1], side="right")), len(self) - 1)
+            pick = min(
+                int(np.searchsorted(density, rng.random() * density[-1], side="right")),
+                len(self) - 1,
+            )
             if density[-1] <= 0 or not free[pick]:
                 pick = int(np.argmax(np.where(free, np.minimum(best, np.finfo(float).max), -1.0)))
             centers[i], free[pick] = pick, False
@@ -73,17 +80,29 @@ class _VectorMetric(_RowMetric):
         self._tree: cKDTree | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled without the tree for `snap`: its bytes hold memory that was never written, and it is built anew where it is needed."""
+        """Pickled without the tree for `snap`: its bytes hold memory that was never written, and it
+        is built anew where it is needed.
+        """
         return {**self.__dict__, "_tree": None}
 
-    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets · d)."""
-        return cdist(self.points[sources], self.points if targets is None else self.points[targets], self._scipy_name)
+        return cdist(
+            self.points[sources],
+            self.points if targets is None else self.points[targets],
+            self._scipy_name,
+        )
 
-    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Distances of the points snapped to the grid, rounded up: exact integers and a metric, since ceil(a + b) <= ceil(a) + ceil(b).
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Distances of the points snapped to the grid, rounded up: exact integers and a metric,
+        since ceil(a + b) <= ceil(a) + ceil(b).
 
-        Snapping moves a point by at most unit · √d / 2. All sums stay below 2**53, so SciPy's floating-point sums are exact.
+        Snapping moves a point by at most unit · √d / 2. All sums stay below 2**53, so SciPy's
+        floating-point sums are exact.
         """
         there = self._on_grid if targets is None else self._on_grid[targets]
         if self._minkowski == 1:
@@ -92,8 +111,12 @@ class _VectorMetric(_RowMetric):
         root = np.ceil(np.sqrt(squares)).astype(np.int64)
         return root + (root * root < squares)
 
-    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Nearest center of every point: a k-d tree of the centers up to 12 dimensions, blocks of rows beyond."""
+    def nearest_to(
+        self, centers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nearest center of every point: a k-d tree of the centers up to 12 dimensions, blocks of
+        rows beyond.
+        """
         if self.points.shape[1] > _TREE_DIMENSIONS or len(centers) < 8:
             return super().nearest_to(centers)
         distance, label = cKDTree(self.points[centers]).query(self.points, p=self._minkowski)
@@ -103,10 +126,14 @@ class _VectorMetric(_RowMetric):
         """Position of the universe's nearest point, shape (n,), in this metric."""
         if self._tree is None:
             self._tree = cKDTree(self.points)
-        return self._tree.query(finite_points(points, self.points.shape[1]), p=self._minkowski)[1].astype(np.int64)
+        return self._tree.query(finite_points(points, self.points.shape[1]), p=self._minkowski)[
+            1
+        ].astype(np.int64)
 
     def diameter_bound(self) -> float:
-        """Diameter of the bounding box of the universe: at most √d (Euclidean) or d (L1) times the true one; O(n · d)."""
+        """Diameter of the bounding box of the universe: at most √d (Euclidean) or d (L1) times the
+        true one; O(n · d).
+        """
         return float(np.linalg.norm(np.ptp(self.points, axis=0), ord=self._minkowski))
 
 
@@ -130,7 +157,8 @@ class EuclideanMetric(_VectorMetric):
 
 
 class ManhattanMetric(_VectorMetric):
-    """A finite universe of points in R^d with the L1 (city block) distance; parameters as `EuclideanMetric`.
+    """A finite universe of points in R^d with the L1 (city block) distance; parameters as
+    `EuclideanMetric`.
 
     Examples
     --------
@@ -147,8 +175,8 @@ class PrecomputedMetric(_RowMetric):
     Parameters
     ----------
     matrix : array_like, shape (n_points, n_points)
-        Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the caller's promise: private counts do not
-        rest on it, the quality of centers does.
+        Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the
+        caller's promise: private counts do not rest on it, the quality of centers does.
     ids : sequence of hashable, optional
 
     Raises
@@ -171,17 +199,25 @@ class PrecomputedMetric(_RowMetric):
         if (np.diagonal(m) != 0).any():
             raise InputError("a distance matrix must be zero on its diagonal")
         if not np.array_equal(m, m.T):
-            raise InputError("a distance matrix must be symmetric; (M + M.T) / 2 or np.minimum(M, M.T) makes one")
+            raise InputError(
+                "a distance matrix must be symmetric; (M + M.T) / 2 or np.minimum(M, M.T) makes one"
+            )
         self.ids = checked_ids(ids, len(m))
         self.name = f"{len(m):,} points"
         self._diameter = float(m.max())  # a pass over the matrix: asked for often
         self.unit = public_grid(checked_extent(self._diameter), len(m))
 
-    def grid_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the matrix is one."""
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the
+        matrix is one.
+        """
         return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
-    def distance_rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Rows of the matrix, shape (n_sources, n_targets)."""
         return self.matrix[sources] if targets is None else self.matrix[np.ix_(sources, targets)]
 
@@ -191,7 +227,8 @@ class PrecomputedMetric(_RowMetric):
 
 
 def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """(grid step, integer-valued coordinates from 0): the step is 1 for integer data that allow it, else a power of two.
+    """(grid step, integer-valued coordinates from 0): the step is 1 for integer data that allow it,
+    else a power of two.
 
     Coordinates use at most (53 - log2 d) / 2 bits, so that squared distances stay below 2**53.
     """

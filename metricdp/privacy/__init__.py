@@ -1,20 +1,69 @@
-"""The gate: the only package that reads private data. To audit it, read queries, noise, scores, selection, coverage, gate, demand.
+"""The gate: the only package that reads private data. To audit it, read queries, noise, scores,
+selection, coverage, gate, demand.
 
-`Ledger.charge` (`metricdp.accounting`) pays for a call; `measure`, `select` and `cover` check what is public, draw their piece
-from the grant, open the vault, and let out noisy integers, or positions of candidates, with a receipt.
+`Ledger.charge` (`metricdp.accounting`) pays for a call; `measure`, `select` and `cover` check what
+is public, draw their piece from the grant, open the vault, and let out noisy integers, or positions
+of candidates, with a receipt.
 """
 
-from metricdp.accounting import Budget, Charge, Cost, Grant, Ledger, Pool, Quote, exact, selection_epsilon, selections
+from metricdp.accounting import (
+    Budget,
+    Charge,
+    Cost,
+    Grant,
+    Ledger,
+    Pool,
+    Quote,
+    exact,
+    selection_epsilon,
+    selections,
+)
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
 from metricdp.privacy.gate import cover, mapped, measure, moved, select, split, thinned
 from metricdp.privacy.opening import OpeningQuery
-from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query, SumsQuery
+from metricdp.privacy.queries import (
+    CountQuery,
+    HistogramQuery,
+    LevelsQuery,
+    Partition,
+    Query,
+    SumsQuery,
+)
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 
-__all__ = ["Budget", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery", "CoverQuery", "CoverageQuery", "Grant"]
-__all__ += ["HistogramQuery", "Ledger", "LevelsQuery", "Partition", "Pool", "PrivateDataWarning", "PrivateDemand", "Query"]
-__all__ += ["OpeningQuery", "Quote", "SelectionQuery", "SwapQuery", "cover", "exact", "exact_cost", "measure", "select"]
+__all__ = [
+    "Budget",
+    "CentersQuery",
+    "Charge",
+    "Cost",
+    "CostQuery",
+    "CountQuery",
+    "CoverQuery",
+    "CoverageQuery",
+    "Grant",
+]
+__all__ += [
+    "HistogramQuery",
+    "Ledger",
+    "LevelsQuery",
+    "Partition",
+    "Pool",
+    "PrivateDataWarning",
+    "PrivateDemand",
+    "Query",
+]
+__all__ += [
+    "OpeningQuery",
+    "Quote",
+    "SelectionQuery",
+    "SwapQuery",
+    "cover",
+    "exact",
+    "exact_cost",
+    "measure",
+    "select",
+]
 __all__ += ["SumsQuery", "mapped", "moved", "selection_epsilon", "selections", "split", "thinned"]

@@ -1,7 +1,8 @@
 """Where private records live: here, and nowhere else.
 
-A holder (`PrivateDemand`) has no attribute that leads to its records: they sit in the table below, keyed by the holder,
-and leave memory with it. Only ``demand``, ``gate`` and ``evaluation`` import this module (import contract, in CI).
+A holder (`PrivateDemand`) has no attribute that leads to its records: they sit in the table below,
+keyed by the holder, and leave memory with it. Only ``demand``, ``gate`` and ``evaluation`` import
+this module (import contract, in CI).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.engines import Source
 from metricdp.errors import InputError
+from metricdp.records.engines import Source
 
 T = TypeVar("T")
 _RECORDS: WeakKeyDictionary[object, NDArray[Any] | Source] = WeakKeyDictionary()
@@ -32,21 +33,26 @@ def _put(holder: object, records: NDArray[Any] | Source) -> None:
 
 
 def _open(holder: object) -> Any:
-    """Return the records of `holder`, an array or a `Source`: from here on the caller holds private data."""
+    """Return the records of `holder`, an array or a `Source`: from here on the caller holds private
+    data.
+    """
     return _RECORDS[holder]
 
 
 def _memory(holder: object, payer: object) -> dict[Any, Any]:
-    """What queries about `holder`, paid by `payer`, computed for the next of them: as private as records, and gone with either object."""
+    """What queries about `holder`, paid by `payer`, computed for the next of them: as private as
+    records, and gone with either object.
+    """
     return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(payer, {})
 
 
 def _quietly(rule: str, work: Callable[[], T]) -> T:
-    """Return ``work()``, which handles private data; whatever it raises becomes ``InputError(rule)``.
+    """Return ``work()``, which handles private data; whatever it raises becomes
+    ``InputError(rule)``.
 
-    The text of an exception can quote a record ("could not convert 'Ann'") or how many there are ("unable to allocate
-    an array of shape …"). The new one is raised outside the ``except`` block, so that not even ``__context__`` leads to
-    the old one (``from None`` would only hide it).
+    The text of an exception can quote a record ("could not convert 'Ann'") or how many there are
+    ("unable to allocate an array of shape …"). The new one is raised outside the ``except`` block,
+    so that not even ``__context__`` leads to the old one (``from None`` would only hide it).
     """
     try:
         return work()

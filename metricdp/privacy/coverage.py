@@ -1,9 +1,12 @@
-"""Covering by sets selected one after another: what is private in the loop, and the one rule its price rests on.
+"""Covering by sets selected one after another: what is private in the loop, and the one rule its
+price rests on.
 
-The price (`metricdp.accounting.covering`) is that of a loop in which a record counts until a selected set holds it, and never again:
-whichever round, radius or set system it was. What is left to cover is the demand outside the union of all selected sets, and that union
-is public. So the loop's state is a public mask; private are only the scores, sums of the demand over sets, and they are repaired when
-elements leave. """
+The price (`metricdp.accounting.covering`) is that of a loop in which a record counts until a
+selected set holds it, and never again: whichever round, radius or set system it was. What is left
+to cover is the demand outside the union of all selected sets, and that union is public. So the
+loop's state is a public mask; private are only the scores, sums of the demand over sets, and they
+are repaired when elements leave.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed
 from metricdp.errors import InputError
-from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
 from metricdp.privacy.queries import HistogramQuery, Partition
+from metricdp.records.sums.set_systems import Balls, ListedSets, SetSystem
 
 TRUSTED_SETS = (ListedSets, Balls)
 """Set systems whose sums are the sums over their members."""
@@ -24,11 +27,13 @@ TRUSTED_SETS = (ListedSets, Balls)
 class CoverQuery:
     """Sets that cover most records not covered before, selected in turn. `gate.cover` accepts it.
 
-    **Privacy.** A record lies in one part of a public partition (`HistogramQuery`), an *element*; sets are public sets of elements. In a
-    round a record adds 1 to the scores of the sets that hold its element if it is not covered yet, else 0: so a unit of up to m records
-    moves each score by at most m, all one way under *add-remove*; under *replace-one* the range is 2m. A record is covered, and counts no
-    more, from the round in which a selected set holds its element: in all stages, since the mask of covered elements is kept through all
-    of them. *Composition*: the whole loop is one charge.
+    **Privacy.** A record lies in one part of a public partition (`HistogramQuery`), an *element*;
+    sets are public sets of elements. In a round a record adds 1 to the scores of the sets that hold
+    its element if it is not covered yet, else 0: so a unit of up to m records moves each score by
+    at most m, all one way under *add-remove*; under *replace-one* the range is 2m. A record is
+    covered, and counts no more, from the round in which a selected set holds its element: in all
+    stages, since the mask of covered elements is kept through all of them. *Composition*: the whole
+    loop is one charge.
 
     Parameters
     ----------
@@ -46,19 +51,31 @@ class CoverQuery:
     def __init__(self, partition: Partition, stages: Sequence[tuple[SetSystem, int]]) -> None:
         self.histogram = HistogramQuery(partition)
         given = listed(stages, "stages")
-        if not given or not all(isinstance(s, tuple) and len(s) == 2 and type(s[0]) in TRUSTED_SETS for s in given):
-            raise InputError("a cover needs one or more stages of (ListedSets or Balls, number of selections)")
+        if not given or not all(
+            isinstance(s, tuple) and len(s) == 2 and type(s[0]) in TRUSTED_SETS for s in given
+        ):
+            raise InputError(
+                "a cover needs one or more stages of (ListedSets or Balls, number of selections)"
+            )
         self.stages = tuple((sets, min(integer(times) or 0, sets.n_sets)) for sets, times in given)
-        if any(sets.n_elements != self.histogram.n_parts or times < 1 for sets, times in self.stages):
-            raise InputError("a stage needs sets of the partition's parts, and at least one selection")
+        if any(
+            sets.n_elements != self.histogram.n_parts or times < 1 for sets, times in self.stages
+        ):
+            raise InputError(
+                "a stage needs sets of the partition's parts, and at least one selection"
+            )
         self.rounds = sum(times for _, times in self.stages)
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
         self.histogram.check(universe)
 
-    def selected(self, counts: NDArray[np.int64], choose: Callable[[NDArray[np.int64]], int]) -> list[NDArray[np.int64]]:
-        """Run the loop on private counts of the elements: what `choose` selects, stage by stage; for the gate."""
+    def selected(
+        self, counts: NDArray[np.int64], choose: Callable[[NDArray[np.int64]], int]
+    ) -> list[NDArray[np.int64]]:
+        """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
+        for the gate.
+        """
         left, found = counts.copy(), []
         for sets, times in self.stages:
             scores = np.zeros(sets.n_sets, np.int64)

@@ -1,4 +1,6 @@
-"""The private demand: who is in the universe. Records enter the vault here, and no attribute leads to them again."""
+"""The private demand: who is in the universe. Records enter the vault here, and no attribute leads
+to them again.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import floats, shown
-from metricdp.engines import InMemory, Source, asked, bounding, opened
-from metricdp.engines.encoders import listed, numbers, within
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
+from metricdp.records.engines import InMemory, Source, asked, bounding, opened
+from metricdp.records.engines.encoders import listed, numbers, within
 from metricdp.releases import Unit
 from metricdp.unique import Unique
 
@@ -27,14 +29,16 @@ _SECRET = "at least one is not (which one, and how many, is private)"
 class PrivateDemand(Unique):
     """An opaque multiset of records in a public universe; repeats are normal, and it may be empty.
 
-    Its size, records and users cannot be asked for: `gate.measure` alone reads them. It is not copied, pickled,
-    iterated or compared. A bad record is refused by a message that names the rule, never the record.
+    Its size, records and users cannot be asked for: `gate.measure` alone reads them. It is not
+    copied, pickled, iterated or compared. A bad record is refused by a message that names the rule,
+    never the record.
 
-    **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which at most m =
-    `max_contributions` are kept: a uniform sample without replacement, drawn once, here, with fresh entropy of the
-    operating system. What is kept of a user depends on that user's records and coins alone. So, coins fixed, neighbors
-    keep multisets that differ in one user's 1 to m records, for which every sensitivity is stated; averaging over coins
-    keeps the guarantee (joint convexity). How many records were left out is never told. *Neighboring*: the ledger's.
+    **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which at most
+    m = `max_contributions` are kept: a uniform sample without replacement, drawn once, here, with
+    fresh entropy of the operating system. What is kept of a user depends on that user's records and
+    coins alone. So, coins fixed, neighbors keep multisets that differ in one user's 1 to m records,
+    for which every sensitivity is stated; averaging over coins keeps the guarantee (joint
+    convexity). How many records were left out is never told. *Neighboring*: the ledger's.
     *Composition*: all releases see the same sample and add up.
 
     Parameters
@@ -42,7 +46,8 @@ class PrivateDemand(Unique):
     universe : Metric or EuclideanSpace
         Public.
     records : iterable of ids, or array_like of shape (n, d)
-        The user's own ids in a `Metric`; points in an `EuclideanSpace` (those outside move to the box's nearest point).
+        The user's own ids in a `Metric`; points in an `EuclideanSpace` (those outside move to the
+        box's nearest point).
     user : iterable, optional
         Whose record each is, one entry per record, written alike in all records of a user.
     max_contributions : int, optional
@@ -51,7 +56,8 @@ class PrivateDemand(Unique):
     Raises
     ------
     InputError
-        A record is no id of the universe or no finite point; `user` has gaps; a bad `max_contributions`.
+        A record is no id of the universe or no finite point; `user` has gaps; a bad
+        `max_contributions`.
 
     Complexity
     ----------
@@ -70,7 +76,12 @@ class PrivateDemand(Unique):
     __contains__ = None
 
     def __init__(
-        self, universe: Universe, records: Any, *, user: Users = None, max_contributions: int | None = None
+        self,
+        universe: Universe,
+        records: Any,
+        *,
+        user: Users = None,
+        max_contributions: int | None = None,
     ) -> None:
         kept: NDArray[Any]
         if isinstance(universe, EuclideanSpace):
@@ -79,20 +90,31 @@ class PrivateDemand(Unique):
             kept = _vault._quietly(rule, lambda: box.clip(numbers(records, box.dimension)))
         elif isinstance(universe, Metric):
             if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
-                raise InputError("records must be a sequence of ids, one per record; coordinates: from_coordinates")
+                raise InputError(
+                    "records must be a sequence of ids, one per record; coordinates: "
+                    "from_coordinates"
+                )
             kind = type(universe.ids[0]).__name__
             rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
             finite = universe
             kept = _vault._quietly(rule, lambda: within(finite, finite.positions(listed(records))))
         else:
-            raise InputError(f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}")
+            raise InputError(
+                f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
+            )
         self._seal(universe, kept, user, max_contributions)
 
     @classmethod
     def from_coordinates(
-        cls, universe: Universe, points: ArrayLike, *, user: Users = None, max_contributions: int | None = None
+        cls,
+        universe: Universe,
+        points: ArrayLike,
+        *,
+        user: Users = None,
+        max_contributions: int | None = None,
     ) -> PrivateDemand:
-        """Demand at points of shape (n, d) in the universe's own coordinates, each moved to its nearest point.
+        """Demand at points of shape (n, d) in the universe's own coordinates, each moved to its
+        nearest point.
 
         Raises
         ------
@@ -103,31 +125,48 @@ class PrivateDemand(Unique):
             return cls(universe, points, user=user, max_contributions=max_contributions)
         rule = f"points must be finite numbers of shape (n, d); {_SECRET}"
         array = _vault._quietly(rule, lambda: numbers(points, 2))
-        universe.snap(array[:0])  # without records: a mistake about public things keeps its own message
+        universe.snap(
+            array[:0]
+        )  # without records: a mistake about public things keeps its own message
         demand = cls.__new__(cls)
-        kept = _vault._quietly("the points cannot be snapped", lambda: within(universe, universe.snap(array)))
+        kept = _vault._quietly(
+            "the points cannot be snapped", lambda: within(universe, universe.snap(array))
+        )
         demand._seal(universe, kept, user, max_contributions)
         return demand
 
     @classmethod
     def from_frame(
-        cls, universe: Universe, frame_or_path: Any, node: str = "vertex", x: str | None = None, y: str | None = None,
-        user: str | None = None, max_contributions: int | None = None, *, columns: Sequence[str] | None = None, engine: str = "embedded",
-    ) -> PrivateDemand:  # fmt: skip
-        """Demand from columns of a table of any size, counted where it is (`metricdp.engines`).
+        cls,
+        universe: Universe,
+        frame_or_path: Any,
+        node: str = "vertex",
+        x: str | None = None,
+        y: str | None = None,
+        user: str | None = None,
+        max_contributions: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        engine: str = "embedded",
+    ) -> PrivateDemand:
+        """Demand from columns of a table of any size, counted where it is
+        (`metricdp.records.engines`).
 
-        In a finite universe the engine counts the rows of each point, once, and the counts are kept. In a box a large table is read anew
-        by every query, so it must not change while the demand lives. Tables in memory and small files are copied.
+        In a finite universe the engine counts the rows of each point, once, and the counts are
+        kept. In a box a large table is read anew by every query, so it must not change while the
+        demand lives. Tables in memory and small files are copied.
 
-        **Privacy.** As `PrivateDemand`. Of a large table `metricdp.engines.bounding` keeps the sample of each user's rows: m at most, as
-        that user's rows and one secret key say, so the same ones in every reading.
+        **Privacy.** As `PrivateDemand`. Of a large table `metricdp.records.engines.bounding` keeps
+        the sample of each user's rows: m at most, as that user's rows and one secret key say, so
+        the same ones in every reading.
 
         Parameters
         ----------
         universe : Metric or EuclideanSpace
         frame_or_path : table or path
-            A pandas, Polars (also lazy) or PyArrow table, an Arrow data set, a DuckDB relation, a Dask or PySpark data frame; a CSV or TSV
-            (also gzipped) or Parquet file, a folder or a glob of such; for a box also `numpy.memmap` or an ``.npy`` file, shape (n, d).
+            A pandas, Polars (also lazy) or PyArrow table, an Arrow data set, a DuckDB relation, a
+            Dask or PySpark data frame; a CSV or TSV (also gzipped) or Parquet file, a folder or a
+            glob of such; for a box also `numpy.memmap` or an ``.npy`` file, shape (n, d).
         node : str
             Column of ids, unless columns of coordinates are named.
         x, y, user : str, optional
@@ -152,12 +191,20 @@ class PrivateDemand(Unique):
         if isinstance(frame, InMemory) and (frame.path or user is not None or encode is not None):
             text = isinstance(universe, Metric) and all(isinstance(i, str) for i in universe.ids)
             read = partial(frame.lists, names, user, text, encode is not None)
-            *values, users = read() if frame.path else _vault._quietly("the frame's columns cannot be read", read)
+            *values, users = (
+                read()
+                if frame.path
+                else _vault._quietly("the frame's columns cannot be read", read)
+            )
             if encode is None:
                 return cls(universe, values[0], user=users, max_contributions=max_contributions)
             rule = f"coordinates must be finite numbers; {_SECRET}"
-            points = _vault._quietly(rule, lambda: np.column_stack([floats(c, rule) for c in values]))
-            return cls.from_coordinates(universe, points, user=users, max_contributions=max_contributions)
+            points = _vault._quietly(
+                rule, lambda: np.column_stack([floats(c, rule) for c in values])
+            )
+            return cls.from_coordinates(
+                universe, points, user=users, max_contributions=max_contributions
+            )
         demand = cls.__new__(cls)
         what = f"the id of a point of {universe.name}" if encode is None else "a finite point"
         rule = f"every record must be {what}, and have a user if users are named; {_SECRET}"
@@ -165,24 +212,39 @@ class PrivateDemand(Unique):
         demand._place(universe, source, m, "record" if user is None else "user", None)
         return demand
 
-    def _seal(self, universe: Universe, records: NDArray[Any], user: Users, max_contributions: int | None) -> None:
+    def _seal(
+        self, universe: Universe, records: NDArray[Any], user: Users, max_contributions: int | None
+    ) -> None:
         """Bound what each user contributes, and put the records away."""
         m = _most(user, max_contributions)
         if isinstance(user, str | bytes):
-            raise InputError("user must give one entry per record; a column's name goes to from_frame")
+            raise InputError(
+                "user must give one entry per record; a column's name goes to from_frame"
+            )
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
-            records = _vault._quietly(rule, lambda: records[bounding.sample(listed(user), len(records), m)])
+            records = _vault._quietly(
+                rule, lambda: records[bounding.sample(listed(user), len(records), m)]
+            )
         self._place(universe, records, m, "record" if user is None else "user", None)
 
-    def _place(self, universe: Universe, records: NDArray[Any] | Source, m: int, unit: Unit, part: object) -> None:
+    def _place(
+        self, universe: Universe, records: NDArray[Any] | Source, m: int, unit: Unit, part: object
+    ) -> None:
         self._universe, self._max_contributions, self._part = universe, m, part
         self._unit: Unit = unit
         _vault._put(self, records)
 
-    def _restricted(self, records: NDArray[Any] | Source, universe: Universe | None = None) -> PrivateDemand:
-        """Demand of some of these, bound to a grant of its own (`gate.split`), or of all elsewhere, paid as before (`gate.moved`)."""
-        demand, place = type(self).__new__(type(self)), (self._universe, object()) if universe is None else (universe, self._part)
+    def _restricted(
+        self, records: NDArray[Any] | Source, universe: Universe | None = None
+    ) -> PrivateDemand:
+        """Demand of some of these, bound to a grant of its own (`gate.split`), or of all elsewhere,
+        paid as before (`gate.moved`).
+        """
+        demand, place = (
+            type(self).__new__(type(self)),
+            (self._universe, object()) if universe is None else (universe, self._part),
+        )
         demand._place(place[0], records, self._max_contributions, self._unit, place[1])
         return demand
 
@@ -193,7 +255,9 @@ class PrivateDemand(Unique):
 
     @property
     def part(self) -> object:
-        """What the grants that may read it are bound to, if it is one part of a split demand (`gate.split`), else None."""
+        """What the grants that may read it are bound to, if it is one part of a split demand
+        (`gate.split`), else None.
+        """
         return self._part
 
     @property
@@ -207,17 +271,28 @@ class PrivateDemand(Unique):
         return self._unit
 
     def __len__(self) -> NoReturn:  # also asked by bool()
-        raise TypeError("how many records a PrivateDemand holds is private: measure a CountQuery, for some epsilon")
+        raise TypeError(
+            "how many records a PrivateDemand holds is private: measure a CountQuery, for some "
+            "epsilon"
+        )
 
     def __repr__(self) -> str:
-        unit = "record" if self._unit == "record" else f"user, keeps up to {self._max_contributions} records of each"
+        unit = (
+            "record"
+            if self._unit == "record"
+            else f"user, keeps up to {self._max_contributions} records of each"
+        )
         return f"PrivateDemand({self._universe.name}; protects each {unit})"
 
 
 def _most(user: object, max_contributions: int | None) -> int:
     m = 1 if max_contributions is None else max_contributions
     if not isinstance(m, int | np.integer) or isinstance(m, bool) or not 1 <= m < 2**31:
-        raise InputError(f"max_contributions must be an integer of at least 1, got {shown(max_contributions)}")
+        raise InputError(
+            f"max_contributions must be an integer of at least 1, got {shown(max_contributions)}"
+        )
     if user is None and max_contributions is not None:
-        raise InputError("max_contributions bounds the records of a user: say whose each record is with user=")
+        raise InputError(
+            "max_contributions bounds the records of a user: say whose each record is with user="
+        )
     return int(m)

@@ -1,4 +1,6 @@
-"""The one function that tells an exact private number, on purpose: for judging centers on one's own data."""
+"""The one function that tells an exact private number, on purpose: for judging centers on one's own
+data.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import listed, positive
-from metricdp.engines import total
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.metrics.base import Metric, finite_points
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
+from metricdp.records.engines import total
 
 
 class PrivateDataWarning(UserWarning):
@@ -22,10 +24,12 @@ class PrivateDataWarning(UserWarning):
 
 
 def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) -> float:
-    """Exact cost of centers: the sum over the demand's records of the distance to the nearest center, to a power.
+    """Exact cost of centers: the sum over the demand's records of the distance to the nearest
+    center, to a power.
 
-    **Privacy.** None whatsoever. It reads private data and returns an exact number, for ``metricdp evaluate`` and those
-    who hold the data; it is on no ledger. Publish it, or anything chosen by it, and the guarantee is void. It warns.
+    **Privacy.** None whatsoever. It reads private data and returns an exact number, for ``metricdp
+    evaluate`` and those who hold the data; it is on no ledger. Publish it, or anything chosen by
+    it, and the guarantee is void. It warns.
 
     Parameters
     ----------
@@ -48,7 +52,11 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     chosen, power = listed(centers, "centers"), positive(power, "power")
     if not isinstance(demand, PrivateDemand) or not chosen:
         raise InputError("exact_cost needs a PrivateDemand and at least one center")
-    warnings.warn("exact_cost reads private data unprotected: do not publish it", PrivateDataWarning, stacklevel=2)
+    warnings.warn(
+        "exact_cost reads private data unprotected: do not publish it",
+        PrivateDataWarning,
+        stacklevel=2,
+    )
     universe = demand.universe
     if isinstance(universe, Metric):
         by_position = universe.nearest(chosen)[1] ** power

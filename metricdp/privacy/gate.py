@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp import engines
 from metricdp.accounting import Budget, Cost, Grant, Pool, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import positive, shown
@@ -22,27 +21,46 @@ from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
 from metricdp.privacy.opening import OpeningQuery
-from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Partition, Query, SumsQuery
+from metricdp.privacy.queries import (
+    CountQuery,
+    HistogramQuery,
+    LevelsQuery,
+    Partition,
+    Query,
+    SumsQuery,
+)
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.progress import silent
+from metricdp.records import engines
 from metricdp.releases import Mechanism, Receipt, Release
 
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery)
-TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (CostQuery, CoverageQuery, SwapQuery, CentersQuery, PeeledQuery)
-"""Queries whose sensitivity their own files prove (``queries.py``, ``balls.py``, …); a class outside these lists could claim any."""
+TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
+    CostQuery,
+    CoverageQuery,
+    SwapQuery,
+    CentersQuery,
+    PeeledQuery,
+)
+"""Queries whose sensitivity their own files prove (``queries.py``, ``balls.py``, …); a class
+outside these lists could claim any.
+"""
 
 
-def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, delta: object = 0) -> Release:
+def measure(
+    demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, delta: object = 0
+) -> Release:
     """Answer `query` about `demand` with integer noise, paid from `grant`.
 
-    **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for that relation and the
-    demand's `max_contributions`. *Guarantee*: epsilon-DP by `DiscreteLaplace`, or (epsilon, delta)-DP by
-    `DiscreteGaussian` where that is less noise. A query of sensitivity 0 gives the same number on all neighbors, so its
-    exact release is 0-DP and draws nothing. *Composition*: as the grant says. The order is the point: checks that see
-    public things only, then the grant pays, then the vault opens; from there on nothing comes out but noisy values, or
-    one fixed message.
+    **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for
+    that relation and the demand's `max_contributions`. *Guarantee*: epsilon-DP by
+    `DiscreteLaplace`, or (epsilon, delta)-DP by `DiscreteGaussian` where that is less noise. A
+    query of sensitivity 0 gives the same number on all neighbors, so its exact release is 0-DP and
+    draws nothing. *Composition*: as the grant says. The order is the point: checks that see public
+    things only, then the grant pays, then the vault opens; from there on nothing comes out but
+    noisy values, or one fixed message.
 
     Parameters
     ----------
@@ -66,20 +84,37 @@ def measure(demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, 
     sensitivity = query.sensitivity(grant.neighboring, demand.max_contributions)
     square = query.squared_sensitivity(grant.neighboring, demand.max_contributions)
     noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
-    name, scale, cost = (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))
-    mechanism = Mechanism(name, str(query), sensitivity, scale, cost.epsilon, cost.delta, cost.rho if cost.delta else None)
+    name, scale, cost = (
+        (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))
+    )
+    mechanism = Mechanism(
+        name,
+        str(query),
+        sensitivity,
+        scale,
+        cost.epsilon,
+        cost.delta,
+        cost.rho if cost.delta else None,
+    )
     grant.draw(cost)
-    rule = "the query failed on private records (details withheld); try its partition's encode on public points"
+    rule = (
+        "the query failed on private records (details withheld); try its partition's encode on "
+        "public points"
+    )
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise))
     return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
 
 
-def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant: Grant) -> tuple[int, Receipt]:
-    """Select one candidate (a point of the universe, a swap of centers) by private scores, paid from `grant`.
+def select(
+    demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant: Grant
+) -> tuple[int, Receipt]:
+    """Select one candidate (a point of the universe, a swap of centers) by private scores, paid
+    from `grant`.
 
-    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
-    epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism, whose bounded range makes it
-    epsilon²/8-zCDP (permute-and-flip: epsilon²/2). *Composition*: as the grant says.
+    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's
+    range. *Guarantee*: epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the
+    exponential mechanism, whose bounded range makes it epsilon²/8-zCDP (permute-and-flip:
+    epsilon²/2). *Composition*: as the grant says.
 
     Parameters
     ----------
@@ -93,7 +128,8 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     Returns
     -------
     index : int
-        Of the candidate, which `query.decode` explains: mostly a position in the universe (``universe.ids[index]`` is its id).
+        Of the candidate, which `query.decode` explains: mostly a position in the universe
+        (``universe.ids[index]`` is its id).
     receipt : Receipt
 
     Raises
@@ -109,7 +145,9 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
     pooled = isinstance(grant, Pool)
     law: Law = "exponential mechanism" if pooled else "permute-and-flip"
     cost = Cost.selection(share) if pooled else Cost.of(share)
-    mechanism = Mechanism(law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None)
+    mechanism = Mechanism(
+        law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None
+    )
     grant.draw(cost)
     rule = "the selection failed on private records (details withheld)"
     position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
@@ -119,11 +157,13 @@ def select(demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant:
 def cover(
     demand: PrivateDemand, query: CoverQuery, cost: object, grant: Grant, *, published: bool = False
 ) -> tuple[list[NDArray[np.int64]], Receipt]:
-    """Select sets in turn, each by how many records it covers that none before it did, paid from `grant` all at once.
+    """Select sets in turn, each by how many records it covers that none before it did, paid from
+    `grant` all at once.
 
-    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the range m or 2m of one round's scores.
-    *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an exponential mechanism with the factor that
-    `metricdp.accounting.covering` proves safe for so many rounds; the receipt names the bound. *Composition*: as the grant says.
+    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the range m or
+    2m of one round's scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each
+    round is an exponential mechanism with the factor that `metricdp.accounting.covering` proves
+    safe for so many rounds; the receipt names the bound. *Composition*: as the grant says.
 
     Parameters
     ----------
@@ -152,9 +192,18 @@ def cover(
     if price.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
     price = Cost(price.epsilon, price.delta)
-    eta, bound = exponent(price, query.rounds, grant.neighboring, demand.max_contributions, published=published)
+    eta, bound = exponent(
+        price, query.rounds, grant.neighboring, demand.max_contributions, published=published
+    )
     spread = demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
-    mechanism = Mechanism("exponential mechanism", f"{query}, by {bound}", spread, float(1 / eta), price.epsilon, price.delta)
+    mechanism = Mechanism(
+        "exponential mechanism",
+        f"{query}, by {bound}",
+        spread,
+        float(1 / eta),
+        price.epsilon,
+        price.delta,
+    )
     grant.draw(price)
     rule = "the cover failed on private records (details withheld)"
     selected = _vault._quietly(rule, lambda: _covered(demand, query, eta))
@@ -162,15 +211,21 @@ def cover(
 
 
 def split(
-    demand: PrivateDemand, partition: Partition, epsilon: object | Sequence[object], ledger: Budget, purpose: str = ""
+    demand: PrivateDemand,
+    partition: Partition,
+    epsilon: object | Sequence[object],
+    ledger: Budget,
+    purpose: str = "",
 ) -> list[tuple[PrivateDemand, Grant]]:
-    """Parallel composition: the demand of every part of a public partition, each with a grant that it alone may spend.
+    """Parallel composition: the demand of every part of a public partition, each with a grant that
+    it alone may spend.
 
-    **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each by records that join or
-    leave; releases of the other parts have the same law. So all of them together cost the sum of the m largest of the parts'
-    epsilons: one epsilon for records (m = 1), however many parts. Under *replace-one* one unit leaves, and another joins: twice
-    that. Inside a part the number of units is not public, so its grant's relation is add-remove in both cases. *Composition*:
-    sequential with everything else on the ledger.
+    **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
+    by records that join or leave; releases of the other parts have the same law. So all of them
+    together cost the sum of the m largest of the parts' epsilons: one epsilon for records (m = 1),
+    however many parts. Under *replace-one* one unit leaves, and another joins: twice that. Inside a
+    part the number of units is not public, so its grant's relation is add-remove in both cases.
+    *Composition*: sequential with everything else on the ledger.
 
     Parameters
     ----------
@@ -194,23 +249,35 @@ def split(
     """
     query = HistogramQuery(partition)
     _check(demand, query, TRUSTED, ledger, Budget)
-    given = list(epsilon) if isinstance(epsilon, Sequence) and not isinstance(epsilon, str) else [epsilon] * query.n_parts
+    given = (
+        list(epsilon)
+        if isinstance(epsilon, Sequence) and not isinstance(epsilon, str)
+        else [epsilon] * query.n_parts
+    )
     shares = [exact(share) for share in given]
     if len(shares) != query.n_parts or min(shares) <= 0:
-        raise InputError(f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts")
+        raise InputError(
+            f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
+        )
     touched = sum(sorted(shares, reverse=True)[: demand.max_contributions])
     ledger.charge(touched * (1 if ledger.neighboring == "add-remove" else 2), purpose=purpose)
-    rule = "the demand cannot be split (details withheld); try the partition's encode on public points"
+    rule = (
+        "the demand cannot be split (details withheld); try the partition's encode on public points"
+    )
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
-    return [(part, Grant(Cost.of(share), "add-remove", part.part)) for part, share in zip(parts, shares)]
+    return [
+        (part, Grant(Cost.of(share), "add-remove", part.part)) for part, share in zip(parts, shares)
+    ]
 
 
 def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> PrivateDemand:
-    """The same demand in a public finite universe: every record of part i of a public partition becomes one at the point of position i.
+    """The same demand in a public finite universe: every record of part i of a public partition
+    becomes one at the point of position i.
 
-    **Privacy.** Nothing leaves the gate, so nothing is charged. A record's point depends on that record and public facts alone: a unit of
-    up to m records stays one, and neighbors become neighbors, under both relations. So what is asked of the new demand has the guarantee
-    that it would have of any, and is paid from the same grants.
+    **Privacy.** Nothing leaves the gate, so nothing is charged. A record's point depends on that
+    record and public facts alone: a unit of up to m records stays one, and neighbors become
+    neighbors, under both relations. So what is asked of the new demand has the guarantee that it
+    would have of any, and is paid from the same grants.
 
     Parameters
     ----------
@@ -225,26 +292,41 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> Priv
         A wrong type or universe, or another number of parts.
     """
     query = HistogramQuery(partition)
-    if not isinstance(demand, PrivateDemand) or not isinstance(universe, Metric) or len(universe) != query.n_parts:
-        raise InputError("a PrivateDemand can be moved to a finite universe of one point for each part")
+    if (
+        not isinstance(demand, PrivateDemand)
+        or not isinstance(universe, Metric)
+        or len(universe) != query.n_parts
+    ):
+        raise InputError(
+            "a PrivateDemand can be moved to a finite universe of one point for each part"
+        )
     query.check(demand.universe)
-    rule = "the demand cannot be moved (details withheld); try the partition's encode on public points"
-    return demand._restricted(_vault._quietly(rule, lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)), universe)
+    rule = (
+        "the demand cannot be moved (details withheld); try the partition's encode on public points"
+    )
+    return demand._restricted(
+        _vault._quietly(
+            rule, lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)
+        ),
+        universe,
+    )
 
 
 def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDemand:
-    """The same demand in another public box: every record where a public map puts it; what lies outside is moved to the box.
+    """The same demand in another public box: every record where a public map puts it; what lies
+    outside is moved to the box.
 
-    **Privacy.** As `moved`: nothing leaves the gate, a record's place depends on that record and public facts alone, and there are as many
-    records as before; both are the duty of ``rule.encode``, as of a `Partition`'s.
+    **Privacy.** As `moved`: nothing leaves the gate, a record's place depends on that record and
+    public facts alone, and there are as many records as before; both are the duty of
+    ``rule.encode``, as of a `Partition`'s.
 
     Parameters
     ----------
     demand : PrivateDemand
         In a box.
     rule : object
-        Public, or released before: ``rule.universe`` is the demand's, the very object, and ``rule.encode(records)``, for records of shape
-        (n, d), gives their images, shape (n, q).
+        Public, or released before: ``rule.universe`` is the demand's, the very object, and
+        ``rule.encode(records)``, for records of shape (n, d), gives their images, shape (n, q).
     space : EuclideanSpace
         Of q dimensions.
 
@@ -253,20 +335,34 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
     InputError
         A wrong type or universe.
     """
-    if not (isinstance(demand, PrivateDemand) and isinstance(space, EuclideanSpace)) or rule.universe is not demand.universe:
-        raise InputError("a PrivateDemand can be mapped into an EuclideanSpace, by a map of its own universe")
+    if (
+        not (isinstance(demand, PrivateDemand) and isinstance(space, EuclideanSpace))
+        or rule.universe is not demand.universe
+    ):
+        raise InputError(
+            "a PrivateDemand can be mapped into an EuclideanSpace, by a map of its own universe"
+        )
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
-    return demand._restricted(_vault._quietly(failed, lambda: engines.mapped(_vault._open(demand), rule.encode, space.clip)), space)
+    return demand._restricted(
+        _vault._quietly(
+            failed, lambda: engines.mapped(_vault._open(demand), rule.encode, space.clip)
+        ),
+        space,
+    )
 
 
 def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
-    """Each record of the demand with a probability, by a coin of its own: fewer to read where there are more than a question needs.
+    """Each record of the demand with a probability, by a coin of its own: fewer to read where there
+    are more than a question needs.
 
-    **Privacy.** Nothing leaves the gate, so nothing is charged. Coins come from the operating system and look at no record. Give equal
-    coins to the j-th record of a unit in both of two neighbors, and to all that they share: what is kept of them differs in what is kept of
-    that unit, 0 to m records; under replace-one the numbers kept of a and of b records differ by |a - b| at most. That is all that the
-    sensitivities of `queries` and `scores` use, so each query on the sample has its guarantee with the coins fixed, and (joint convexity)
-    without. Where large demand draws a new sample in each reading, the same holds of each. *Composition*: paid from the same grants.
+    **Privacy.** Nothing leaves the gate, so nothing is charged. Coins come from the operating
+    system and look at no record. Give equal coins to the j-th record of a unit in both of two
+    neighbors, and to all that they share: what is kept of them differs in what is kept of that
+    unit, 0 to m records; under replace-one the numbers kept of a and of b records differ by |a - b|
+    at most. That is all that the sensitivities of `queries` and `scores` use, so each query on the
+    sample has its guarantee with the coins fixed, and (joint convexity) without. Where large demand
+    draws a new sample in each reading, the same holds of each. *Composition*: paid from the same
+    grants.
 
     Parameters
     ----------
@@ -282,25 +378,39 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     if not isinstance(demand, PrivateDemand) or not 0 < positive(share, "share") <= 1:
         raise InputError("a PrivateDemand is thinned to a share of it, above 0, up to 1")
     rule = "the demand cannot be thinned (details withheld)"
-    return demand._restricted(_vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share)), demand.universe)
+    return demand._restricted(
+        _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share)), demand.universe
+    )
 
 
 def _check(
-    demand: PrivateDemand, query: Query | SelectionQuery | CoverQuery, trusted: tuple[type, ...], grant: Budget, payer: type = Grant
+    demand: PrivateDemand,
+    query: Query | SelectionQuery | CoverQuery,
+    trusted: tuple[type, ...],
+    grant: Budget,
+    payer: type = Grant,
 ) -> None:
     """Everything that can be refused without looking at the data."""
     for value, kind in ((demand, PrivateDemand), (grant, payer)):
         if not isinstance(value, kind):
             raise InputError(f"the gate needs a {kind.__name__}, got {type(value).__name__}")
     if type(query) not in trusted:
-        raise InputError(f"query must be one of {', '.join(c.__name__ for c in trusted)}, got {type(query).__name__}")
+        raise InputError(
+            f"query must be one of {', '.join(c.__name__ for c in trusted)}, got "
+            f"{type(query).__name__}"
+        )
     query.check(demand.universe)
     if demand.part is not grant.scope:
-        raise InputError("the parts of a split demand are paid from the grants that split returned with them, and nothing else is")
+        raise InputError(
+            "the parts of a split demand are paid from the grants that split returned with them, "
+            "and nothing else is"
+        )
 
 
 def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[np.int64]:
-    """With `_selected`, `_covered`, `_parts`, `moved` and `mapped`, the only lines that hold exact answers."""
+    """With `_selected`, `_covered`, `_parts`, `moved` and `mapped`, the only lines that hold exact
+    answers.
+    """
     with silent():
         if noise and isinstance(query, OpeningQuery):
             return query.opened(_vault._open(demand), noise)
@@ -308,7 +418,9 @@ def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[
     return noise(answer) if noise else answer
 
 
-def _selected(demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, grant: Grant) -> int:
+def _selected(
+    demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, grant: Grant
+) -> int:
     with silent():
         return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, law)
 
@@ -320,4 +432,7 @@ def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[ND
 
 
 def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:
-    return [demand._restricted(part) for part in engines.divided(_vault._open(demand), query.parts, query.n_parts)]
+    return [
+        demand._restricted(part)
+        for part in engines.divided(_vault._open(demand), query.parts, query.n_parts)
+    ]

@@ -21,9 +21,10 @@ _BLOCK = 1 << 16
 class Noise(ABC):
     """Independent integer noise, ready to be added, at a price.
 
-    OpenDP draws it exactly, by rational arithmetic ([1]_, algorithms 2 and 3) on bytes of OpenSSL's generator, seeded by the
-    operating system and by nothing else. Sums saturate at the ends of int64, which is post-processing. Coordinates are
-    independent, so drawing in blocks changes nothing.
+    OpenDP draws it exactly, by rational arithmetic ([1]_, algorithms 2 and 3) on bytes of OpenSSL's
+    generator, seeded by the operating system and by nothing else. Sums saturate at the ends of
+    int64, which is post-processing. Coordinates are independent, so drawing in blocks changes
+    nothing.
 
     Attributes
     ----------
@@ -33,7 +34,8 @@ class Noise(ABC):
 
     References
     ----------
-    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020.
+    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
+       NeurIPS 2020.
     """
 
     name: str
@@ -42,7 +44,9 @@ class Noise(ABC):
     _mechanism: Any
 
     def _confirm(self, sensitivity: float, claim: Fraction) -> None:
-        if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):  # OpenDP's own account, floats rounded up
+        if self._mechanism.map(sensitivity) > float(claim) * (
+            1 + 1e-12
+        ):  # OpenDP's own account, floats rounded up
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -59,8 +63,9 @@ class Noise(ABC):
 class DiscreteLaplace(Noise):
     """P(noise = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale).
 
-    **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are at most `sensitivity` apart
-    in L1. *Guarantee*: for every output y the log ratio of its two probabilities is ``sum(|y - w| - |y - v|) / scale <=
+    **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are
+    at most `sensitivity` apart in L1. *Guarantee*: for every output y the log ratio of its two
+    probabilities is ``sum(|y - w| - |y - v|) / scale <=
     |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with equality for y beyond
     both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
 
@@ -76,22 +81,28 @@ class DiscreteLaplace(Noise):
 
     def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
         self.scale, self.cost = laplace_scale(sensitivity, epsilon), Cost.of(epsilon)
-        from opendp.domains import atom_domain, vector_domain  # opendp.prelude would load sklearn, polars and pandas too
+        from opendp.domains import (
+            atom_domain,
+            vector_domain,
+        )  # opendp.prelude would load sklearn, polars and pandas too
         from opendp.measurements import make_laplace
         from opendp.metrics import l1_distance
         from opendp.mod import enable_features
 
         enable_features("contrib")
-        self._mechanism = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale)
+        self._mechanism = make_laplace(
+            vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale
+        )
         self._confirm(sensitivity, epsilon)
 
 
 class DiscreteGaussian(Noise):
     """P(noise = z) ∝ exp(-z² / (2 scale²)), z integer.
 
-    **Privacy.** *Neighboring, sensitivity*: those of the query, in L2. *Guarantee*: for answers v, w and any order a > 1 the
-    Rényi divergence of the two laws is at most ``a · |v - w|² / (2 scale²) <= a · rho`` ([1]_ of `Noise`, theorem 14: completing
-    the square leaves a quotient of sums of exp(-(z - t)² / (2 scale²)) over the integers, largest at integer t): rho-zCDP, and
+    **Privacy.** *Neighboring, sensitivity*: those of the query, in L2. *Guarantee*: for answers v,
+    w and any order a > 1 the Rényi divergence of the two laws is at most ``a · |v - w|² / (2
+    scale²) <= a · rho`` ([1]_ of `Noise`, theorem 14: completing the square leaves a quotient of
+    sums of exp(-(z - t)² / (2 scale²)) over the integers, largest at integer t): rho-zCDP, and
     (epsilon, delta)-DP as `Cost.zcdp` says. *Composition*: rho adds up.
 
     Parameters
@@ -113,19 +124,24 @@ class DiscreteGaussian(Noise):
         from opendp.mod import enable_features
 
         enable_features("contrib")
-        self._mechanism = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=self.scale)
+        self._mechanism = make_gaussian(
+            vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=self.scale
+        )
         self._confirm(math.sqrt(squared_sensitivity), rho)
 
 
 def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: object) -> Noise:
     """The noise of least variance that `cost` pays for: public arguments only.
 
-    Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about 2·(L1/epsilon)², and then delta is not
-    spent, or Gaussian of variance L2²/(2 rho). From a `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least
-    twice the variance, as L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
+    Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about
+    2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
+    `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least twice the variance, as
+    L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)
-    if not isinstance(grant, Pool) and 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho):
+    if not isinstance(
+        grant, Pool
+    ) and 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho):
         return DiscreteLaplace(sensitivity, cost.epsilon)
     return DiscreteGaussian(squared_sensitivity, cost)

@@ -1,8 +1,10 @@
-"""Which cells of a public hierarchy hold enough to be opened: all decisions from the root down for one epsilon, however deep (PrivTree).
+"""Which cells of a public hierarchy hold enough to be opened: all decisions from the root down for
+one epsilon, however deep (PrivTree).
 
 References
 ----------
-.. [1] J. Zhang, X. Xiao, X. Xie, "PrivTree: a differentially private algorithm for hierarchical decompositions", SIGMOD 2016.
+.. [1] J. Zhang, X. Xiao, X. Xie, "PrivTree: a differentially private algorithm for hierarchical
+   decompositions", SIGMOD 2016.
 """
 
 from __future__ import annotations
@@ -14,38 +16,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.engines import total
 from metricdp.privacy.queries import HistogramQuery
+from metricdp.records.engines import total
 from metricdp.releases import Neighboring
 
 FACTOR = 5
-"""F below, 3 or more. In the paper 3: less noise, but more bias b a level, 2.1/epsilon; 5 has 1.44/epsilon, no F below 1/epsilon."""
+"""F below, 3 or more. In the paper 3: less noise, but more bias b a level, 2.1/epsilon; 5 has
+1.44/epsilon, no F below 1/epsilon.
+"""
 
 
 @dataclass(frozen=True)
 class OpeningQuery(HistogramQuery):
-    """The cells that are opened, by their numbers: both halves of an opened cell are decided upon; those of a closed one never come to be.
+    """The cells that are opened, by their numbers: both halves of an opened cell are decided upon;
+    those of a closed one never come to be.
 
-    A cell v at depth h with c records is opened if ``max(c - b·h, -b) + noise > 0``: the noise is discrete Laplace of a scale s that no
-    depth enters, b the least integer with ``exp(-b/s) <= 1 - 1/(F-1)``. The noisy values are not released.
+    A cell v at depth h with c records is opened if ``max(c - b·h, -b) + noise > 0``: the noise is
+    discrete Laplace of a scale s that no depth enters, b the least integer with ``exp(-b/s) <= 1 -
+    1/(F-1)``. The noisy values are not released.
 
-    **Privacy.** With s = F·m/epsilon (*add-remove*), F·2m/epsilon (*replace-one*): epsilon-DP for all decisions together. *Proof.* Let D'
-    be D and one record more, q = exp(-1/s), and x_v = c - b·h for D'. Only cells on the record's way down can tell. (1) Let G(x) =
-    P(x + noise > 0), x integer. P(noise >= t) is q^t/(1+q) for t >= 1, and 1 - q^(1-t)/(1+q) for t <= 0; so G(x)/G(x-1) = 1/q for x <= 1,
-    and 1 + q^j·(1-q)/(1+q-q^j) <= 1 + q^j·(1-q) for x = 1+j, j >= 1: ln(G(x)/G(x-1)) <= q^max(x-1, 0)/s for every x. (2) Of two cells
-    opened in turn on the way down the upper one has at least as many records and less depth, so its x is larger by b at least. Where
-    x_v <= -b, D and D' are both held at -b and do not differ. So, counted upwards from the lowest that differs, the i-th (i = 0, 1, …)
-    has x >= 1-b+i·b, and the log ratios add up to at most (1 + 1 + q^b + q^2b + …)/s = (1 + 1/(1-q^b))/s <= F/s, all in favor of D'.
-    (3) The closed cell where the way ends has P(noise <= -x)/P(noise <= -x+1) between q and 1: at most 1/s in favor of D. So the log ratio
-    of any outcome lies between -1/s and F/s. (4) Neighbors are at most m (add-remove), or 2m (replace-one) such records apart, and as many
-    times F/s is epsilon. ∎ Of Gaussian noise this proof says nothing: no squared sensitivity is stated, and `best_noise` then takes Laplace
-    noise. *Composition*: one epsilon for all depths; sequential with other queries.
+    **Privacy.** With s = F·m/epsilon (*add-remove*), F·2m/epsilon (*replace-one*): epsilon-DP for
+    all decisions together. *Proof.* Let D' be D and one record more, q = exp(-1/s), and x_v = c -
+    b·h for D'. Only cells on the record's way down can tell. (1) Let G(x) = P(x + noise > 0), x
+    integer. P(noise >= t) is q^t/(1+q) for t >= 1, and 1 - q^(1-t)/(1+q) for t <= 0; so G(x)/G(x-1)
+    = 1/q for x <= 1, and 1 + q^j·(1-q)/(1+q-q^j) <= 1 + q^j·(1-q) for x = 1+j, j >= 1:
+    ln(G(x)/G(x-1)) <= q^max(x-1, 0)/s for every x. (2) Of two cells opened in turn on the way down
+    the upper one has at least as many records and less depth, so its x is larger by b at least.
+    Where x_v <= -b, D and D' are both held at -b and do not differ. So, counted upwards from the
+    lowest that differs, the i-th (i = 0, 1, …) has x >= 1-b+i·b, and the log ratios add up to at
+    most (1 + 1 + q^b + q^2b + …)/s = (1 + 1/(1-q^b))/s <= F/s, all in favor of D'. (3) The closed
+    cell where the way ends has P(noise <= -x)/P(noise <= -x+1) between q and 1: at most 1/s in
+    favor of D. So the log ratio of any outcome lies between -1/s and F/s. (4) Neighbors are at most
+    m (add-remove), or 2m (replace-one) such records apart, and as many times F/s is epsilon. ∎ Of
+    Gaussian noise this proof says nothing: no squared sensitivity is stated, and `best_noise` then
+    takes Laplace noise. *Composition*: one epsilon for all depths; sequential with other queries.
 
     Parameters
     ----------
     partition : OpenedCells
-        Public, or released before: `leaves` are its parts, `level` the cells' depths, `open` makes the halves of some, numbered from the
-        number of cells on. Which halves a cell has must not depend on records.
+        Public, or released before: `leaves` are its parts, `level` the cells' depths, `open` makes
+        the halves of some, numbered from the number of cells on. Which halves a cell has must not
+        depend on records.
     depth : int
         Public: cells of this depth stay closed.
     """
@@ -54,14 +65,18 @@ class OpeningQuery(HistogramQuery):
     depth: int
 
     def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
-        """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are decided upon together."""
+        """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
+        decided upon together.
+        """
         bias = math.ceil(noise.scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
         cells, n_decided, found = self.partition, 0, [np.empty(0, np.int64)]
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
             at, n_decided = cells.leaves[new], len(cells.level)
             excess = total(records, HistogramQuery(cells).exact)[new] - bias * cells.level[at]
-            found.append(at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < self.depth)])
+            found.append(
+                at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < self.depth)]
+            )
             cells = cells.open(found[-1])
         return np.concatenate(found)
 

@@ -1,10 +1,12 @@
-"""The questions that may be asked about private demand: each states its exact answer and its sensitivity side by side.
+"""The questions that may be asked about private demand: each states its exact answer and its
+sensitivity side by side.
 
-A *unit* is one record, or one user with 1 to m = `max_contributions` records (m = 1 for records). Demands are neighbors
-under "add-remove" when one is the other plus one unit; under "replace-one" when one unit's records are exchanged for
-another's (again 1 to m), so that the number of units is public. The sensitivity of a query q is the largest L1 distance
-``sum(|q(D) - q(D')|)`` over all neighbors D, D', its squared sensitivity the largest ``sum((q(D) - q(D'))²)``: integers, as
-are all answers, so no rounding enters any proof.
+A *unit* is one record, or one user with 1 to m = `max_contributions` records (m = 1 for records).
+Demands are neighbors under "add-remove" when one is the other plus one unit; under "replace-one"
+when one unit's records are exchanged for another's (again 1 to m), so that the number of units is
+public. The sensitivity of a query q is the largest L1 distance ``sum(|q(D) - q(D')|)`` over all
+neighbors D, D', its squared sensitivity the largest ``sum((q(D) - q(D'))²)``: integers, as are all
+answers, so no rounding enters any proof.
 """
 
 from __future__ import annotations
@@ -27,11 +29,15 @@ from metricdp.releases import Neighboring
 
 
 class Query(ABC):
-    """A question answered by integers. `gate.measure` accepts the classes of this file and no others."""
+    """A question answered by integers. `gate.measure` accepts the classes of this file and no
+    others.
+    """
 
     @abstractmethod
     def check(self, universe: object) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`; sees public things only."""
+        """Raise InputError unless it can be asked about demand in `universe`; sees public things
+        only.
+        """
 
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
@@ -50,10 +56,11 @@ class Query(ABC):
 class CountQuery(Query):
     """Number of records in all: one value.
 
-    **Privacy.** *Add-remove*: a unit brings 1 to m records, so the count moves by at most m, and by m for some unit.
-    *Replace-one*: a unit's a records give way to another's b with 1 <= a, b <= m, so it moves by ``|a - b| <= m - 1``.
-    For records m = 1, and the sensitivity is 0: this relation makes the number of records public, and it is released
-    exactly at no cost. *Composition*: sequential with everything else asked about the same demand.
+    **Privacy.** *Add-remove*: a unit brings 1 to m records, so the count moves by at most m, and by
+    m for some unit. *Replace-one*: a unit's a records give way to another's b with 1 <= a, b <= m,
+    so it moves by ``|a - b| <= m - 1``. For records m = 1, and the sensitivity is 0: this relation
+    makes the number of records public, and it is released exactly at no cost. *Composition*:
+    sequential with everything else asked about the same demand.
     """
 
     def check(self, universe: object) -> None:
@@ -75,14 +82,16 @@ class CountQuery(Query):
 class HistogramQuery(Query):
     """Number of records in each part of a public partition, empty parts included: n_parts values.
 
-    **Privacy.** Each record is in exactly one part, so a unit is a vector u >= 0 of integers with ``1 <= sum(u) <= m``
-    and the histogram is the sum of its units' vectors. *Add-remove*: it moves by ``|u| <= m``. *Replace-one*: by
-    ``|u - v| <= |u| + |v| <= 2m``, reached when the two units lie in different parts. *Squares*: ``|u|² <= m²`` in L2, as
-    ``|u|_2 <= |u|_1``; and ``|u - v|² = |u|² + |v|² - 2 u·v <= 2m²``, as u, v >= 0. All parts are released, whatever
-    the demand. *Composition*: one epsilon covers all parts together; sequential with other queries.
+    **Privacy.** Each record is in exactly one part, so a unit is a vector u >= 0 of integers with
+    ``1 <= sum(u) <= m`` and the histogram is the sum of its units' vectors. *Add-remove*: it moves
+    by ``|u| <= m``. *Replace-one*: by ``|u - v| <= |u| + |v| <= 2m``, reached when the two units
+    lie in different parts. *Squares*: ``|u|² <= m²`` in L2, as ``|u|_2 <= |u|_1``; and ``|u - v|² =
+    |u|² + |v|² - 2 u·v <= 2m²``, as u, v >= 0. All parts are released, whatever the demand.
+    *Composition*: one epsilon covers all parts together; sequential with other queries.
 
-    The proof needs that a record's part depends on that record alone. In a finite universe this holds by construction:
-    `labels` encodes the public universe once, and records look their part up. In a box it is `Partition.encode`'s duty.
+    The proof needs that a record's part depends on that record alone. In a finite universe this
+    holds by construction: `labels` encodes the public universe once, and records look their part
+    up. In a box it is `Partition.encode`'s duty.
 
     Parameters
     ----------
@@ -95,17 +104,26 @@ class HistogramQuery(Query):
     labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n_parts, universe = (getattr(self.partition, name, None) for name in ("n_parts", "universe"))
+        n_parts, universe = (
+            getattr(self.partition, name, None) for name in ("n_parts", "universe")
+        )
         if not isinstance(n_parts, int | np.integer) or n_parts < 1 or universe is None:
-            raise InputError("a histogram needs a partition with universe, n_parts >= 1 and encode(records)")
+            raise InputError(
+                "a histogram needs a partition with universe, n_parts >= 1 and encode(records)"
+            )
         object.__setattr__(self, "n_parts", int(n_parts))
-        labels = self._encoded(np.arange(len(universe))).copy() if isinstance(universe, Metric) else None
+        labels = (
+            self._encoded(np.arange(len(universe))).copy() if isinstance(universe, Metric) else None
+        )
         object.__setattr__(self, "labels", labels)
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
         if self.partition.universe is not universe:
-            raise InputError("the partition and the demand are of different universes: use one metric object for both")
+            raise InputError(
+                "the partition and the demand are of different universes: use one metric object "
+                "for both"
+            )
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Records per part, shape (n_parts,)."""
@@ -125,14 +143,18 @@ class HistogramQuery(Query):
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
-        """The sensitivity of every histogram, so that a partition can be chosen for the noise it will get."""
+        """The sensitivity of every histogram, so that a partition can be chosen for the noise it
+        will get.
+        """
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
         parts = np.asarray(self.partition.encode(records))
         fits = parts.shape == (len(records),) and parts.dtype.kind in "iu"
         if not fits or (len(parts) and not (parts.min() >= 0 and parts.max() < self.n_parts)):
-            raise InputError("partition.encode must give each record one integer part, 0 to n_parts - 1")
+            raise InputError(
+                "partition.encode must give each record one integer part, 0 to n_parts - 1"
+            )
         return parts.astype(np.int64, copy=False)
 
     def __str__(self) -> str:
@@ -141,15 +163,18 @@ class HistogramQuery(Query):
 
 @dataclass(frozen=True, eq=False)
 class SumsQuery(Query):
-    """Sum of the records in each part of a public partition of a box, from the part's center: n_parts · d integers, part after part.
+    """Sum of the records in each part of a public partition of a box, from the part's center:
+    n_parts · d integers, part after part.
 
-    A record x of part p counts as the integer vector v = (x - centers[p]) / steps[p], moved onto the ball of radius 2^`bits` steps if it
-    lies outside, then rounded towards zero; steps[p] = radii[p] / 2^`bits`. So ``|v| <= 2^bits``. Vectors that rounding left beyond that
-    bound count as 0: the bound is applied, not assumed.
+    A record x of part p counts as the integer vector v = (x - centers[p]) / steps[p], moved onto
+    the ball of radius 2^`bits` steps if it lies outside, then rounded towards zero; steps[p] =
+    radii[p] / 2^`bits`. So ``|v| <= 2^bits``. Vectors that rounding left beyond that bound count as
+    0: the bound is applied, not assumed.
 
-    **Privacy.** v depends on x and public numbers alone. Every record adds one v with |v|_2 <= B = 2^bits to one part, so |v|_1 <= B·√d.
-    *Add-remove*: a unit of up to m records moves the answer by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by
-    twice that. *Composition*: one budget covers all parts together; sequential with other queries.
+    **Privacy.** v depends on x and public numbers alone. Every record adds one v with |v|_2 <= B =
+    2^bits to one part, so |v|_1 <= B·√d. *Add-remove*: a unit of up to m records moves the answer
+    by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by twice that.
+    *Composition*: one budget covers all parts together; sequential with other queries.
 
     Parameters
     ----------
@@ -160,9 +185,11 @@ class SumsQuery(Query):
     centers : array_like, shape (n_parts, d), optional
         Public, or released before: the middle of the box by default.
     radii : array_like, shape (n_parts,), optional
-        Likewise, and positive, down to the 2^-20 part of the box's diagonal; half the diagonal by default, which clips nothing.
+        Likewise, and positive, down to the 2^-20 part of the box's diagonal; half the diagonal by
+        default, which clips nothing.
     folded : bool
-        Answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, … Every record adds v or -v, so all bounds hold.
+        Answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, … Every
+        record adds v or -v, so all bounds hold.
     """
 
     histogram: HistogramQuery
@@ -172,16 +199,40 @@ class SumsQuery(Query):
     folded: bool = False
 
     def __post_init__(self) -> None:
-        boxed = type(self.histogram) is HistogramQuery and isinstance(self.histogram.partition.universe, EuclideanSpace)
+        boxed = type(self.histogram) is HistogramQuery and isinstance(
+            self.histogram.partition.universe, EuclideanSpace
+        )
         if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
         box, n_parts = self.histogram.partition.universe, self.histogram.n_parts
-        around = (box.lower + box.upper) / 2 if self.centers is None else floats(self.centers, "centers must be numbers")
-        within = np.array(box.diameter_bound() / 2) if self.radii is None else floats(self.radii, "radii must be numbers")
-        shapes = around.shape in ((box.dimension,), (n_parts, box.dimension)) and within.shape in ((), (n_parts,))
-        if not shapes or not np.isfinite(around).all() or not ((box.diameter_bound() <= within * 2**20) & np.isfinite(within)).all():
-            raise InputError("sums need finite centers of shape (n_parts, d), and radii (n_parts,), the box's diagonal / 2^20 at least")
-        object.__setattr__(self, "centers", np.array(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))))
+        around = (
+            (box.lower + box.upper) / 2
+            if self.centers is None
+            else floats(self.centers, "centers must be numbers")
+        )
+        within = (
+            np.array(box.diameter_bound() / 2)
+            if self.radii is None
+            else floats(self.radii, "radii must be numbers")
+        )
+        shapes = around.shape in ((box.dimension,), (n_parts, box.dimension)) and within.shape in (
+            (),
+            (n_parts,),
+        )
+        if (
+            not shapes
+            or not np.isfinite(around).all()
+            or not ((box.diameter_bound() <= within * 2**20) & np.isfinite(within)).all()
+        ):
+            raise InputError(
+                "sums need finite centers of shape (n_parts, d), and radii (n_parts,), the box's "
+                "diagonal / 2^20 at least"
+            )
+        object.__setattr__(
+            self,
+            "centers",
+            np.array(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))),
+        )
         object.__setattr__(self, "radii", np.array(np.broadcast_to(within, n_parts)))
 
     @property
@@ -195,29 +246,39 @@ class SumsQuery(Query):
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Sums of steps, shape (n_parts · d,), or (d,)."""
-        sums = relative_sums(records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits)
+        sums = relative_sums(
+            records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
+        )
         return sums[::2].sum(axis=0) - sums[1::2].sum(axis=0) if self.folded else sums.ravel()
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Floor of m·B·√d, or of 2m·B·√d."""
-        return math.isqrt(self.squared_sensitivity(neighboring, max_contributions) * self.histogram.partition.universe.dimension)
+        return math.isqrt(
+            self.squared_sensitivity(neighboring, max_contributions)
+            * self.histogram.partition.universe.dimension
+        )
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """(m·B)², or (2m·B)²."""
         return (max_contributions * 2**self.bits * (1 if neighboring == "add-remove" else 2)) ** 2
 
     def __str__(self) -> str:
-        return f"{'differences of ' if self.folded else ''}sums of records in {self.histogram.n_parts:,} parts"
+        return (
+            f"{'differences of ' if self.folded else ''}sums of records in "
+            f"{self.histogram.n_parts:,} parts"
+        )
 
 
 @dataclass(frozen=True)
 class LevelsQuery(Query):
-    """Number of records in each part of several public partitions, such as the levels of a tree, one after another; or sums of parts.
+    """Number of records in each part of several public partitions, such as the levels of a tree,
+    one after another; or sums of parts.
 
-    **Privacy.** The answer is L histograms side by side, and a record is in one part of each. So the L1 sensitivity is L
-    times that of one, and the squared L2 sensitivity too, being a sum over disjoint coordinates: L·m² where L1 has L·m.
-    From some L on discrete Gaussian noise of (epsilon, delta) is therefore smaller than Laplace noise. *Composition*:
-    one budget covers all levels; sequential with other queries. Sums are added up alike, each with its own sensitivity.
+    **Privacy.** The answer is L histograms side by side, and a record is in one part of each. So
+    the L1 sensitivity is L times that of one, and the squared L2 sensitivity too, being a sum over
+    disjoint coordinates: L·m² where L1 has L·m. From some L on discrete Gaussian noise of (epsilon,
+    delta) is therefore smaller than Laplace noise. *Composition*: one budget covers all levels;
+    sequential with other queries. Sums are added up alike, each with its own sensitivity.
 
     Parameters
     ----------
@@ -248,8 +309,14 @@ class LevelsQuery(Query):
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Sum of theirs: L times that of one histogram."""
-        return sum(level.squared_sensitivity(neighboring, max_contributions) for level in self.levels)
+        return sum(
+            level.squared_sensitivity(neighboring, max_contributions) for level in self.levels
+        )
 
     def __str__(self) -> str:
         counts = [level.n_parts for level in self.levels if isinstance(level, HistogramQuery)]
-        return f"{len(counts)} histograms of {sum(counts):,} parts in all" if counts else f"{len(self.levels)} times {self.levels[0]}"
+        return (
+            f"{len(counts)} histograms of {sum(counts):,} parts in all"
+            if counts
+            else f"{len(self.levels)} times {self.levels[0]}"
+        )

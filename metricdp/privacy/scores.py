@@ -1,8 +1,10 @@
-"""Questions answered by the position of one candidate: each states its integer scores and their sensitivity side by side.
+"""Questions answered by the position of one candidate: each states its integer scores and their
+sensitivity side by side.
 
-Neighbors and units are those of `metricdp.privacy.queries`. The sensitivity of scores s is the largest
-``max over candidates c of |s_c(D) - s_c(D')|`` over all neighbors, their *range* the largest ``max_c - min_c`` of the change
-s(D') - s(D): what `selection` needs. All scores are integers on the universe's public grid.
+Neighbors and units are those of `metricdp.privacy.queries`. The sensitivity of scores s is the
+largest ``max over candidates c of |s_c(D) - s_c(D')|`` over all neighbors, their *range* the
+largest ``max_c - min_c`` of the change s(D') - s(D): what `selection` needs. All scores are
+integers on the universe's public grid.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _BITS = 32
 
 
 class SelectionQuery(ABC):
-    """A question answered by one of finitely many candidates, such as the points of a universe. `gate.select` takes only classes it knows.
+    """A question answered by one of finitely many candidates, such as the points of a universe.
+    `gate.select` takes only classes it knows.
 
     Attributes
     ----------
@@ -45,22 +48,31 @@ class SelectionQuery(ABC):
 
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the gate."""
+        """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the
+        gate.
+        """
 
-    def resumed(self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]) -> Iterator[NDArray[np.int64]]:
-        """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in `memory`, which the vault keeps."""
+    def resumed(
+        self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
+    ) -> Iterator[NDArray[np.int64]]:
+        """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in
+        `memory`, which the vault keeps.
+        """
         return self.blocks(records)
 
     def decode(self, index: int) -> Any:
-        """What the candidate of this number is: the position of a point, unless the query says otherwise."""
+        """What the candidate of this number is: the position of a point, unless the query says
+        otherwise.
+        """
         return index
 
     def range(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Largest spread of the scores' changes between neighbors.
 
-        All changes lie in [-sensitivity, sensitivity]. If the scores are monotone, one unit more moves all in one direction, so
-        under add-remove they even lie in [0, sensitivity] or in [-sensitivity, 0]. Under replace-one a unit leaves *and* another
-        comes, which moves scores both ways: there is no such gain.
+        All changes lie in [-sensitivity, sensitivity]. If the scores are monotone, one unit more
+        moves all in one direction, so under add-remove they even lie in [0, sensitivity] or in
+        [-sensitivity, 0]. Under replace-one a unit leaves *and* another comes, which moves scores
+        both ways: there is no such gain.
         """
         one_way = self.monotone and neighboring == "add-remove"
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
@@ -68,18 +80,24 @@ class SelectionQuery(ABC):
     def check(self, universe: object) -> None:
         """Raise InputError unless it can be asked about demand in `universe`: the very object."""
         if self.universe is not universe:
-            raise InputError("the query and the demand are of different universes: use one metric object for both")
+            raise InputError(
+                "the query and the demand are of different universes: use one metric object for "
+                "both"
+            )
 
 
 class CostQuery(SelectionQuery):
-    """The point that lowers the cost most when it joins `centers`: with none, the 1-median (or 1-mean) of the demand.
+    """The point that lowers the cost most when it joins `centers`: with none, the 1-median (or
+    1-mean) of the demand.
 
-    The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers), cap)**power``, distances rounded up to
-    the universe's grid, or to a power of two of its steps so large that cap**power has 32 bits: room for 2^30 records.
+    The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers),
+    cap)**power``, distances rounded up to the universe's grid, or to a power of two of its steps so
+    large that cap**power has 32 bits: room for 2^30 records.
 
-    **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are monotone, and a unit of up to m
-    records moves each by at most m·cap**power (*add-remove*: all down; *replace-one*: by the difference of two such). The cap is
-    applied, not assumed: no distance of the data can exceed it. Sums saturate at 2^61, which shrinks changes and keeps their
+    **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are
+    monotone, and a unit of up to m records moves each by at most m·cap**power (*add-remove*: all
+    down; *replace-one*: by the difference of two such). The cap is applied, not assumed: no
+    distance of the data can exceed it. Sums saturate at 2^61, which shrinks changes and keeps their
     direction. *Composition*: one charge a selection.
 
     Parameters
@@ -89,8 +107,9 @@ class CostQuery(SelectionQuery):
         Public, or released before.
     power : {1, 2}
     cap : float, optional
-        Distances count at most this much, in the universe's unit of length; by default the public bound of its diameter. A smaller
-        one means less noise, and makes all points farther than it from the demand alike. Public: never measured on the data.
+        Distances count at most this much, in the universe's unit of length; by default the public
+        bound of its diameter. A smaller one means less noise, and makes all points farther than it
+        from the demand alike. Public: never measured on the data.
 
     Notes
     -----
@@ -99,13 +118,22 @@ class CostQuery(SelectionQuery):
 
     monotone = True
 
-    def __init__(self, universe: Metric, centers: Iterable[Hashable] = (), *, power: int = 1, cap: float | None = None) -> None:
+    def __init__(
+        self,
+        universe: Metric,
+        centers: Iterable[Hashable] = (),
+        *,
+        power: int = 1,
+        cap: float | None = None,
+    ) -> None:
         if not isinstance(universe, Metric) or integer(power) not in (1, 2):
             raise InputError("a CostQuery needs a finite universe (a Metric) and power 1 or 2")
         cap = None if cap is None else positive(cap, "cap")
         self.universe, self._power = universe, int(power)
         self._centers = np.unique(universe.positions(centers))
-        steps = max(1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit))
+        steps = max(
+            1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit)
+        )
         self._shift = max(0, steps.bit_length() - _BITS // power)
         self._cap = -(-steps >> self._shift)
 
@@ -131,8 +159,9 @@ class CostQuery(SelectionQuery):
 class CoverageQuery(SelectionQuery):
     """The point with most records within a radius of it.
 
-    **Privacy.** A record adds 0 or 1 to every score, so the scores are monotone, and a unit of up to m records moves each by at
-    most m (*add-remove*: all up; *replace-one*: by the difference of two numbers from 0 to m). *Composition*: one charge a selection.
+    **Privacy.** A record adds 0 or 1 to every score, so the scores are monotone, and a unit of up
+    to m records moves each by at most m (*add-remove*: all up; *replace-one*: by the difference of
+    two numbers from 0 to m). *Composition*: one charge a selection.
 
     Parameters
     ----------

@@ -1,7 +1,10 @@
-"""Private local search: which center to swap for which point, and which of several sets of centers is the best.
+"""Private local search: which center to swap for which point, and which of several sets of centers
+is the best.
 
-Neighbors, units and the meaning of *sensitivity* and *range*: `metricdp.privacy.scores`. Costs are integers of up to 30 bits a record
-on the universe's public grid (`metricdp.metrics.swap_costs.Scale`), so that sums over 2^33 records are exact; beyond 2^61 they saturate.
+Neighbors, units and the meaning of *sensitivity* and *range*: `metricdp.privacy.scores`. Costs are
+integers of up to 30 bits a record on the universe's public grid
+(`metricdp.records.sums.swap_costs.Scale`), so that sums over 2^33 records are exact; beyond 2^61
+they saturate.
 """
 
 from __future__ import annotations
@@ -16,26 +19,28 @@ from metricdp.arguments import integer, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.metrics.base import Metric
-from metricdp.metrics.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
 from metricdp.privacy.scores import SelectionQuery
+from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
 from metricdp.releases import Neighboring
 
 
 class SwapQuery(SelectionQuery):
     """The swap of one center x for one other point y after which the demand costs least.
 
-    The score of (x, y) is minus the sum over records v of c(d(v, F - x + y)), F the centers, c(d) the cost of a distance: d or d², in
-    steps, with d at most the cap.
+    The score of (x, y) is minus the sum over records v of c(d(v, F - x + y)), F the centers, c(d)
+    the cost of a distance: d or d², in steps, with d at most the cap.
 
-    **Privacy.** With far(v) the distance of v from its second-nearest center, each term lies between -c(far(v)) and 0: whichever x leaves,
-    the nearest or the second-nearest center stays. The centers are public or released before, hence so is R, the largest c(far(v))
-    over *all* points v of the universe. So the scores are monotone, and a unit of up to m records moves each by at most m·R (*add-remove*:
-    all down; *replace-one*: by the difference of two such). R is at most c(diameter), which the literature uses, and often several times
-    less. The terms are computed from the very distances of which R is the largest, so none exceeds it. *Composition*: one charge a
-    selection.
+    **Privacy.** With far(v) the distance of v from its second-nearest center, each term lies
+    between -c(far(v)) and 0: whichever x leaves, the nearest or the second-nearest center stays.
+    The centers are public or released before, hence so is R, the largest c(far(v)) over *all*
+    points v of the universe. So the scores are monotone, and a unit of up to m records moves each
+    by at most m·R (*add-remove*: all down; *replace-one*: by the difference of two such). R is at
+    most c(diameter), which the literature uses, and often several times less. The terms are
+    computed from the very distances of which R is the largest, so none exceeds it. *Composition*:
+    one charge a selection.
 
-    Sums are kept between the selections of one grant (`resumed`). They are what a fresh query would compute, to the last integer, so that
-    nothing depends on whether they were kept.
+    Sums are kept between the selections of one grant (`resumed`). They are what a fresh query would
+    compute, to the last integer, so that nothing depends on whether they were kept.
 
     Parameters
     ----------
@@ -44,7 +49,8 @@ class SwapQuery(SelectionQuery):
         Distinct; public, or released before.
     power : {1, 2}
     cap : float, optional
-        Distances count at most this much, in the universe's unit of length; by default the public bound of its diameter.
+        Distances count at most this much, in the universe's unit of length; by default the public
+        bound of its diameter.
     candidates : iterable of ids, optional
         What may come in; all points by default.
     opened : iterable of ids, optional
@@ -52,23 +58,34 @@ class SwapQuery(SelectionQuery):
 
     Notes
     -----
-    Candidates are numbered x by x; `decode` says which swap one is, and `swapped` asks about the centers after it. Time and memory: see
-    `SwapCosts`.
+    Candidates are numbered x by x; `decode` says which swap one is, and `swapped` asks about the
+    centers after it. Time and memory: see `SwapCosts`.
     """
 
     monotone = True
 
     def __init__(
-        self, universe: Metric, centers: Iterable[Hashable], *, power: int = 1, cap: float | None = None,
-        candidates: Iterable[Hashable] | None = None, opened: Iterable[Hashable] = (),
-    ) -> None:  # fmt: skip
+        self,
+        universe: Metric,
+        centers: Iterable[Hashable],
+        *,
+        power: int = 1,
+        cap: float | None = None,
+        candidates: Iterable[Hashable] | None = None,
+        opened: Iterable[Hashable] = (),
+    ) -> None:
         at, scale = _checked(universe, centers, power, cap)
         allowed = None if candidates is None else np.unique(universe.positions(candidates))
         fixed = np.isin(at, universe.positions(opened))
         self._ask(universe, at, scale, allowed, fixed)
 
     def _ask(
-        self, universe: Metric, at: NDArray[np.int64], scale: Scale, allowed: NDArray[np.int64] | None, fixed: NDArray[np.bool_]
+        self,
+        universe: Metric,
+        at: NDArray[np.int64],
+        scale: Scale,
+        allowed: NDArray[np.int64] | None,
+        fixed: NDArray[np.bool_],
     ) -> None:
         self.universe, self._scale, self._allowed, self._fixed = universe, scale, allowed, fixed
         self._served = Served.by(universe, at)
@@ -77,7 +94,9 @@ class SwapQuery(SelectionQuery):
         self._slots = np.flatnonzero(~fixed)
         self._reach = max(int(scale.cost(self._served.far.max(keepdims=True))[0]), 1)
         if not len(self):
-            raise InputError("there is nothing to swap: all centers are opened, or all candidates are centers")
+            raise InputError(
+                "there is nothing to swap: all centers are opened, or all candidates are centers"
+            )
 
     def __len__(self) -> int:
         """Number of swaps."""
@@ -96,10 +115,13 @@ class SwapQuery(SelectionQuery):
         """Minus the cost after each swap."""
         return self.resumed(records, {})
 
-    def resumed(self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]) -> Iterator[NDArray[np.int64]]:
+    def resumed(
+        self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
+    ) -> Iterator[NDArray[np.int64]]:
         """The same, from the sums of the query before it where they are in `memory`.
 
-        They are taken out and put back when all scores have been read: what is interrupted, or asked at the same time, starts afresh.
+        They are taken out and put back when all scores have been read: what is interrupted, or
+        asked at the same time, starts afresh.
         """
         key = (type(self), self._scale, len(self.centers))
         costs = memory.pop(key, None)
@@ -113,10 +135,14 @@ class SwapQuery(SelectionQuery):
     def decode(self, index: int) -> tuple[int, int]:
         """Positions of the center that leaves and of the point that comes."""
         slot, comes = divmod(index, len(self._candidates))
-        return int(self.centers[self._slots[slot]]), int(outer(self.universe, self._candidates[comes : comes + 1])[0])
+        return int(self.centers[self._slots[slot]]), int(
+            outer(self.universe, self._candidates[comes : comes + 1])[0]
+        )
 
     def swapped(self, index: int) -> SwapQuery:
-        """The same question about the centers after a swap; the new one stands where the old one stood."""
+        """The same question about the centers after a swap; the new one stands where the old one
+        stood.
+        """
         query = SwapQuery.__new__(SwapQuery)
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
@@ -135,12 +161,14 @@ class SwapQuery(SelectionQuery):
 class CentersQuery(SelectionQuery):
     """Which of several sets of centers costs the demand least.
 
-    The score of set j is minus the sum over records v of c(d(v, F_j)) - min over i of c(d(v, F_i)): the cost above that of the best set
-    for each record, which ranks sets, and weighs them in a selection, as the cost itself does.
+    The score of set j is minus the sum over records v of c(d(v, F_j)) - min over i of c(d(v, F_i)):
+    the cost above that of the best set for each record, which ranks sets, and weighs them in a
+    selection, as the cost itself does.
 
-    **Privacy.** The term of v lies between -S and 0, S the largest ``max_j c(d(v, F_j)) - min_j c(d(v, F_j))`` over *all* points v of the
-    universe: public, as the sets are. So the scores are monotone, and a unit of up to m records moves each by at most m·S (*add-remove*:
-    all down; *replace-one*: by the difference of two such). *Composition*: one charge a selection.
+    **Privacy.** The term of v lies between -S and 0, S the largest ``max_j c(d(v, F_j)) - min_j
+    c(d(v, F_j))`` over *all* points v of the universe: public, as the sets are. So the scores are
+    monotone, and a unit of up to m records moves each by at most m·S (*add-remove*: all down;
+    *replace-one*: by the difference of two such). *Composition*: one charge a selection.
 
     Parameters
     ----------
@@ -153,19 +181,27 @@ class CentersQuery(SelectionQuery):
 
     Notes
     -----
-    The answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points bytes for each.
+    The answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points
+    bytes for each.
     """
 
     monotone = True
 
     def __init__(
-        self, universe: Metric, sets: Sequence[Iterable[Hashable]], *, power: int = 1, cap: float | None = None
+        self,
+        universe: Metric,
+        sets: Sequence[Iterable[Hashable]],
+        *,
+        power: int = 1,
+        cap: float | None = None,
     ) -> None:
         several = [_checked(universe, centers, power, cap) for centers in listed(sets, "sets")]
         if not several:
             raise InputError("a CentersQuery needs at least one set of centers")
         self.universe, self._scale = universe, several[0][1]
-        costs = np.stack([self._scale.cost(grid_nearest(universe, at)).astype(np.int32) for at, _ in several])
+        costs = np.stack(
+            [self._scale.cost(grid_nearest(universe, at)).astype(np.int32) for at, _ in several]
+        )
         costs -= costs.min(axis=0)
         self._costs, self._spread = costs, max(int(costs.max()), 1)
 
@@ -183,7 +219,9 @@ class CentersQuery(SelectionQuery):
         return f"best of {len(self._costs):,} sets of centers"
 
 
-def _checked(universe: Metric, centers: Iterable[Hashable], power: Any, cap: Any) -> tuple[NDArray[np.int64], Scale]:
+def _checked(
+    universe: Metric, centers: Iterable[Hashable], power: Any, cap: Any
+) -> tuple[NDArray[np.int64], Scale]:
     if not isinstance(universe, Metric) or integer(power) not in (1, 2):
         raise InputError("queries about centers need a finite universe (a Metric) and power 1 or 2")
     at = universe.positions(centers)

@@ -1,9 +1,9 @@
 """Pages for people: post-processing of releases on the public universe, never the demand.
 
-The page of several privacy levels is `metricdp.report.explore`, ``mdp.explore`` for short.
+The page of several privacy levels is `metricdp.report.explore.front`, ``mdp.explore`` for short.
 """
 
 from metricdp.report.layout import pivot_layout
-from metricdp.report.map import map_page, write_map
+from metricdp.report.map.page import map_page, write_map
 
 __all__ = ["map_page", "pivot_layout", "write_map"]

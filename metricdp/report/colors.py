@@ -1,4 +1,6 @@
-"""Colors for territories: a fixed palette, given out so that neighboring territories look different."""
+"""Colors for territories: a fixed palette, given out so that neighboring territories look
+different.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 PALETTE = (
-    "#2f6db5", "#e07b28", "#3a9a52", "#c63d3d", "#7d57b0", "#1f9fa8", "#d264a3", "#8f6142", "#a39a1f", "#4d5fd3",
-    "#7cae35", "#9c2f66", "#d9a41a", "#62a3dc", "#e2877c", "#2f6f62", "#b58ad6", "#5d6b2b", "#a8562a", "#5bb894",
-)  # fmt: skip
+    "#2f6db5",
+    "#e07b28",
+    "#3a9a52",
+    "#c63d3d",
+    "#7d57b0",
+    "#1f9fa8",
+    "#d264a3",
+    "#8f6142",
+    "#a39a1f",
+    "#4d5fd3",
+    "#7cae35",
+    "#9c2f66",
+    "#d9a41a",
+    "#62a3dc",
+    "#e2877c",
+    "#2f6f62",
+    "#b58ad6",
+    "#5d6b2b",
+    "#a8562a",
+    "#5bb894",
+)
 
 _CLEAR = 0.14  # OKLab distance beyond which two colors are told apart at a glance
 
@@ -37,7 +57,9 @@ def oklab(colors: Iterable[str]) -> NDArray[np.float64]:
     ----------
     Ottosson, B. (2020). A perceptual color space for image processing.
     """
-    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors]).reshape(-1, 3)
+    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors]).reshape(
+        -1, 3
+    )
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return np.asarray(np.cbrt(linear @ _TO_LMS.T) @ _TO_LAB.T)
 
@@ -55,13 +77,13 @@ def assign_colors(k: int, neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int64, shape (k,)
-        Indices into `PALETTE`. Up to ``len(PALETTE)`` territories all differ; beyond that colors repeat, between
-        neighbors only when a territory has neighbors of every color.
+        Indices into `PALETTE`. Up to ``len(PALETTE)`` territories all differ; beyond that colors
+        repeat, between neighbors only when a territory has neighbors of every color.
 
     Notes
     -----
-    Greedy, most neighbors first: the color farthest (in OKLab) from those of the neighbors, the least used among
-    equally far ones. O(n_pairs + k · len(PALETTE)²) time.
+    Greedy, most neighbors first: the color farthest (in OKLab) from those of the neighbors, the
+    least used among equally far ones. O(n_pairs + k · len(PALETTE)²) time.
 
     Examples
     --------
@@ -80,7 +102,9 @@ def assign_colors(k: int, neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
     used = np.zeros(len(PALETTE))
     for i in sorted(range(k), key=lambda j: (-len(near[j]), j)):
         taken = [int(chosen[j]) for j in near[i] if chosen[j] >= 0]
-        contrast = np.minimum(apart[taken].min(axis=0), _CLEAR) if taken else np.full(len(PALETTE), _CLEAR)
+        contrast = (
+            np.minimum(apart[taken].min(axis=0), _CLEAR) if taken else np.full(len(PALETTE), _CLEAR)
+        )
         contrast = np.where(used > 0, contrast - 10.0, contrast) if k <= len(PALETTE) else contrast
         chosen[i] = np.lexsort((np.arange(len(PALETTE)), used, -np.round(contrast, 3)))[0]
         used[chosen[i]] += 1

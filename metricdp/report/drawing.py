@@ -1,6 +1,8 @@
-"""What the map page draws, as public arrays and sums of noisy weights: positions, edges, territories, bubbles, shading.
+"""What the map page draws, as public arrays and sums of noisy weights: positions, edges,
+territories, bubbles, shading.
 
-Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own public ones.
+Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own
+public ones.
 """
 
 from __future__ import annotations
@@ -35,10 +37,11 @@ class Plane:
     Attributes
     ----------
     points : ndarray of float64, shape (n_points, 2)
-        Kilometers for longitude and latitude, else the metric's own units; NaN where a point has no place. Centered
-        near the origin.
+        Kilometers for longitude and latitude, else the metric's own units; NaN where a point has no
+        place. Centered near the origin.
     unit : {"km", ""} or None
-        What the scale bar counts; "" is "coordinate units", None is no scale bar (a computed layout).
+        What the scale bar counts; "" is "coordinate units", None is no scale bar (a computed
+        layout).
     """
 
     points: Points
@@ -50,8 +53,8 @@ def project(metric: Any) -> Plane:
 
     Notes
     -----
-    Longitude and latitude are drawn equirectangularly, true to scale at the middle latitude; a universe across the
-    antimeridian is cut at its widest gap of longitudes instead.
+    Longitude and latitude are drawn equirectangularly, true to scale at the middle latitude; a
+    universe across the antimeridian is cut at its widest gap of longitudes instead.
     """
     xy = metric.coordinates
     if xy is None or not np.isfinite(xy).all(axis=1).any():
@@ -80,7 +83,9 @@ def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
-    """Return the edges between points that have a place, (m, 2) positions, each once; none of a metric without a graph."""
+    """Return the edges between points that have a place, (m, 2) positions, each once; none of a
+    metric without a graph.
+    """
     graph = getattr(metric, "graph", None)
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -106,20 +111,28 @@ def edge_pairs(metric: Any, points: Points) -> tuple[NDArray[np.int64], int]:
 
 
 def _n_edges(graph: Any) -> int:
-    return int(np.count_nonzero(np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr)) < graph.indices))
+    return int(
+        np.count_nonzero(
+            np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr)) < graph.indices
+        )
+    )
 
 
 def territory_colors(
     label: NDArray[np.int64], pairs: NDArray[np.int64], points: Points, centers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Color index, shape (k,), of each territory: those joined by an edge or near in the plane differ."""
+    """Color index, shape (k,), of each territory: those joined by an edge or near in the plane
+    differ.
+    """
     k = len(centers)
     joined = label[pairs]
     joined = np.unique(joined[joined[:, 0] != joined[:, 1]], axis=0)
     placed = np.flatnonzero(np.isfinite(points[centers]).all(axis=1))
     near = np.empty((0, 2), dtype=np.int64)
     if len(placed) > 1:
-        _, found = cKDTree(points[centers][placed]).query(points[centers][placed], k=min(7, len(placed)))
+        _, found = cKDTree(points[centers][placed]).query(
+            points[centers][placed], k=min(7, len(placed))
+        )
         near = np.column_stack([np.repeat(placed, found.shape[1]), placed[found.ravel()]])
     return assign_colors(k, np.vstack([joined.reshape(-1, 2), near]))
 
@@ -137,11 +150,16 @@ def bubbles(points: Points, weights: NDArray[np.float64]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``x``, ``y`` (mean place of a cell's points), ``mass`` and ``count`` of the cells with positive sums, largest
-        first; ``negative``, how many cells have a negative sum; ``cell``, their side (0: one cell a point).
+        ``x``, ``y`` (mean place of a cell's points), ``mass`` and ``count`` of the cells with
+        positive sums, largest first; ``negative``, how many cells have a negative sum; ``cell``,
+        their side (0: one cell a point).
     """
     span = np.ptp(points, axis=0)
-    cell = float(np.sqrt(max(span[0] * span[1], span.max() ** 2 / 50) / _BUBBLE_CELLS)) if len(points) > 300 else 0.0
+    cell = (
+        float(np.sqrt(max(span[0] * span[1], span.max() ** 2 / 50) / _BUBBLE_CELLS))
+        if len(points) > 300
+        else 0.0
+    )
     if cell > 0:
         at = np.floor((points - points.min(axis=0)) / cell).astype(np.int64)
         _, group = np.unique(at[:, 1] * (int(at[:, 0].max()) + 1) + at[:, 0], return_inverse=True)
@@ -154,9 +172,13 @@ def bubbles(points: Points, weights: NDArray[np.float64]) -> dict[str, Any]:
     shown = np.flatnonzero(mass > max(1e-3 * mass.max(initial=0.0), 0.0))
     shown = shown[np.argsort(-mass[shown], kind="stable")]
     return {
-        "x": place[shown, 0], "y": place[shown, 1], "mass": mass[shown], "count": count[shown],
-        "negative": int((mass < 0).sum()), "cell": cell,
-    }  # fmt: skip
+        "x": place[shown, 0],
+        "y": place[shown, 1],
+        "mass": mass[shown],
+        "count": count[shown],
+        "negative": int((mass < 0).sum()),
+        "cell": cell,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +200,18 @@ class Ground:
     height: float
 
     def painted(self, hue: NDArray[np.int64]) -> dict[str, Any]:
-        """The picture in which every point's pixels have its color, an index into `PALETTE`; hue has shape (n_points,)."""
+        """The picture in which every point's pixels have its color, an index into `PALETTE`; hue
+        has shape (n_points,).
+        """
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
         source = "data:image/png;base64," + base64.b64encode(_png(index)).decode()
-        return {"source": source, "x": self.x, "y": self.y, "width": self.width, "height": self.height}
+        return {
+            "source": source,
+            "x": self.x,
+            "y": self.y,
+            "width": self.width,
+            "height": self.height,
+        }
 
 
 def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
@@ -200,16 +230,23 @@ def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
     low, high = low - reach, high + reach
     pixel = float(max(high - low)) / _SHADE_PIXELS
     columns, rows = np.maximum(1, np.ceil((high - low) / pixel).astype(int)).tolist()
-    gx, gy = np.meshgrid(low[0] + pixel * (np.arange(columns) + 0.5), high[1] - pixel * (np.arange(rows) + 0.5))
-    distance, nearest = cKDTree(places).query(np.column_stack([gx.ravel(), gy.ravel()]), distance_upper_bound=reach)
+    gx, gy = np.meshgrid(
+        low[0] + pixel * (np.arange(columns) + 0.5), high[1] - pixel * (np.arange(rows) + 0.5)
+    )
+    distance, nearest = cKDTree(places).query(
+        np.column_stack([gx.ravel(), gy.ravel()]), distance_upper_bound=reach
+    )
     owner = np.where(np.isfinite(distance), end[np.minimum(nearest, len(end) - 1)], -1)
-    return Ground(owner.reshape(rows, columns), float(low[0]), float(high[1]), columns * pixel, rows * pixel)
+    return Ground(
+        owner.reshape(rows, columns), float(low[0]), float(high[1]), columns * pixel, rows * pixel
+    )
 
 
 def shading(
     points: Points, label: NDArray[np.int64], color: NDArray[np.int64], pairs: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Return a picture of the territories: each pixel near the network has the color of the nearest point's territory.
+    """Return a picture of the territories: each pixel near the network has the color of the nearest
+    point's territory.
 
     Parameters
     ----------
@@ -223,13 +260,18 @@ def shading(
     Returns
     -------
     dict
-        ``source`` (a PNG data URI), ``x``, ``y`` (left and top), ``width`` and ``height`` in the plane's units.
+        ``source`` (a PNG data URI), ``x``, ``y`` (left and top), ``width`` and ``height`` in the
+        plane's units.
     """
     return ground(points, pairs).painted(color[label])
 
 
-def _along_edges(points: Points, pairs: NDArray[np.int64], reach: float) -> tuple[Points, NDArray[np.int64]]:
-    """Add points along the edges longer than `reach`, at most that far apart; return all, and which point owns each."""
+def _along_edges(
+    points: Points, pairs: NDArray[np.int64], reach: float
+) -> tuple[Points, NDArray[np.int64]]:
+    """Add points along the edges longer than `reach`, at most that far apart; return all, and which
+    point owns each.
+    """
     own = np.arange(len(points))
     start, step = points[pairs[:, 0]], points[pairs[:, 1]] - points[pairs[:, 0]]
     parts = np.ceil(np.hypot(step[:, 0], step[:, 1]) / (reach or np.inf)).astype(np.int64)
@@ -244,10 +286,14 @@ def _along_edges(points: Points, pairs: NDArray[np.int64], reach: float) -> tupl
 
 
 def _png(index: NDArray[np.uint8]) -> bytes:
-    """Encode palette indices (0 is transparent, i + 1 is `PALETTE`[i]) as an indexed PNG (RFC 2083)."""
+    """Encode palette indices (0 is transparent, i + 1 is `PALETTE`[i]) as an indexed PNG (RFC
+    2083).
+    """
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     rows, columns = index.shape
     palette = b"\xff\xff\xff" + b"".join(bytes.fromhex(c[1:]) for c in PALETTE)
@@ -263,7 +309,9 @@ def _png(index: NDArray[np.uint8]) -> bytes:
 
 
 def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:
-    """Encode an array as little-endian base64 for the page's script: ``{"dtype": ..., "bdata": ...}``."""
+    """Encode an array as little-endian base64 for the page's script: ``{"dtype": ..., "bdata":
+    ...}``.
+    """
     array = np.ascontiguousarray(np.asarray(values).astype(np.dtype(dtype).newbyteorder("<")))
     return {"dtype": dtype, "bdata": base64.b64encode(array.tobytes()).decode()}
 
@@ -271,7 +319,8 @@ def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:
 def squeezed(values: Sequence[int] | NDArray[Any]) -> dict[str, Any]:
     """Encode integers for the page's script, compressed: ``{"n": ..., "z": ...}``.
 
-    Differences between neighbors, signs in the lowest bit, split into planes of bytes, deflated (RFC 1950), base64.
+    Differences between neighbors, signs in the lowest bit, split into planes of bytes, deflated
+    (RFC 1950), base64.
 
     Parameters
     ----------
@@ -291,11 +340,13 @@ def squeezed_text(text: str) -> str:
 
 
 def z_order(points: Points) -> NDArray[np.int64]:
-    """Indices that sort points along a Z-order curve, shape (n,): what is near in the list is near in the plane.
+    """Indices that sort points along a Z-order curve, shape (n,): what is near in the list is near
+    in the plane.
 
     References
     ----------
-    Morton, G. M. (1966). A computer oriented geodetic data base and a new technique in file sequencing. IBM.
+    Morton, G. M. (1966). A computer oriented geodetic data base and a new technique in file
+    sequencing. IBM.
     """
     low, span = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     at = np.minimum((points - low) / span * 65535, 65535).astype(np.uint64)

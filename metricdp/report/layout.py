@@ -1,4 +1,5 @@
-"""A public drawing of a metric without coordinates: pivot multidimensional scaling, refined by sparse stress.
+"""A public drawing of a metric without coordinates: pivot multidimensional scaling, refined by
+sparse stress.
 
 Everything here reads the public metric only.
 """
@@ -13,10 +14,14 @@ from scipy.sparse import csr_array
 
 Points = NDArray[np.float64]
 
-_REFINEMENT_WORK = 60_000_000  # vertex pairs looked at in all; bounds the seconds spent on large universes
+_REFINEMENT_WORK = (
+    60_000_000  # vertex pairs looked at in all; bounds the seconds spent on large universes
+)
 
 
-def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[NDArray[np.int64], Points]:
+def pivot_distances(
+    metric: Any, n_pivots: int = 50, seed: int = 0
+) -> tuple[NDArray[np.int64], Points]:
     """Choose pivots farthest-first and return the distances from them to every point.
 
     Parameters
@@ -26,7 +31,8 @@ def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[NDA
     n_pivots : int
         How many; fewer when every point is already at distance 0 from a pivot.
     seed : int
-        Public coin for the point the search starts from; the first pivot is the farthest point from it.
+        Public coin for the point the search starts from; the first pivot is the farthest point from
+        it.
 
     Returns
     -------
@@ -41,7 +47,8 @@ def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[NDA
 
     References
     ----------
-    Gonzalez, T. F. (1985). Clustering to minimize the maximum intercluster distance. Theoretical Computer Science 38.
+    Gonzalez, T. F. (1985). Clustering to minimize the maximum intercluster distance. Theoretical
+    Computer Science 38.
     """
     n = len(metric)
     start = int(np.random.default_rng(seed).integers(n))
@@ -67,8 +74,8 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
     seed : int
         Public coin; equal seeds give equal layouts.
     refine : bool
-        On graphs, follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart vertices that
-        look alike from all pivots.
+        On graphs, follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart
+        vertices that look alike from all pivots.
 
     Returns
     -------
@@ -77,13 +84,14 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
 
     Notes
     -----
-    Complexity: `n_pivots` + 1 rows of the metric, then O(p² n_points) time; memory O(p · n_points) for p pivots.
+    Complexity: `n_pivots` + 1 rows of the metric, then O(p² n_points) time; memory O(p · n_points)
+    for p pivots.
 
     References
     ----------
-    Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of large data.
-    Graph Drawing 2006, LNCS 4372.
-    Ortmann, M., Klimenta, M. & Brandes, U. (2017). A sparse stress model. JGAA 21(5).
+    Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of
+    large data. Graph Drawing 2006, LNCS 4372. Ortmann, M., Klimenta, M. & Brandes, U. (2017). A
+    sparse stress model. JGAA 21(5).
     """
     if len(metric) < 3:
         gap = float(_row(metric, 0)[-1])
@@ -98,11 +106,15 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
 
 
 def _row(metric: Any, position: int) -> Points:
-    return np.asarray(metric.distance_rows(np.array([position], dtype=np.int64)), dtype=np.float64)[0]
+    return np.asarray(metric.distance_rows(np.array([position], dtype=np.int64)), dtype=np.float64)[
+        0
+    ]
 
 
 def _pivot_mds(distances: Points) -> Points:
-    """Two columns of C·V, with C the doubly centered squared distances (Brandes & Pich 2007, Section 3)."""
+    """Two columns of C·V, with C the doubly centered squared distances (Brandes & Pich 2007,
+    Section 3).
+    """
     squares = distances**2
     row, column = squares.mean(axis=1, keepdims=True), squares.mean(axis=0, keepdims=True)
     centered = -0.5 * (squares - row - column + squares.mean())
@@ -114,9 +126,11 @@ def _pivot_mds(distances: Points) -> Points:
 
 
 def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> Points:
-    """Map the drawing linearly so that drawn squared distances to the pivots fit the true ones best.
+    """Map the drawing linearly so that drawn squared distances to the pivots fit the true ones
+    best.
 
-    The columns of C·V carry the pivots' own spread; with this they recover points of the plane exactly.
+    The columns of C·V carry the pivots' own spread; with this they recover points of the plane
+    exactly.
     """
     some = slice(None, None, max(1, placed.shape[0] * len(pivots) // 200_000))
     step = (placed[None, some] - placed[pivots][:, None]).reshape(-1, 2)
@@ -126,7 +140,9 @@ def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> P
     return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
 
 
-def _refined(placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int) -> Points:
+def _refined(
+    placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int
+) -> Points:
     """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
     n, p = len(placed), len(pivots)
     rounds = min(60, _REFINEMENT_WORK // max(1, n * p + len(graph.indices)))
@@ -144,7 +160,9 @@ def _refined(placed: Points, pivots: NDArray[np.int64], distances: Points, graph
             w[pivot] = 0.0
             target += _wanted(placed, placed[pivot], true) * w[:, None]
             weight += w
-        target /= p  # a pivot stands for many points, an edge for one: balance the two sums per point
+        target /= (
+            p  # a pivot stands for many points, an edge for one: balance the two sums per point
+        )
         weight /= p
         target += mean @ _wanted(placed[tails], placed[heads], lengths)
         weight += degree
@@ -160,7 +178,9 @@ def _wanted(here: Points, there: Points, true: NDArray[np.float64]) -> Points:
 
 
 def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
-    """Arcs with their lengths and the sparse matrix that averages over each point's arcs with weights 1/d²."""
+    """Arcs with their lengths and the sparse matrix that averages over each point's arcs with
+    weights 1/d².
+    """
     n = len(graph.indptr) - 1
     degree = np.diff(graph.indptr)
     tails = np.repeat(np.arange(n), degree)
@@ -171,7 +191,9 @@ def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
 
 
 def _principal_axes(placed: Points) -> Points:
-    """Orthogonal (2, 2) map to principal axes, longer one horizontal, signs fixed by the largest coordinate."""
+    """Orthogonal (2, 2) map to principal axes, longer one horizontal, signs fixed by the largest
+    coordinate.
+    """
     _, axes = np.linalg.eigh(placed.T @ placed)
     axes = axes[:, ::-1]
     turned = placed @ axes

@@ -25,23 +25,28 @@ _LABELS = {
 _WITHOUT: dict[Basis | None, tuple[str, str]] = {
     None: (
         "No receipt",
-        "This page came without a receipt, so it states no privacy guarantee. Treat the clustering as non-private "
+        "This page came without a receipt, so it states no privacy guarantee. Treat the "
+        "clustering as non-private "
         "unless it was computed from public data alone.",
     ),
     "public": (
         "Public clustering",
-        "Computed from the public universe alone. No private data took part, and no privacy budget was spent.",
+        "Computed from the public universe alone. No private data took part, and no privacy "
+        "budget was spent.",
     ),
     "non-private": (
         "Not private",
-        "This clustering was computed from demand data without differential privacy, on purpose. The centers and "
-        "weights may reveal where that demand is: share this page only as you would share the data.",
+        "This clustering was computed from demand data without differential privacy, on purpose. "
+        "The centers and "
+        "weights may reveal where that demand is: share this page only as you would share the "
+        "data.",
     ),
 }
 
 
 def show_number(value: Any) -> str:
-    """Return a number, or text or a fraction standing for one, in at most six significant digits; other text as it is.
+    """Return a number, or text or a fraction standing for one, in at most six significant digits;
+    other text as it is.
 
     Examples
     --------
@@ -72,17 +77,24 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
     unit = str(facts.get("unit") or "record")
     known = [key for key in _ORDER if facts.get(key) is not None]
     rest = [key for key in facts if key not in _ORDER and facts[key] is not None]
-    rows = "".join(f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>" for key in known + rest)
+    rows = "".join(
+        f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>"
+        for key in known + rest
+    )
     return (
         '<section class="receipt"><h2>Privacy receipt</h2>'
-        "<p>Nothing on this page was computed from private data other than through these releases.</p>"
+        "<p>Nothing on this page was computed from private data other than through these "
+        "releases.</p>"
         f"<dl>{rows}</dl>"
-        f"<details><summary>As text</summary><code>{escape(str(receipt))}</code></details></section>"
+        f"<details><summary>As "
+        f"text</summary><code>{escape(str(receipt))}</code></details></section>"
     )
 
 
 def _with_exact(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Fold ``epsilon_exact`` into ``epsilon``, ``delta`` likewise; said only where the decimal is not exact."""
+    """Fold ``epsilon_exact`` into ``epsilon``, ``delta`` likewise; said only where the decimal is
+    not exact.
+    """
     merged = {key: value for key, value in facts.items() if not str(key).endswith("_exact")}
     for key in [key for key in merged if f"{key}_exact" in facts]:
         exact = str(facts[f"{key}_exact"])
@@ -116,10 +128,16 @@ def _mechanism(value: Any) -> str:
     rest = {
         key: v
         for key, v in _with_exact(value).items()
-        if key not in ("name", "mechanism") and v is not None and not (key in free and show_number(v) == free[key])
+        if key not in ("name", "mechanism")
+        and v is not None
+        and not (key in free and show_number(v) == free[key])
     }
     asked = rest.pop("query", None)
-    parts = [f"<b>{escape(str(name))}</b>" + (f" on {_plain(asked)}" if asked is not None else "")] if name else []
+    parts = (
+        [f"<b>{escape(str(name))}</b>" + (f" on {_plain(asked)}" if asked is not None else "")]
+        if name
+        else []
+    )
     return "; ".join(parts + ([_plain(rest)] if rest else []))
 
 

@@ -1,4 +1,6 @@
-"""Local search by the best of all swaps, without privacy: Algorithm 1 of Fan, Li & Li (NeurIPS 2023), after Arya et al."""
+"""Local search by the best of all swaps, without privacy: Algorithm 1 of Fan, Li & Li (NeurIPS
+2023), after Arya et al.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,31 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.swap_costs import Scale, Served, SwapCosts, inner, outer
+from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, inner, outer
 
 
 class Visited(NamedTuple):
-    """All sets of centers that a search went through, the first and the last among them, and their costs on the universe's grid."""
+    """All sets of centers that a search went through, the first and the last among them, and their
+    costs on the universe's grid.
+    """
 
     centers: list[NDArray[np.int64]]
     costs: list[float]
 
 
 def best_swaps(
-    metric: Metric, demand: NDArray[np.int64], centers: NDArray[np.int64], *, power: int = 1, alpha: float = 1e-3, steps: int | None = None,
-    candidates: NDArray[np.int64] | None = None, opened: int = 0,
-) -> Visited:  # fmt: skip
-    """Swap a center for another point, the best of all such swaps, while the cost falls to (1 - alpha/k) of itself or less.
+    metric: Metric,
+    demand: NDArray[np.int64],
+    centers: NDArray[np.int64],
+    *,
+    power: int = 1,
+    alpha: float = 1e-3,
+    steps: int | None = None,
+    candidates: NDArray[np.int64] | None = None,
+    opened: int = 0,
+) -> Visited:
+    """Swap a center for another point, the best of all such swaps, while the cost falls to (1 -
+    alpha/k) of itself or less.
 
     Parameters
     ----------
@@ -49,17 +61,21 @@ def best_swaps(
 
     Notes
     -----
-    Cost: see `SwapCosts`. All k·n swaps are scored exactly in every step; `metricdp.solvers.kmedian.solve` is faster, and mostly better.
+    Cost: see `SwapCosts`. All k·n swaps are scored exactly in every step;
+    `metricdp.solvers.kmedian.solve` is faster, and mostly better.
 
     References
     ----------
-    Arya, Garg, Khandekar, Meyerson, Munagala & Pandit, Local search heuristics for k-median and facility location problems (SICOMP 2004).
+    Arya, Garg, Khandekar, Meyerson, Munagala & Pandit, Local search heuristics for k-median and
+    facility location problems (SICOMP 2004).
     """
     at, scale = np.array(centers, np.int64), Scale.of(metric, power)
     if len(np.unique(at)) < len(at) or alpha < 0:
         raise InputError("local search needs distinct centers and alpha >= 0")
     search = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
-    everyone = np.arange(len(metric)) if candidates is None else inner(metric, np.unique(candidates))
+    everyone = (
+        np.arange(len(metric)) if candidates is None else inner(metric, np.unique(candidates))
+    )
     visited, costs = [at], []
     while True:
         search.serve(Served.by(metric, at))

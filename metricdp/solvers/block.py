@@ -1,4 +1,6 @@
-"""k-median on a block of costs, candidates × demand points: swap local search, from many starts that are then recombined."""
+"""k-median on a block of costs, candidates × demand points: swap local search, from many starts
+that are then recombined.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,22 @@ from metricdp.solvers.stopping import NEVER, Deadline
 TOLERANCE = 1e-9
 MAX_SWAPS = 100_000
 _LARGE = 6_000_000
-"""Entries beyond which one search is coarse to fine and uses all threads; below, each thread has searches of its own."""
+"""Entries beyond which one search is coarse to fine and uses all threads; below, each thread has
+searches of its own.
+"""
 _WORK, _FEWEST, _MOST = 104_000_000, 3, 128
 """Entries that all starts of a default search may have together, and bounds of their number."""
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center."""
 _BATCH, _PROMISING = 512, 10
-"""Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between passes."""
+"""Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between
+passes.
+"""
 _MANY, _KICKS, _AT_ONCE, _KICKED = 40, 3, 2, 3
-"""From so many centers on one search, then rounds of exchanges of three random centers; below, two searches and what lies between."""
+"""From so many centers on one search, then rounds of exchanges of three random centers; below, two
+searches and what lies between.
+"""
 _IN_VAIN = 2
 
 Found = tuple[float, NDArray[np.int64]]
@@ -64,7 +72,8 @@ def block_search(
     rng : numpy Generator
         Public coins.
     starts : int or None
-        Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at least 3.
+        Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at
+        least 3.
     first_start : ndarray of int64, shape (k,), optional
         Rows to start from in place of the first k-median++; those of `opened` among them.
     opened : ndarray of int64, optional
@@ -80,13 +89,16 @@ def block_search(
 
     Notes
     -----
-    A local optimum of single swaps costs at most 5 times the optimum for non-negative weights (Arya et al., SICOMP 2004); within a percent
-    in practice. O(n_candidates · n_demand) a pass, usually 3 to 6 passes. Results are recombined by path-relinking in an elite pool, as in
-    the hybrid heuristic of Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to optimality by default.
-    The result does not depend on the number of threads.
+    A local optimum of single swaps costs at most 5 times the optimum for non-negative weights (Arya
+    et al., SICOMP 2004); within a percent in practice. O(n_candidates · n_demand) a pass, usually 3
+    to 6 passes. Results are recombined by path-relinking in an elite pool, as in the hybrid
+    heuristic of Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to
+    optimality by default. The result does not depend on the number of threads.
     """
     kind = block.dtype if block.dtype in (np.float32, np.float64, np.int64) else np.float64
-    search = _Search(np.ascontiguousarray(block, kind), np.asarray(weights, np.float64), k, opened, rng, deadline)
+    search = _Search(
+        np.ascontiguousarray(block, kind), np.asarray(weights, np.float64), k, opened, rng, deadline
+    )
     if starts is None:
         starts = int(np.clip(_WORK // max(block.size, 1), _FEWEST, _MOST))
     found = search.from_starts(starts, first_start)
@@ -100,12 +112,20 @@ class _Search:
     """One problem, its coins and its deadline."""
 
     def __init__(
-        self, block: NDArray[Any], weights: NDArray[np.float64], k: int, opened: NDArray[np.int64] | None, rng: np.random.Generator,
-        deadline: Deadline, large: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        block: NDArray[Any],
+        weights: NDArray[np.float64],
+        k: int,
+        opened: NDArray[np.int64] | None,
+        rng: np.random.Generator,
+        deadline: Deadline,
+        large: float | None = None,
+    ) -> None:
         self.large = _LARGE if large is None else large
         self.block, self.weights, self.k, self.rng, self.deadline = block, weights, k, rng, deadline
-        self.opened = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
+        self.opened = (
+            np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
+        )
 
     def from_starts(self, starts: int, first_start: NDArray[np.int64] | None) -> list[Found]:
         """Local optima from k-median++, at least one."""
@@ -125,10 +145,14 @@ class _Search:
                 block_seeds(self.block, self.weights, uniforms, len(self.opened), centers)
             return centers
 
-        return self._local_optima([lambda i=i: seeded(i) for i in range(starts)], self._coarse_to_fine)
+        return self._local_optima(
+            [lambda i=i: seeded(i) for i in range(starts)], self._coarse_to_fine
+        )
 
     def _local_optima(self, begin: list[Any], descend: Any) -> list[Found]:
-        """Descend (by `descend` on a large block) from what each function returns, while there is time for it, but at least once."""
+        """Descend (by `descend` on a large block) from what each function returns, while there is
+        time for it, but at least once.
+        """
         found: list[Found] = []
         if self.block.size > self.large:
             for start in begin:
@@ -142,14 +166,18 @@ class _Search:
             if i and self.deadline.over:
                 return
             centers = begin[i]()
-            cost = block_local_search(self.block, self.weights, len(self.opened), centers, orders[i], TOLERANCE, MAX_SWAPS)
+            cost = block_local_search(
+                self.block, self.weights, len(self.opened), centers, orders[i], TOLERANCE, MAX_SWAPS
+            )
             kept[i] = (float(cost), centers)
 
         in_threads(work, range(len(begin)))
         return [one for one in kept if one is not None]
 
     def recombined(self, found: list[Found], size: int) -> list[Found]:
-        """Generations of local optima between all pairs of an elite pool, until two in a row have found nothing better."""
+        """Generations of local optima between all pairs of an elite pool, until two in a row have
+        found nothing better.
+        """
         pool, vain = _elite(found, size), 0
         while len(pool) > 1 and vain < _IN_VAIN and not self.deadline.over:
             pairs = [(a[1], b[1]) for a, b in combinations(pool, 2)]
@@ -159,15 +187,23 @@ class _Search:
                 block_relink(self.block, self.weights, len(self.opened), start, target, stop)
                 return stop
 
-            children = self._local_optima([lambda a=a, b=b: between(a, b) for a, b in pairs], self._fine)
-            vain = 0 if min(child[0] for child in children) < pool[0][0] - TOLERANCE * abs(pool[0][0]) else vain + 1
+            children = self._local_optima(
+                [lambda a=a, b=b: between(a, b) for a, b in pairs], self._fine
+            )
+            vain = (
+                0
+                if min(child[0] for child in children) < pool[0][0] - TOLERANCE * abs(pool[0][0])
+                else vain + 1
+            )
             pool = _elite([pool[0], *children], size)
         return pool
 
     def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
-        """Local search on a sample of rows and columns, then on all: most swaps are made where they cost little.
+        """Local search on a sample of rows and columns, then on all: most swaps are made where they
+        cost little.
 
-        Few centers are searched for twice, and between the two results too: their local optima differ more from each other.
+        Few centers are searched for twice, and between the two results too: their local optima
+        differ more from each other.
         """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
@@ -176,16 +212,38 @@ class _Search:
         rows = np.union1d(centers, self.rng.choice(m, min(some, m), replace=False))
         columns, weights = self._sampled_demand(some)
         part = np.empty((len(rows), len(columns)), self.block.dtype)
-        in_threads(lambda at: gather(self.block, rows[at : at + _BATCH], columns, part[at : at + _BATCH]), range(0, len(rows), _BATCH))
-        coarse = _Search(part, weights, self.k, np.searchsorted(rows, self.opened), self.rng, self.deadline, large=np.inf)
+        in_threads(
+            lambda at: gather(self.block, rows[at : at + _BATCH], columns, part[at : at + _BATCH]),
+            range(0, len(rows), _BATCH),
+        )
+        coarse = _Search(
+            part,
+            weights,
+            self.k,
+            np.searchsorted(rows, self.opened),
+            self.rng,
+            self.deadline,
+            large=np.inf,
+        )
         found = coarse.from_starts(1 if self.k >= _MANY else 2, np.searchsorted(rows, centers))
         if len(found) == 1:
             return self._fine(rows[found[0][1]])
         promise = np.full(m, np.inf)
         pair = [self._fine(rows[one[1]], promise, proven=False) for one in found]
         union = np.unique(np.concatenate([one[1] for one in pair]))
-        both = _Search(self.block[union], self.weights, self.k, np.searchsorted(union, self.opened), self.rng, self.deadline, large=np.inf)
-        best = min(both.recombined([(cost, np.searchsorted(union, c)) for cost, c in pair], 2), key=lambda one: one[0])
+        both = _Search(
+            self.block[union],
+            self.weights,
+            self.k,
+            np.searchsorted(union, self.opened),
+            self.rng,
+            self.deadline,
+            large=np.inf,
+        )
+        best = min(
+            both.recombined([(cost, np.searchsorted(union, c)) for cost, c in pair], 2),
+            key=lambda one: one[0],
+        )
         return self._fine(union[best[1]], promise)
 
     def _sampled_demand(self, some: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -198,11 +256,17 @@ class _Search:
         columns, times = np.unique(drawn, return_counts=True)
         return columns, np.sign(self.weights[columns]) * times
 
-    def _fine(self, centers: NDArray[np.int64], promise: NDArray[np.float64] | None = None, proven: bool = True) -> Found:
-        """Local optimum on the whole block: passes over all rows, and after each over the most promising ones until none improves.
+    def _fine(
+        self,
+        centers: NDArray[np.int64],
+        promise: NDArray[np.float64] | None = None,
+        proven: bool = True,
+    ) -> Found:
+        """Local optimum on the whole block: passes over all rows, and after each over the most
+        promising ones until none improves.
 
-        `promise`, the least change that other descents saw for each row, tells where to begin. Without `proven` there is no last pass over
-        all rows, and `promise` is brought up to date.
+        `promise`, the least change that other descents saw for each row, tells where to begin.
+        Without `proven` there is no last pass over all rows, and `promise` is brought up to date.
         """
         m = len(self.block)
         state, cost = self._labeled(centers)
@@ -225,25 +289,47 @@ class _Search:
     def _labeled(self, centers: NDArray[np.int64]) -> tuple[Any, float]:
         """State of a search at these centers: they, their labels and losses; and the cost."""
         n, kind = self.block.shape[1], self.block.dtype
-        labels = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, kind), np.empty(n, kind))
+        labels = (
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, kind),
+            np.empty(n, kind),
+        )
         state = (centers.copy(), *labels, np.empty(self.k))
         label_columns(self.block, *state[:-1])
-        return state, block_losses(self.weights, len(self.opened), labels[0], labels[2], labels[3], state[-1])
+        return state, block_losses(
+            self.weights, len(self.opened), labels[0], labels[2], labels[3], state[-1]
+        )
 
-    def _kicked(self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float) -> NDArray[np.int64]:
-        """Exchange a few centers at random and descend again on some rows, twice at once; keep the best, and repeat."""
+    def _kicked(
+        self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float
+    ) -> NDArray[np.int64]:
+        """Exchange a few centers at random and descend again on some rows, twice at once; keep the
+        best, and repeat.
+        """
         fixed, rows = len(self.opened), np.union1d(rows, centers)
         few = min(_KICKED, self.k - fixed, len(rows) - self.k)
         for _ in range(_KICKS):
-            closed, trials, orders, reached = np.setdiff1d(rows, centers), [], [], np.empty(_AT_ONCE)
+            closed, trials, orders, reached = (
+                np.setdiff1d(rows, centers),
+                [],
+                [],
+                np.empty(_AT_ONCE),
+            )
             for _ in range(_AT_ONCE):
                 trial = centers.copy()
-                trial[fixed + self.rng.choice(self.k - fixed, few, replace=False)] = self.rng.choice(closed, few, replace=False)
+                trial[fixed + self.rng.choice(self.k - fixed, few, replace=False)] = (
+                    self.rng.choice(closed, few, replace=False)
+                )
                 trials.append(trial)
                 orders.append(self.rng.permutation(rows))
 
-            def work(i: int, trials: Any = trials, orders: Any = orders, reached: Any = reached) -> None:
-                reached[i] = block_local_search(self.block, self.weights, fixed, trials[i], orders[i], TOLERANCE, MAX_SWAPS)
+            def work(
+                i: int, trials: Any = trials, orders: Any = orders, reached: Any = reached
+            ) -> None:
+                reached[i] = block_local_search(
+                    self.block, self.weights, fixed, trials[i], orders[i], TOLERANCE, MAX_SWAPS
+                )
 
             in_threads(work, range(_AT_ONCE))
             if reached.min() < cost:
@@ -251,12 +337,20 @@ class _Search:
         return centers
 
     def _pass(
-        self, rows: NDArray[np.int64], state: Any, change: NDArray[np.float64], known: NDArray[np.float64], cost: float, fallen: float
+        self,
+        rows: NDArray[np.int64],
+        state: Any,
+        change: NDArray[np.float64],
+        known: NDArray[np.float64],
+        cost: float,
+        fallen: float,
     ) -> tuple[int, float, float]:
-        """Try rows in batches on all threads, then those of a batch that improve one by one, best first.
+        """Try rows in batches on all threads, then those of a batch that improve one by one, best
+        first.
 
-        `change` is what the best swap of each row changed when it was last tried, and `known` what `fallen`, the sum of all that such
-        changes can have fallen, was then. Rows are passed over while the two show that they still do not improve.
+        `change` is what the best swap of each row changed when it was last tried, and `known` what
+        `fallen`, the sum of all that such changes can have fallen, was then. Rows are passed over
+        while the two show that they still do not improve.
         """
         centers, first, _, c_first, c_second, losses = state
         total, closed = 0, np.ones(len(self.block), np.bool_)
@@ -265,7 +359,10 @@ class _Search:
             batch = rows[at : at + _BATCH]
             batch = batch[change[batch] < fallen - known[batch]]
             batch = batch[closed[batch]]
-            change[batch], known[batch] = self._changes(batch, (first, c_first, c_second, losses)), fallen
+            change[batch], known[batch] = (
+                self._changes(batch, (first, c_first, c_second, losses)),
+                fallen,
+            )
             better = batch[change[batch] < -TOLERANCE * abs(cost)]
             if len(better) == 0:
                 continue
@@ -273,7 +370,9 @@ class _Search:
                 break
             queue = better[np.argsort(change[better], kind="stable")]
             change[centers] = -np.inf
-            swaps, cost, fall = block_swaps(self.block, self.weights, len(self.opened), *state, queue, 0, TOLERANCE, MAX_SWAPS)
+            swaps, cost, fall = block_swaps(
+                self.block, self.weights, len(self.opened), *state, queue, 0, TOLERANCE, MAX_SWAPS
+            )
             total, fallen, closed[:] = total + swaps, fallen + fall, True
             closed[centers] = False
         return total, cost, fallen
@@ -297,7 +396,9 @@ def _least(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def _elite(found: list[Found], size: int) -> list[Found]:
-    """Up to `size` of the best, cheapest first: no two the same, and of two that differ by one center only the better."""
+    """Up to `size` of the best, cheapest first: no two the same, and of two that differ by one
+    center only the better.
+    """
     pool: list[tuple[Found, set[int]]] = []
     for one in sorted(found, key=lambda one: one[0]):
         own = set(one[1].tolist())

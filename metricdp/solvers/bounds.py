@@ -1,13 +1,17 @@
-"""How far centers can be from the best: lower bounds of the k-median cost on a block, by Lagrangian dual ascent, branch and bound.
+"""How far centers can be from the best: lower bounds of the k-median cost on a block, by Lagrangian
+dual ascent, branch and bound.
 
-With costs ``c[i, j] >= 0`` of serving demand point j from row i and any multipliers ``l[j] >= 0``, every choice of k rows costs at least ::
+With costs ``c[i, j] >= 0`` of serving demand point j from row i and any multipliers ``l[j] >= 0``,
+every choice of k rows costs at least ::
 
     L(l) = sum of l  +  sum of the k smallest r[i],        r[i] = sum over j of min(c[i, j] - l[j], 0)
 
-because serving j from i costs ``l[j] + (c[i, j] - l[j])`` and a row can serve nobody at a loss (Cornuéjols, Fisher & Nemhauser, Management
-Science 1977). Subgradient steps raise L. Rows whose opening, or closing, would push the bound above the cost of the centers at hand cannot
-be part of anything better and are fixed (Beasley, EJOR 1985). If a gap stays, a row is opened in one branch and closed in the other, each
-time in the branch of the lowest bound, until none can hold anything better or a limit is reached; the lowest bound is then the answer.
+because serving j from i costs ``l[j] + (c[i, j] - l[j])`` and a row can serve nobody at a loss
+(Cornuéjols, Fisher & Nemhauser, Management Science 1977). Subgradient steps raise L. Rows whose
+opening, or closing, would push the bound above the cost of the centers at hand cannot be part of
+anything better and are fixed (Beasley, EJOR 1985). If a gap stays, a row is opened in one branch
+and closed in the other, each time in the branch of the lowest bound, until none can hold anything
+better or a limit is reached; the lowest bound is then the answer.
 """
 
 from __future__ import annotations
@@ -56,8 +60,14 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """The centers cost at most this fraction of their cost more than the best: 0 if they are proven optimal."""
-        return 0.0 if self.cost <= self.lower_bound else (self.cost - self.lower_bound) / abs(self.cost)
+        """The centers cost at most this fraction of their cost more than the best: 0 if they are
+        proven optimal.
+        """
+        return (
+            0.0
+            if self.cost <= self.lower_bound
+            else (self.cost - self.lower_bound) / abs(self.cost)
+        )
 
     def to_dict(self) -> dict[str, float]:
         """JSON-ready form."""
@@ -74,8 +84,10 @@ def check_size(n_candidates: int, n_demand: int) -> None:
     """
     if n_candidates * n_demand > MOST_ENTRIES:
         raise InputError(
-            f"a certificate needs all distances between candidates and demand, {n_candidates:,} × {n_demand:,} here and at most "
-            f"{MOST_ENTRIES:,}; fewer candidates (candidates=) or points with weight (weights=) make it possible"
+            f"a certificate needs all distances between candidates and demand, {n_candidates:,} × "
+            f"{n_demand:,} here and at most "
+            f"{MOST_ENTRIES:,}; fewer candidates (candidates=) or points with weight (weights=) "
+            f"make it possible"
         )
 
 
@@ -95,7 +107,8 @@ def certificate(
     ----------
     metric : Metric
     weights : ndarray of float64, shape (n_points,)
-        Public demand at every position; all zero counts as 1 everywhere, as in `metricdp.solvers.kmedian.solve`.
+        Public demand at every position; all zero counts as 1 everywhere, as in
+        `metricdp.solvers.kmedian.solve`.
     centers : ndarray of int64, shape (k,)
         Positions of the centers to be judged.
     power : {1, 2}
@@ -114,18 +127,32 @@ def certificate(
     if len(demand) == 0:
         demand, weights = np.arange(len(metric)), np.ones(len(metric))
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    allowed = np.arange(len(metric)) if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
+    allowed = (
+        np.arange(len(metric))
+        if candidates is None
+        else np.union1d(candidates, fixed).astype(np.int64)
+    )
     check_size(len(allowed), len(demand))
     with Deadline(time_limit) as deadline:
         exact = isinstance(metric, GraphMetric)  # its distances are whole multiples of its grid
         measure = metric.grid_rows if exact else metric.distance_rows
-        block = measure(allowed, demand) if len(allowed) <= len(demand) else measure(demand, allowed).T
+        block = (
+            measure(allowed, demand) if len(allowed) <= len(demand) else measure(demand, allowed).T
+        )
         unit = metric.unit**power if exact else 1.0
         rows = np.searchsorted(allowed, centers)
-        found = certify(block.astype(np.float64) ** power, weights[demand], rows, opened=np.searchsorted(allowed, fixed), deadline=deadline)
+        found = certify(
+            block.astype(np.float64) ** power,
+            weights[demand],
+            rows,
+            opened=np.searchsorted(allowed, fixed),
+            deadline=deadline,
+        )
     slack = 0.0 if unit == 1.0 else 4 * np.finfo(float).eps * abs(found.lower_bound) * unit
     lower = found.lower_bound * unit - slack
-    return Certificate(found.cost * unit, found.cost * unit if found.lower_bound == found.cost else lower)
+    return Certificate(
+        found.cost * unit, found.cost * unit if found.lower_bound == found.cost else lower
+    )
 
 
 def certify(
@@ -143,7 +170,8 @@ def certify(
     block : ndarray, shape (n_candidates, n_demand)
         Non-negative costs (already raised to the power).
     weights : ndarray of float64, shape (n_demand,)
-        Demand. What a point of negative weight contributes is bounded by the farthest that its nearest center can be.
+        Demand. What a point of negative weight contributes is bounded by the farthest that its
+        nearest center can be.
     centers : ndarray of int64, shape (k,)
         Rows of the centers to be judged.
     opened : ndarray of int64, optional
@@ -157,9 +185,11 @@ def certify(
 
     Notes
     -----
-    The Lagrangian bound is rounded down by more than all rounding errors of its evaluation can be; if all weighted costs are integers it
-    is then rounded up to one. Costs that are not whole count as equal up to 1e-9 of their size. O(n_candidates · n_demand) a step, at most
-    1,500 steps, fewer on large blocks; then at most 4,000 branches. The result does not depend on the number of threads.
+    The Lagrangian bound is rounded down by more than all rounding errors of its evaluation can be;
+    if all weighted costs are integers it is then rounded up to one. Costs that are not whole count
+    as equal up to 1e-9 of their size. O(n_candidates · n_demand) a step, at most 1,500 steps, fewer
+    on large blocks; then at most 4,000 branches. The result does not depend on the number of
+    threads.
 
     Examples
     --------
@@ -174,19 +204,31 @@ def certify(
     costs = np.ascontiguousarray(block[:, weights > 0] * weights[weights > 0])
     cost = float(weights @ block[centers].min(axis=0))
     served = float(costs[centers].min(axis=0).sum())
-    whole = bool((costs == np.rint(costs)).all()) and float(costs.max(initial=0.0)) * costs.shape[1] < 2**52
+    whole = (
+        bool((costs == np.rint(costs)).all())
+        and float(costs.max(initial=0.0)) * costs.shape[1] < 2**52
+    )
     if costs.shape[1] == 0:
         return Certificate(cost, min(cost, offset))
     ascent = _Ascent(costs, k, served, fixed, whole, deadline)
     second = min(1, k - 1)
-    ascent.climb(np.partition(costs[centers], second, axis=0)[second], int(np.clip(_WORK // costs.size, _FEWEST_STEPS, _STEPS)))
-    bound = ascent.rounded(ascent.branch() if ascent.bound <= ascent.target and not deadline.over else ascent.bound)
+    ascent.climb(
+        np.partition(costs[centers], second, axis=0)[second],
+        int(np.clip(_WORK // costs.size, _FEWEST_STEPS, _STEPS)),
+    )
+    bound = ascent.rounded(
+        ascent.branch() if ascent.bound <= ascent.target and not deadline.over else ascent.bound
+    )
     slack = np.finfo(float).eps * len(weights) * (abs(offset) + served) if rewarded.any() else 0.0
     return Certificate(cost, min(cost, bound + offset - slack))
 
 
-def _reward_bound(block: NDArray[np.float64], weights: NDArray[np.float64], k: int, fixed: NDArray[np.int64]) -> float:
-    """Least possible sum of weight × nearest cost over points of negative weight: k rows cannot all be among the k - 1 farthest."""
+def _reward_bound(
+    block: NDArray[np.float64], weights: NDArray[np.float64], k: int, fixed: NDArray[np.int64]
+) -> float:
+    """Least possible sum of weight × nearest cost over points of negative weight: k rows cannot all
+    be among the k - 1 farthest.
+    """
     if block.shape[1] == 0:
         return 0.0
     farthest = np.partition(block, len(block) - k, axis=0)[len(block) - k]
@@ -211,12 +253,20 @@ class _Ascent:
     """
 
     def __init__(
-        self, costs: NDArray[np.float64], k: int, upper: float, fixed: NDArray[np.int64], whole: bool, deadline: Deadline
+        self,
+        costs: NDArray[np.float64],
+        k: int,
+        upper: float,
+        fixed: NDArray[np.int64],
+        whole: bool,
+        deadline: Deadline,
     ) -> None:
         self.costs, self.k, self.upper, self.whole, self.deadline = costs, k, upper, whole, deadline
         self.rows = np.arange(len(costs))
         self.must = np.isin(self.rows, fixed)
-        self.target = upper - 1 if whole else upper * (1 - _EQUAL)  # what anything better costs at most
+        self.target = (
+            upper - 1 if whole else upper * (1 - _EQUAL)
+        )  # what anything better costs at most
         self.bound, self.best = 0.0, np.zeros(costs.shape[1])
 
     def rounded(self, bound: float) -> float:
@@ -225,7 +275,13 @@ class _Ascent:
             return self.upper if self.whole else self.target
         return float(np.ceil(bound)) if self.whole else bound
 
-    def climb(self, multipliers: NDArray[np.float64], steps: int, pace: float = 1.0, patience: int = _PATIENCE) -> None:
+    def climb(
+        self,
+        multipliers: NDArray[np.float64],
+        steps: int,
+        pace: float = 1.0,
+        patience: int = _PATIENCE,
+    ) -> None:
         """Polyak steps along deflected subgradients."""
         direction, vain, top = np.zeros(len(multipliers)), 0, -np.inf
         for step in range(steps):
@@ -245,30 +301,49 @@ class _Ascent:
             length = float(direction @ direction)
             if length == 0:
                 return
-            multipliers = np.maximum(multipliers + pace * (self.upper * (1 + 1e-3) - value) / length * direction, 0.0)
+            multipliers = np.maximum(
+                multipliers + pace * (self.upper * (1 + 1e-3) - value) / length * direction, 0.0
+            )
             if step % _SHRINK_EVERY == _SHRINK_EVERY - 1:
                 self.shrink()
 
-    def _evaluate(self, multipliers: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
-        """L, rounded down by more than its rounding errors; the reduced cost of every row; the rows of the minimum."""
+    def _evaluate(
+        self, multipliers: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
+        """L, rounded down by more than its rounding errors; the reduced cost of every row; the rows
+        of the minimum.
+        """
         m = len(self.costs)
         reduced = np.empty(m)
         size = max(-(-m // (os.cpu_count() or 1)), _ROWS_AT_ONCE)
-        in_threads(lambda at: reduced_costs(self.costs[at : at + size], multipliers, reduced[at : at + size]), range(0, m, size))
+        in_threads(
+            lambda at: reduced_costs(
+                self.costs[at : at + size], multipliers, reduced[at : at + size]
+            ),
+            range(0, m, size),
+        )
         free = np.flatnonzero(~self.must)
         left = self.k - (m - len(free))
-        cheapest = free[np.argpartition(reduced[free], left - 1)[:left]] if 0 < left < len(free) else free[:left]
+        cheapest = (
+            free[np.argpartition(reduced[free], left - 1)[:left]]
+            if 0 < left < len(free)
+            else free[:left]
+        )
         chosen = np.r_[np.flatnonzero(self.must), cheapest]
         total, gain = float(multipliers.sum()), float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
 
     def _error(self, total: float, gain: float) -> float:
-        """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums, and of the products in `costs`."""
+        """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums,
+        and of the products in `costs`.
+        """
         n = self.costs.shape[1]
         return (n + self.k + 4) * np.finfo(float).eps * ((self.k + 2) * total - gain)
 
     def shrink(self) -> None:
-        """Fix what no better solution can do without and drop what none can have; an infinite bound if nothing better is left."""
+        """Fix what no better solution can do without and drop what none can have; an infinite bound
+        if nothing better is left.
+        """
         value, reduced, chosen = self._evaluate(self.best)
         inside = np.zeros(len(reduced), bool)
         inside[chosen] = True
@@ -277,7 +352,9 @@ class _Ascent:
             margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
             dear = np.zeros(len(reduced), bool)
             dear[others] = value + reduced[others] - reduced[picked].max() - margin > self.target
-            self.must[picked[value - reduced[picked] + reduced[others].min() - margin > self.target]] = True
+            self.must[
+                picked[value - reduced[picked] + reduced[others].min() - margin > self.target]
+            ] = True
             if dear.any():
                 self.keep(~dear)
         if np.count_nonzero(self.must) > self.k or len(self.must) < self.k:
@@ -288,11 +365,15 @@ class _Ascent:
         self.costs, self.rows, self.must = self.costs[kept], self.rows[kept], self.must[kept]
 
     def branch(self) -> float:
-        """Least cost of what is better than `upper`: exactly, or a bound of it where a limit was reached; infinite if there is nothing."""
+        """Least cost of what is better than `upper`: exactly, or a bound of it where a limit was
+        reached; infinite if there is nothing.
+        """
         self.shrink()
         block, left, count = self.costs, _NODE_WORK, 0
         self.rows = np.arange(len(block))
-        open_: list[tuple[float, int, Any]] = [] if self.bound > self.target else [(self.bound, 0, self)]
+        open_: list[tuple[float, int, Any]] = (
+            [] if self.bound > self.target else [(self.bound, 0, self)]
+        )
         while open_:
             bound, _, node = heappop(open_)
             decided = node.decided()
@@ -323,7 +404,10 @@ class _Ascent:
             self.shrink()
         rows = self.decided()
         if rows is not None and self.bound < np.inf:
-            self.bound = max(self.bound, float(self.costs[rows].min(axis=0).sum()) * (1 - _EQUAL * (not self.whole)))
+            self.bound = max(
+                self.bound,
+                float(self.costs[rows].min(axis=0).sum()) * (1 - _EQUAL * (not self.whole)),
+            )
 
     def decided(self) -> NDArray[np.int64] | None:
         """The only k rows that can be open, if there is no choice left."""

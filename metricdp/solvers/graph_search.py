@@ -31,9 +31,16 @@ _SUMS_HOLD = 16
 
 
 def recentered(
-    metric: GraphMetric, weights: NDArray[np.float64], centers: NDArray[np.int64], power: int = 1, *, opened: int = 0, most: int = 12
+    metric: GraphMetric,
+    weights: NDArray[np.float64],
+    centers: NDArray[np.int64],
+    power: int = 1,
+    *,
+    opened: int = 0,
+    most: int = 12,
 ) -> NDArray[np.int64]:
-    """Move all centers at once to the medians of their shortest-path trees, again and again while that lowers the cost.
+    """Move all centers at once to the medians of their shortest-path trees, again and again while
+    that lowers the cost.
 
     Parameters
     ----------
@@ -72,7 +79,8 @@ def recentered(
 
 
 class GraphSearch:
-    """Centers on a graph with the nearest and second-nearest center of every vertex, kept exact through swaps.
+    """Centers on a graph with the nearest and second-nearest center of every vertex, kept exact
+    through swaps.
 
     Parameters
     ----------
@@ -99,12 +107,13 @@ class GraphSearch:
     tried, visited : int
         Candidates evaluated so far, and vertices entered for that.
     budget : float
-        `improve` and what builds on it end when so many vertices have been entered; no limit by default. `descend` does not heed it.
+        `improve` and what builds on it end when so many vertices have been entered; no limit by
+        default. `descend` does not heed it.
 
     Notes
     -----
-    Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m) whatever k. Nothing else depends on n: a
-    search of few candidates is as fast on a large graph.
+    Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m)
+    whatever k. Nothing else depends on n: a search of few candidates is as fast on a large graph.
     """
 
     def __init__(
@@ -130,12 +139,25 @@ class GraphSearch:
         self._slot_at = np.full(n, NOBODY)
         self._slot_at[self._centers] = np.arange(k)
         self._fixed = np.arange(k) < opened
-        self._labels = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64))
-        self._members = (np.empty((2, k), np.int32), np.empty((2, n), np.int32), np.empty((2, n), np.int32))
+        self._labels = (
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, np.int64),
+            np.empty(n, np.int64),
+        )
+        self._members = (
+            np.empty((2, k), np.int32),
+            np.empty((2, n), np.int32),
+            np.empty((2, n), np.int32),
+        )
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
         self._spaces = [_space(n, k, arcs) for _ in range(os.cpu_count() or 1)]
         self._changed, self._marked = np.empty(n, np.int64), np.zeros(n, bool)
-        self._losses, self._cheap, self._dirty = np.empty(k), np.empty(min(k, _CHEAP), np.int64), np.ones(k, bool)
+        self._losses, self._cheap, self._dirty = (
+            np.empty(k),
+            np.empty(min(k, _CHEAP), np.int64),
+            np.ones(k, bool),
+        )
         self._entered = 0
         two_nearest(metric.csr, self._centers, self._labels, self._heap)
         link_members(self._labels, self._members)
@@ -153,10 +175,12 @@ class GraphSearch:
         self._entered = 0
 
     def improve(self, candidates: NDArray[np.int64]) -> int:
-        """Try candidates (internal numbers) in order, taking improving swaps; returns how many were taken.
+        """Try candidates (internal numbers) in order, taking improving swaps; returns how many were
+        taken.
 
-        Candidates are tried in batches on all processors. The improving ones of a batch are then tried again one after the other, the best
-        first, against the centers of that moment: the result does not depend on the number of threads.
+        Candidates are tried in batches on all processors. The improving ones of a batch are then
+        tried again one after the other, the best first, against the centers of that moment: the
+        result does not depend on the number of threads.
         """
         swaps = 0
         queue = candidates[self._may_open[candidates]]
@@ -181,9 +205,16 @@ class GraphSearch:
         def work(part: int) -> None:
             mine = slice(part * each, (part + 1) * each)
             entered[part] = swap_changes(
-                self.metric.csr, self._labels, self._demand, self._losses, self._cheap, self._spaces[part],
-                candidates[mine], slots[mine], changes[mine],
-            )  # fmt: skip
+                self.metric.csr,
+                self._labels,
+                self._demand,
+                self._losses,
+                self._cheap,
+                self._spaces[part],
+                candidates[mine],
+                slots[mine],
+                changes[mine],
+            )
 
         entered = [0] * len(self._spaces)
         in_threads(work, range(-(-len(candidates) // each)))
@@ -192,17 +223,32 @@ class GraphSearch:
 
     def _take(self, candidates: NDArray[np.int64]) -> int:
         self.cost, swaps, entered = take_swaps(
-            self.metric.csr, self._labels, self._members, self._demand, self._heap, self._spaces[0],
-            self._centers, self._slot_at, self._losses, self._cheap, self._dirty, self._changed, self._marked,
-            candidates, self.cost, self.tolerance,
-        )  # fmt: skip
+            self.metric.csr,
+            self._labels,
+            self._members,
+            self._demand,
+            self._heap,
+            self._spaces[0],
+            self._centers,
+            self._slot_at,
+            self._losses,
+            self._cheap,
+            self._dirty,
+            self._changed,
+            self._marked,
+            candidates,
+            self.cost,
+            self.tolerance,
+        )
         self._entered += entered
         if self._entered > _SUMS_HOLD * len(self.metric):
             self._account()
         return swaps
 
     def sweep(self, rng: np.random.Generator, passes: int = 1) -> int:
-        """Try all vertices in random order, then those whose center has won or lost demand since, and so on; returns the swaps taken."""
+        """Try all vertices in random order, then those whose center has won or lost demand since,
+        and so on; returns the swaps taken.
+        """
         swaps, every = 0, np.arange(len(self.metric))
         self._dirty[:] = True
         for _ in range(passes):
@@ -218,24 +264,41 @@ class GraphSearch:
         indptr, indices, _ = self.metric.csr
         drawn = np.empty(len(self._centers) * sample, np.int64)
         stamp = self._changed.view(np.int32)[: len(self.metric)]  # work space of another kernel
-        count = balls(indptr, indices, self._centers, most, rng.random((len(self._centers), sample)), stamp, drawn)
+        count = balls(
+            indptr,
+            indices,
+            self._centers,
+            most,
+            rng.random((len(self._centers), sample)),
+            stamp,
+            drawn,
+        )
         return rng.permutation(drawn[:count])
 
     def probable(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler, ICML 2019)."""
+        """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler,
+        ICML 2019).
+        """
         weights, unit, power = self._demand
         mass = np.cumsum(np.maximum(weights, 0.0) * (self._labels[2] * unit) ** power)
         if mass[-1] <= 0:
             return np.empty(0, np.int64)
-        return np.minimum(np.searchsorted(mass, rng.random(count) * mass[-1], side="right"), len(mass) - 1)
+        return np.minimum(
+            np.searchsorted(mass, rng.random(count) * mass[-1], side="right"), len(mass) - 1
+        )
 
     def descend(self, tolerance: float = 1e-9, visits: float = float("inf")) -> bool:
-        """Move centers to neighboring vertices until no such move lowers the cost by more than `tolerance` of it; whether that was reached.
+        """Move centers to neighboring vertices until no such move lowers the cost by more than
+        `tolerance` of it; whether that was reached.
 
-        Only the neighbors of centers whose demand has changed are tried again; a last pass over all of them makes sure. It may enter about
-        `visits` vertices.
+        Only the neighbors of centers whose demand has changed are tried again; a last pass over all
+        of them makes sure. It may enter about `visits` vertices.
         """
-        usual, self.tolerance, self.budget = (self.tolerance, self.budget), tolerance, self.visited + visits
+        usual, self.tolerance, self.budget = (
+            (self.tolerance, self.budget),
+            tolerance,
+            self.visited + visits,
+        )
         everywhere, settled = True, False
         with progress(total=len(self._centers), label="moving centers", unit="center") as bar:
             while not settled and not self.deadline.over and self.visited < self.budget:
@@ -244,7 +307,12 @@ class GraphSearch:
                 swaps = self.improve(self._neighbors(centers))
                 bar.n = len(self._centers) - int(self._dirty.sum())
                 bar.refresh()
-                settled = everywhere and not swaps and not self.deadline.over and self.visited < self.budget
+                settled = (
+                    everywhere
+                    and not swaps
+                    and not self.deadline.over
+                    and self.visited < self.budget
+                )
                 everywhere = not self._dirty.any()
         self.tolerance, self.budget = usual
         return settled
@@ -252,11 +320,25 @@ class GraphSearch:
     def _neighbors(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
         indptr, indices, _ = self.metric.csr
         degree = np.diff(indptr)[centers]
-        arcs = np.repeat(indptr[centers] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(degree.sum())
+        arcs = np.repeat(indptr[centers] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(
+            degree.sum()
+        )
         return np.unique(indices[arcs]).astype(np.int64)
 
 
 def _space(n: int, k: int, arcs: int) -> tuple[NDArray[Any], ...]:
     """Work space of one thread that tries candidates."""
-    keys, payload, touched = np.empty(arcs + 1, np.int64), np.empty(arcs + 1, np.int64), np.empty(n, np.int64)
-    return np.full(n, FAR), touched, keys, payload, np.zeros(k), np.zeros(k, bool), np.empty(k, np.int64)
+    keys, payload, touched = (
+        np.empty(arcs + 1, np.int64),
+        np.empty(arcs + 1, np.int64),
+        np.empty(n, np.int64),
+    )
+    return (
+        np.full(n, FAR),
+        touched,
+        keys,
+        payload,
+        np.zeros(k),
+        np.zeros(k, bool),
+        np.empty(k, np.int64),
+    )

@@ -1,4 +1,6 @@
-"""Centers from counts on the nodes of a 2-HST: exact or noisy, so that private and public initialization are one algorithm."""
+"""Centers from counts on the nodes of a 2-HST: exact or noisy, so that private and public
+initialization are one algorithm.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import disjoint_subtrees, heaviest_children
+from metricdp.partitions.finite.hst import HST
 from metricdp.solvers.part_median import part_median
-from metricdp.trees.hst import HST
 
 _SEARCHES = 16
 """Rows of distances spent on each public representative."""
@@ -24,11 +26,12 @@ def hst_init(
     opened: NDArray[np.int64] | None = None,
     known: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
-    """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5; Appendix C for squares).
+    """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5;
+    Appendix C for squares).
 
-    A node at height h, counted in levels from the leaves, has the score ``count · 2**(power · h)``. Nodes are taken by score; one with a
-    taken descendant is dropped and never taken again, until k pairwise disjoint subtrees stand. In each the heaviest child is followed down
-    to a leaf.
+    A node at height h, counted in levels from the leaves, has the score ``count · 2**(power · h)``.
+    Nodes are taken by score; one with a taken descendant is dropped and never taken again, until k
+    pairwise disjoint subtrees stand. In each the heaviest child is followed down to a leaf.
 
     Parameters
     ----------
@@ -39,10 +42,11 @@ def hst_init(
         1 to the number of candidates.
     power : {1, 2}
     candidates, opened : ndarray of int64, optional
-        As `metricdp.solvers.kmedian.solve`. Subtrees without a candidate are not taken; the subtrees of opened facilities stand from the
-        beginning.
+        As `metricdp.solvers.kmedian.solve`. Subtrees without a candidate are not taken; the
+        subtrees of opened facilities stand from the beginning.
     known : ndarray of bool, shape (n_nodes,), optional
-        Nodes whose counts tell something: all by default. The walk down ends before others, at a median of the node's public points.
+        Nodes whose counts tell something: all by default. The walk down ends before others, at a
+        median of the node's public points.
 
     Returns
     -------
@@ -56,13 +60,15 @@ def hst_init(
 
     Notes
     -----
-    A chain of equal clusters, one node here, is a node at each of its levels in the paper. The one of largest score is taken first, and
-    whichever replaces it stands for the same subtree. Points at distance 0 of each other share a leaf, which gives its other points
-    only when the leaves do not suffice. O(n log n) for n points, medians aside.
+    A chain of equal clusters, one node here, is a node at each of its levels in the paper. The one
+    of largest score is taken first, and whichever replaces it stands for the same subtree. Points
+    at distance 0 of each other share a leaf, which gives its other points only when the leaves do
+    not suffice. O(n log n) for n points, medians aside.
 
     References
     ----------
-    Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with differential privacy (NeurIPS 2023).
+    Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with
+    differential privacy (NeurIPS 2023).
     """
     n = tree.n_points
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
@@ -70,18 +76,27 @@ def hst_init(
     allowed[slice(None) if candidates is None else candidates] = True
     allowed[fixed] = False
     if not max(len(fixed), 1) <= k <= len(fixed) + np.count_nonzero(allowed):
-        raise InputError(f"k must be from {max(len(fixed), 1):,} to {len(fixed) + np.count_nonzero(allowed):,}; got {k}")
+        raise InputError(
+            f"k must be from {max(len(fixed), 1):,} to "
+            f"{len(fixed) + np.count_nonzero(allowed):,}; got {k}"
+        )
     holds = tree.sums(allowed) > 0
     free = holds & (tree.sums(_one_at(fixed, n)) == 0)
-    subtrees = disjoint_subtrees(tree.parent, np.argsort(-scores(tree, counts, power), kind="stable"), free, k - len(fixed))
+    subtrees = disjoint_subtrees(
+        tree.parent, np.argsort(-scores(tree, counts, power), kind="stable"), free, k - len(fixed)
+    )
     at = _walked_down(tree, counts, holds, subtrees, known)
-    chosen = np.r_[fixed, [_representative(tree, node, allowed, power) for node in at]].astype(np.int64)
+    chosen = np.r_[fixed, [_representative(tree, node, allowed, power) for node in at]].astype(
+        np.int64
+    )
     allowed[chosen] = False
     return np.r_[chosen, np.flatnonzero(allowed)[: k - len(chosen)]]
 
 
 def scores(tree: HST, counts: NDArray[np.float64], power: int) -> NDArray[np.float64]:
-    """``count · 2**(power · height)`` of every node, the best of all levels at which it stands; shape (n_nodes,)."""
+    """``count · 2**(power · height)`` of every node, the best of all levels at which it stands;
+    shape (n_nodes,).
+    """
     level = np.where(counts < 0, tree.last_level, tree.level)
     return counts * 2.0 ** (power * (tree.n_levels - 1.0 - level))
 
@@ -93,7 +108,11 @@ def _one_at(positions: NDArray[np.int64], n: int) -> NDArray[np.float64]:
 
 
 def _walked_down(
-    tree: HST, counts: NDArray[np.float64], holds: NDArray[np.bool_], subtrees: NDArray[np.int64], known: NDArray[np.bool_] | None
+    tree: HST,
+    counts: NDArray[np.float64],
+    holds: NDArray[np.bool_],
+    subtrees: NDArray[np.int64],
+    known: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
     """From each node to its heaviest child with candidates, again and again, while that is known."""
     heaviest = heaviest_children(tree.parent, counts, holds)
@@ -111,4 +130,11 @@ def _representative(tree: HST, node: int, allowed: NDArray[np.bool_], power: int
     inside = points[allowed[points]]
     if len(inside) == 1 or tree.last_level[node] == tree.n_levels - 1:
         return int(inside.min())
-    return part_median(tree.universe, np.ones(tree.n_points), points, power=power, allowed=inside, searches=_SEARCHES).center
+    return part_median(
+        tree.universe,
+        np.ones(tree.n_points),
+        points,
+        power=power,
+        allowed=inside,
+        searches=_SEARCHES,
+    ).center

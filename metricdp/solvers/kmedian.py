@@ -1,4 +1,6 @@
-"""The k-median (and k-means) solver for every metric: weighted demand, candidate centers apart from demand, no matrix of all distances."""
+"""The k-median (and k-means) solver for every metric: weighted demand, candidate centers apart from
+demand, no matrix of all distances.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +27,29 @@ _UNION = 20_000_000
 _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS, _VISITS_EACH = 12_000_000, 12
-"""Vertices that trying candidates at one resolution may enter: so many, or so many times each. The last descent is not limited."""
+"""Vertices that trying candidates at one resolution may enter: so many, or so many times each. The
+last descent is not limited.
+"""
 _EFFORT, _LAST_VISITS = 0.4, 4
-"""On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and the last descent's for each vertex."""
+"""On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and
+the last descent's for each vertex.
+"""
 _PASSES, _MOST_PASSES = 3, 12
-"""All vertices are tried, again and again, where that allows this many passes; else some that are served badly and some near centers."""
+"""All vertices are tried, again and again, where that allows this many passes; else some that are
+served badly and some near centers.
+"""
 _STARTS, _RELINKED, _SEARCHES = 4, 8, 64
-"""Starts where the caller leaves their number open; starts of the search among all their results; searches for a single center."""
+"""Starts where the caller leaves their number open; starts of the search among all their results;
+searches for a single center.
+"""
 _MANY = 40
 """From so many centers on half as many searches: they differ less from each other."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY, _ROW_SHARES = 24, (1, 2, 8)
-"""Away from graphs, candidates tried around each center, and the fractions of the points it serves that they come from."""
+"""Away from graphs, candidates tried around each center, and the fractions of the points it serves
+that they come from.
+"""
 _ENTRY_SECONDS = 1e-6
 """Time limits below this much for each distance from the sample do without exact ones."""
 _MOST_SAMPLED = 6000
@@ -79,13 +91,15 @@ def solve(
     time_limit: float | None = None,
     first: NDArray[np.int64] | None = None,
 ) -> Solution:
-    """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v, c)**power``.
+    """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
+    c)**power``.
 
     Parameters
     ----------
     metric : Metric
     weights : ndarray of float64, shape (n_points,)
-        Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy counts); all zero counts as 1 everywhere.
+        Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy
+        counts); all zero counts as 1 everywhere.
     k : int
         1 to the number of candidates.
     power : {1, 2}
@@ -93,46 +107,58 @@ def solve(
     candidates : ndarray of int64, optional
         Positions where centers may stand; all by default.
     opened : ndarray of int64, optional
-        Positions of facilities open already: they count towards k, stay centers and come first among them. They need not be candidates.
+        Positions of facilities open already: they count towards k, stay centers and come first
+        among them. They need not be candidates.
     seed : int
         Public coins.
     starts : int or None
-        Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of full passes on graphs; None: as many as
-        a second or two pay for, at full resolution too. A number also limits the effort on graphs of more than 60,000 vertices, where
-        the last descent may then end early.
+        Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of
+        full passes on graphs; None: as many as a second or two pay for, at full resolution too. A
+        number also limits the effort on graphs of more than 60,000 vertices, where the last descent
+        may then end early.
     time_limit : float, optional
-        Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the main thread) ends the search as well.
+        Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the
+        main thread) ends the search as well.
     first : ndarray of int64, shape (k,), optional
-        Centers to begin one search with, in place of the first k-median++ or coarse start: such as those of a 2-HST
-        (`metricdp.solvers.hst_init`, `metricdp.solvers.tree_dp`; no better by measurement, ``benchmarks/hst_init.md``). The opened are
-        among them.
+        Centers to begin one search with, in place of the first k-median++ or coarse start: such as
+        those of a 2-HST (`metricdp.solvers.hst_init`, `metricdp.solvers.tree_dp`; no better by
+        measurement, ``benchmarks/hst_init.md``). The opened are among them.
 
     Raises
     ------
     InputError
-        k out of range, or fewer than the opened facilities; `first` not k distinct candidates, the opened among them.
+        k out of range, or fewer than the opened facilities; `first` not k distinct candidates, the
+        opened among them.
 
     Notes
     -----
-    Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points while that block has at most 20 M
-    entries. Beyond, on graphs by pruned searches (`metricdp.solvers.graph_search`): over all candidates from several starts where that is
-    cheap (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000 vertices, then at full resolution;
-    what several searches found is searched once more, all their centers together, by exact rows.
-    At the end no center of a graph can be improved by moving it to a neighboring vertex, unless a time limit struck. Elsewhere by rows of
-    distances to what lies near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows; figures in
-    ``benchmarks/graph_solver.md``.
+    Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points
+    while that block has at most 20 M entries. Beyond, on graphs by pruned searches
+    (`metricdp.solvers.graph_search`): over all candidates from several starts where that is cheap
+    (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000
+    vertices, then at full resolution; what several searches found is searched once more, all their
+    centers together, by exact rows. At the end no center of a graph can be improved by moving it to
+    a neighboring vertex, unless a time limit struck. Elsewhere by rows of distances to what lies
+    near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
+    figures in ``benchmarks/graph_solver.md``.
     """
     n = len(metric)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     allowed = np.arange(n) if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
     if not 1 <= k <= len(allowed):
-        raise InputError(f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}")
+        raise InputError(
+            f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}"
+        )
     if len(fixed) > k:
-        raise InputError(f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}")
+        raise InputError(
+            f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}"
+        )
     if first is not None:
         given = np.unique(first)
         if len(given) != k or not np.isin(given, allowed).all() or not np.isin(fixed, given).all():
-            raise InputError("first must be k distinct candidates, the opened facilities among them")
+            raise InputError(
+                "first must be k distinct candidates, the opened facilities among them"
+            )
         first = np.r_[fixed, np.setdiff1d(given, fixed)]
     rng = np.random.default_rng(seed)
     demand = np.flatnonzero(weights)
@@ -146,15 +172,27 @@ def solve(
         with deadline:
             block = _block(metric, allowed, demand, power)
             rows, cost = block_search(
-                block, weights[demand], k, rng, starts=starts, opened=np.searchsorted(allowed, fixed), deadline=deadline,
+                block,
+                weights[demand],
+                k,
+                rng,
+                starts=starts,
+                opened=np.searchsorted(allowed, fixed),
+                deadline=deadline,
                 first_start=None if first is None else np.searchsorted(allowed, first),
-            )  # fmt: skip
+            )
         return Solution(allowed[rows], cost)
-    problem = _Problem(metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline, first=first)
+    problem = _Problem(
+        metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline, first=first
+    )
     if starts is not None and n > _LARGE:
         problem = replace(problem, effort=_EFFORT)
     with deadline:
-        search = _on_graph(problem, metric, starts) if isinstance(metric, GraphMetric) else _by_rows(problem, _start(problem, starts))
+        search = (
+            _on_graph(problem, metric, starts)
+            if isinstance(metric, GraphMetric)
+            else _by_rows(problem, _start(problem, starts))
+        )
     return Solution(search.centers, search.cost)
 
 
@@ -162,7 +200,9 @@ _matrices: WeakKeyDictionary[Metric, NDArray[np.float32]] = WeakKeyDictionary()
 # distances of small universes, kept for the next question about them
 
 
-def _block(metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64], power: int) -> NDArray[np.float32]:
+def _block(
+    metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64], power: int
+) -> NDArray[np.float32]:
     """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
     if n * n <= _WHOLE_BLOCK and max(len(sources), len(targets)) > n // 4:
@@ -178,23 +218,35 @@ def _block(metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64
     return block if power == 1 else block**power
 
 
-def _cost(metric: Metric, weights: NDArray[np.float64], centers: NDArray[np.int64], power: int) -> float:
+def _cost(
+    metric: Metric, weights: NDArray[np.float64], centers: NDArray[np.int64], power: int
+) -> float:
     return float(weights @ metric.nearest_to(centers)[1] ** power)
 
 
-def _cell_weights(label: NDArray[np.int64], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def _cell_weights(
+    label: NDArray[np.int64], weights: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
     """Sum of the weights in each of m cells."""
     return np.bincount(label, weights, m).astype(np.float64)
 
 
 def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers, the opened first, by local search on a sample of candidates: exact rows while they fit, cells and their centers beyond."""
+    """Centers, the opened first, by local search on a sample of candidates: exact rows while they
+    fit, cells and their centers beyond.
+    """
     metric, weights, rng, fixed = problem.metric, problem.weights, problem.rng, problem.opened
     m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
-    if 8 * problem.k > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over:  # too many centers or too little time for it
+    if (
+        8 * problem.k > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over
+    ):  # too many centers or too little time for it
         return _sample(problem, problem.k, np.maximum(weights, 0.0))
     seconds = problem.deadline.seconds
-    if len(problem.allowed) == len(metric) and len(fixed) == 0 and (seconds is None or m * len(metric) * _ENTRY_SECONDS < seconds):
+    if (
+        len(problem.allowed) == len(metric)
+        and len(fixed) == 0
+        and (seconds is None or m * len(metric) * _ENTRY_SECONDS < seconds)
+    ):
         public = landmarks(metric, m)
         sample, block, demand = public.positions, public.rows, weights
         if block is None:
@@ -202,43 +254,71 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     else:
         sample = _sample(problem, m, np.ones(len(metric)))
         label, distance = metric.nearest_to(sample)
-        block, demand = metric.cell_distances(sample, label, distance), _cell_weights(label, weights, m)
+        block, demand = (
+            metric.cell_distances(sample, label, distance),
+            _cell_weights(label, weights, m),
+        )
     costs, first = block if problem.power == 1 else block**2, np.arange(len(fixed))
-    chosen, _ = block_search(costs, demand, problem.k, rng, starts=starts or _STARTS, opened=first, deadline=problem.deadline)
+    chosen, _ = block_search(
+        costs,
+        demand,
+        problem.k,
+        rng,
+        starts=starts or _STARTS,
+        opened=first,
+        deadline=problem.deadline,
+    )
     return sample[chosen]
 
 
 def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The opened facilities and m less so many candidates drawn by k-median++, whatever places candidates and mass share."""
+    """The opened facilities and m less so many candidates drawn by k-median++, whatever places
+    candidates and mass share.
+    """
     inside = np.zeros(len(mass))
     inside[problem.allowed] = mass[problem.allowed]
     drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
-    drawn = drawn[np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)]  # it draws others when no mass is left
+    drawn = drawn[
+        np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)
+    ]  # it draws others when no mass is left
     drawn = np.r_[problem.opened, drawn][:m]
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
 def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers to begin with: those given; for one center the best of some dozens proposed by bounds; else those of the coarse search."""
+    """Centers to begin with: those given; for one center the best of some dozens proposed by
+    bounds; else those of the coarse search.
+    """
     if problem.first is not None:
         return problem.first
     if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
         median = part_median(
-            problem.metric, problem.weights, power=problem.power, allowed=problem.allowed, searches=_SEARCHES, deadline=problem.deadline
-        )  # fmt: skip
+            problem.metric,
+            problem.weights,
+            power=problem.power,
+            allowed=problem.allowed,
+            searches=_SEARCHES,
+            deadline=problem.deadline,
+        )
         return np.array([median.center])
     return _coarse(problem, starts)
 
 
 def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> GraphSearch:
-    """The best of some searches; at the end no center can be improved by moving it to a neighboring vertex."""
+    """The best of some searches; at the end no center can be improved by moving it to a neighboring
+    vertex.
+    """
     sweeps, small = _sweeps(problem), len(metric) <= _LARGE and problem.k > 1
     more = _STARTS if problem.k < _MANY else _STARTS // 2
     count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
         drawn = len(found) > 0 or (sweeps and problem.first is None)
-        centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0)) if drawn else _start(problem, starts)
+        centers = (
+            _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
+            if drawn
+            else _start(problem, starts)
+        )
         found.append(_searched(problem, metric, centers))
     search = _between(problem, metric, found)
     search.descend(visits=float("inf") if problem.effort == 1 else _LAST_VISITS * len(metric))
@@ -246,7 +326,9 @@ def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> Gra
 
 
 def _between(problem: _Problem, metric: GraphMetric, found: list[GraphSearch]) -> GraphSearch:
-    """The best of some searches, or of what a search among the centers of all of them finds, by exact rows of distances."""
+    """The best of some searches, or of what a search among the centers of all of them finds, by
+    exact rows of distances.
+    """
     best = min(found, key=lambda one: one.cost)
     union = np.unique(np.concatenate([one.centers for one in found]))
     demand = np.flatnonzero(problem.weights)
@@ -255,13 +337,26 @@ def _between(problem: _Problem, metric: GraphMetric, found: list[GraphSearch]) -
     block = _block(metric, union, demand, problem.power)
     start, fixed = (np.searchsorted(union, centers) for centers in (best.centers, problem.opened))
     rows, cost = block_search(
-        block, problem.weights[demand], problem.k, problem.rng, starts=_RELINKED, first_start=start, opened=fixed, deadline=problem.deadline
-    )  # fmt: skip
+        block,
+        problem.weights[demand],
+        problem.k,
+        problem.rng,
+        starts=_RELINKED,
+        first_start=start,
+        opened=fixed,
+        deadline=problem.deadline,
+    )
     if cost >= best.cost:
         return best
     search = GraphSearch(
-        metric, problem.weights, union[rows], problem.power, allowed=problem.allowed, opened=len(fixed), deadline=problem.deadline
-    )  # fmt: skip
+        metric,
+        problem.weights,
+        union[rows],
+        problem.power,
+        allowed=problem.allowed,
+        opened=len(fixed),
+        deadline=problem.deadline,
+    )
     search.budget = best.budget
     return search
 
@@ -280,8 +375,14 @@ def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
         if len(problem.allowed) == n:
             centers = recentered(metric, problem.weights, centers, problem.power, opened=opened)
     search = GraphSearch(
-        metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=problem.deadline
-    )  # fmt: skip
+        metric,
+        problem.weights,
+        centers,
+        problem.power,
+        allowed=problem.allowed,
+        opened=opened,
+        deadline=problem.deadline,
+    )
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
     if _sweeps(problem):
         search.sweep(rng, passes=_MOST_PASSES)
@@ -293,14 +394,26 @@ def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     return search
 
 
-def _on_cells(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Solve again in the graph of some n / 16 Voronoi cells, from the centers given: a search there visits a sixteenth of the vertices."""
-    drawn = problem.rng.choice(problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False)
+def _on_cells(
+    problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Solve again in the graph of some n / 16 Voronoi cells, from the centers given: a search there
+    visits a sixteenth of the vertices.
+    """
+    drawn = problem.rng.choice(
+        problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False
+    )
     cells = np.union1d(centers, drawn)
     label, distance = metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
     mass, start = _cell_weights(label, problem.weights, len(cells)), np.searchsorted(cells, centers)
-    inner = replace(problem, metric=coarse, weights=mass, allowed=np.arange(len(cells)), opened=start[: len(problem.opened)])
+    inner = replace(
+        problem,
+        metric=coarse,
+        weights=mass,
+        allowed=np.arange(len(cells)),
+        opened=start[: len(problem.opened)],
+    )
     return cells[_searched(inner, coarse, start).centers]
 
 
@@ -308,8 +421,14 @@ def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
     opened, deadline = len(problem.opened), problem.deadline
     search = RowSearch(
-        problem.metric, problem.weights, centers, problem.power, allowed=problem.allowed, opened=opened, deadline=deadline
-    )  # fmt: skip
+        problem.metric,
+        problem.weights,
+        centers,
+        problem.power,
+        allowed=problem.allowed,
+        opened=opened,
+        deadline=deadline,
+    )
     for share in _ROW_SHARES:
         search.round(share, _NEARBY, problem.rng)
     search.descend(_NEARBY // 2, problem.rng)

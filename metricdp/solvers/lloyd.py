@@ -1,4 +1,6 @@
-"""k-means and k-median of weighted points in R^d with centers anywhere: several seedings, then Lloyd's or Weiszfeld's steps."""
+"""k-means and k-median of weighted points in R^d with centers anywhere: several seedings, then
+Lloyd's or Weiszfeld's steps.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,16 @@ Array = NDArray[np.float64]
 
 
 def lloyd(
-    points: Array, weights: Array, k: int, *, power: int = 2, seed: int = 0, starts: int = 8, smooth: float | Array = 0.0,
+    points: Array,
+    weights: Array,
+    k: int,
+    *,
+    power: int = 2,
+    seed: int = 0,
+    starts: int = 8,
+    smooth: float | Array = 0.0,
     deadline: Deadline = NEVER,
-) -> Array:  # fmt: skip
+) -> Array:
     """k centers of low weighted sum of (squared) distances.
 
     Parameters
@@ -38,7 +47,8 @@ def lloyd(
     starts : int
         Seedings that are tried; the best after its steps counts.
     smooth : float or ndarray of float64, shape (n,)
-        Distances below it count as this much in Weiszfeld's steps; of each point, if it is an array.
+        Distances below it count as this much in Weiszfeld's steps; of each point, if it is an
+        array.
     deadline : Deadline
         Asked between starts, after the first.
 
@@ -55,15 +65,20 @@ def lloyd(
     for start in range(starts):
         if start and deadline.over:
             break
-        centers = settled(points, weights, seeding(points, weights, k, rng, power), power=power, smooth=smooth)
+        centers = settled(
+            points, weights, seeding(points, weights, k, rng, power), power=power, smooth=smooth
+        )
         total = float(weights @ nearest_centers(points, centers)[1] ** (power / 2))
         if total < least:
             best, least = centers, total
     return best
 
 
-def seeding(points: Array, weights: Array, k: int, rng: np.random.Generator, power: int = 2) -> Array:
-    """Greedy k-means++ [1]_: each center the best of a few points drawn by weight and distance to the power.
+def seeding(
+    points: Array, weights: Array, k: int, rng: np.random.Generator, power: int = 2
+) -> Array:
+    """Greedy k-means++ [1]_: each center the best of a few points drawn by weight and distance to
+    the power.
 
     References
     ----------
@@ -71,11 +86,17 @@ def seeding(points: Array, weights: Array, k: int, rng: np.random.Generator, pow
     """
     trials = TRIALS + int(np.log(k))
     density = weights if weights.sum() > 0 else np.ones(len(weights))
-    distance, centers, columns = np.full(len(points), np.inf), np.empty((k, points.shape[1])), np.ascontiguousarray(points.T)
+    distance, centers, columns = (
+        np.full(len(points), np.inf),
+        np.empty((k, points.shape[1])),
+        np.ascontiguousarray(points.T),
+    )
     for i in range(k):
         mass = np.cumsum(density if i == 0 else density * distance)
         if mass[-1] > 0:
-            drawn = np.searchsorted(mass, rng.random(1 if i == 0 else trials) * mass[-1], side="right").clip(max=len(points) - 1)
+            drawn = np.searchsorted(
+                mass, rng.random(1 if i == 0 else trials) * mass[-1], side="right"
+            ).clip(max=len(points) - 1)
         else:
             drawn = np.array([i % len(points)])
         rows = [np.minimum(distance, _distances(columns, points[at], power)) for at in drawn]
@@ -85,16 +106,25 @@ def seeding(points: Array, weights: Array, k: int, rng: np.random.Generator, pow
 
 
 def settled(
-    points: Array, weights: Array, centers: Array, *, power: int = 2, smooth: float | Array = 0.0, steps: int = MOST_STEPS
-) -> Array:  # fmt: skip
-    """Centers after Lloyd's (Weiszfeld's) steps. Weights may be negative: a center whose cell has no positive total stays.
+    points: Array,
+    weights: Array,
+    centers: Array,
+    *,
+    power: int = 2,
+    smooth: float | Array = 0.0,
+    steps: int = MOST_STEPS,
+) -> Array:
+    """Centers after Lloyd's (Weiszfeld's) steps. Weights may be negative: a center whose cell has
+    no positive total stays.
 
-    A center that stands on a point, where Weiszfeld's step is not defined, leaves it by Vardi and Zhang's [1]_ if that lowers its cost:
-    with R the pull of its other points, unit vectors times weights, and w the weight it stands on, by the part ``1 - w / |R|`` of the way.
+    A center that stands on a point, where Weiszfeld's step is not defined, leaves it by Vardi and
+    Zhang's [1]_ if that lowers its cost: with R the pull of its other points, unit vectors times
+    weights, and w the weight it stands on, by the part ``1 - w / |R|`` of the way.
 
     References
     ----------
-    .. [1] Y. Vardi, C.-H. Zhang, "The multivariate L1-median and associated data depth", PNAS 97(4), 2000, equation 2.6.
+    .. [1] Y. Vardi, C.-H. Zhang, "The multivariate L1-median and associated data depth", PNAS
+       97(4), 2000, equation 2.6.
     """
     low, high, columns = points.min(axis=0), points.max(axis=0), np.ascontiguousarray(points.T)
     enough = SETTLED * float((high - low).max())
@@ -106,11 +136,16 @@ def settled(
             on = distance <= STANDS_ON * enough
             force = np.where(on, 0.0, weights / np.where(on, 1.0, distance))
         total = np.bincount(label, force, len(centers))
-        sums = np.stack([np.bincount(label, force * column, len(centers)) for column in columns], axis=1)
+        sums = np.stack(
+            [np.bincount(label, force * column, len(centers)) for column in columns], axis=1
+        )
         moves = (total > 0) & (np.bincount(label, weights, len(centers)) > 0)
         way = np.where(moves[:, None], sums / np.where(moves, total, 1.0)[:, None] - centers, 0.0)
         if on.any():
-            held, pull = np.bincount(label, weights * on, len(centers)), total * np.linalg.norm(way, axis=1)
+            held, pull = (
+                np.bincount(label, weights * on, len(centers)),
+                total * np.linalg.norm(way, axis=1),
+            )
             way *= np.clip(1 - held / np.where(pull > 0, pull, np.inf), 0.0, 1.0)[:, None]
         moved = (centers + way).clip(low, high)
         shift = float(np.abs(moved - centers).max())
@@ -129,13 +164,17 @@ def _distances(columns: Array, center: Array, power: int) -> Array:
 
 
 def distinct(centers: Array, spare: Array) -> Array:
-    """The centers, of each set of equal ones all but the first replaced by points of `spare` that are none of them, in order."""
+    """The centers, of each set of equal ones all but the first replaced by points of `spare` that
+    are none of them, in order.
+    """
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)
     if not missing:
         return centers
     taken = {tuple(center) for center in centers[kept].tolist()}
-    others = [point for point in np.unique(spare, axis=0).tolist() if tuple(point) not in taken][:missing]
+    others = [point for point in np.unique(spare, axis=0).tolist() if tuple(point) not in taken][
+        :missing
+    ]
     found = centers.copy()
     found[np.setdiff1d(np.arange(len(centers)), kept)] = others
     return found

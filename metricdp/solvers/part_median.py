@@ -16,7 +16,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PartMedian:
-    """A center (position), its cost, and a lower bound of the cost of every choice: equal to it when the center is proven best."""
+    """A center (position), its cost, and a lower bound of the cost of every choice: equal to it
+    when the center is proven best.
+    """
 
     center: int
     cost: float
@@ -33,7 +35,8 @@ def part_median(
     searches: int = 64,
     deadline: Deadline = NEVER,
 ) -> PartMedian:
-    """Find the position from which a part is served at the least cost ``sum over v of weights[v] · d(c, v)**power``.
+    """Find the position from which a part is served at the least cost ``sum over v of weights[v] ·
+    d(c, v)**power``.
 
     Parameters
     ----------
@@ -46,7 +49,8 @@ def part_median(
     allowed : ndarray of int64, optional
         Where the center may stand; in the part by default.
     searches : int
-        Rows of distances at most. On graphs each is a search that ends when the part and the candidates are reached.
+        Rows of distances at most. On graphs each is a search that ends when the part and the
+        candidates are reached.
     deadline : Deadline
 
     Raises
@@ -57,10 +61,11 @@ def part_median(
     Notes
     -----
     By the triangle inequality (Minkowski's, for squares) the costs of two positions satisfy
-    ``|f(u)**(1/p) - f(c)**(1/p)| <= W**(1/p) · d(c, u)`` and ``f(u)**(1/p) >= W**(1/p) · d(c, u) - f(c)**(1/p)``. Every search bounds all
-    other candidates from below; the next one starts where the bound is least, and none is needed when that is no less than the best cost
-    (as in trimed: Newling & Fleuret, AISTATS 2017). Proven after some √n searches where few places are nearly as good, else the bound
-    tells what is left.
+    ``|f(u)**(1/p) - f(c)**(1/p)| <= W**(1/p) · d(c, u)`` and ``f(u)**(1/p) >= W**(1/p) · d(c, u) -
+    f(c)**(1/p)``. Every search bounds all other candidates from below; the next one starts where
+    the bound is least, and none is needed when that is no less than the best cost (as in trimed:
+    Newling & Fleuret, AISTATS 2017). Proven after some √n searches where few places are nearly as
+    good, else the bound tells what is left.
 
     Examples
     --------

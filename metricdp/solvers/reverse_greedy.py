@@ -1,4 +1,6 @@
-"""Reverse greedy: from too many centers to k, each time leaving out the one that is missed least (Chrobak, Kenyon & Young 2006)."""
+"""Reverse greedy: from too many centers to k, each time leaving out the one that is missed least
+(Chrobak, Kenyon & Young 2006).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,11 @@ from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 
 
-def reverse_greedy(points: NDArray[np.float64], weights: NDArray[np.float64], k: int, *, power: int = 2) -> NDArray[np.int64]:
-    """Numbers of k of the points that serve all of them, by weight: the others are removed one at a time, the cheapest first.
+def reverse_greedy(
+    points: NDArray[np.float64], weights: NDArray[np.float64], k: int, *, power: int = 2
+) -> NDArray[np.int64]:
+    """Numbers of k of the points that serve all of them, by weight: the others are removed one at a
+    time, the cheapest first.
 
     Parameters
     ----------
@@ -35,13 +40,15 @@ def reverse_greedy(points: NDArray[np.float64], weights: NDArray[np.float64], k:
 
     Notes
     -----
-    An O(log m)-approximation in a metric (their Theorem 2.2), with constants to spare for squares. Every point knows its nearest and its
-    second-nearest center, so what the removal of each center costs is one sum; after a removal only the points that knew the removed one
-    look again: O(m²) memory, O(m²) time a removal at worst. Of equally cheap centers the first goes.
+    An O(log m)-approximation in a metric (their Theorem 2.2), with constants to spare for squares.
+    Every point knows its nearest and its second-nearest center, so what the removal of each center
+    costs is one sum; after a removal only the points that knew the removed one look again: O(m²)
+    memory, O(m²) time a removal at worst. Of equally cheap centers the first goes.
 
     References
     ----------
-    M. Chrobak, C. Kenyon, N. Young, "The reverse greedy algorithm for the metric k-median problem", Inf. Process. Lett. 97 (2006).
+    M. Chrobak, C. Kenyon, N. Young, "The reverse greedy algorithm for the metric k-median problem",
+    Inf. Process. Lett. 97 (2006).
 
     Examples
     --------
@@ -57,14 +64,21 @@ def reverse_greedy(points: NDArray[np.float64], weights: NDArray[np.float64], k:
     _look(price, np.arange(m), open_to, nearest)
     rows = np.arange(m)
     for _ in range(m - k):
-        missed = np.bincount(nearest[0], mass * (price[rows, nearest[1]] - price[rows, nearest[0]]), m)
+        missed = np.bincount(
+            nearest[0], mass * (price[rows, nearest[1]] - price[rows, nearest[0]]), m
+        )
         gone = int(np.argmin(np.where(open_to, missed, np.inf)))
         open_to[gone] = False
         _look(price, np.flatnonzero((nearest == gone).any(axis=0)), open_to, nearest)
     return np.flatnonzero(open_to)
 
 
-def _look(price: NDArray[np.float64], at: NDArray[np.int64], open_to: NDArray[np.bool_], nearest: NDArray[np.int64]) -> None:
+def _look(
+    price: NDArray[np.float64],
+    at: NDArray[np.int64],
+    open_to: NDArray[np.bool_],
+    nearest: NDArray[np.int64],
+) -> None:
     """Find both nearest centers of these points anew; of one center both are the same."""
     centers = np.flatnonzero(open_to)
     if len(centers) == 1:

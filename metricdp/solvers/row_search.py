@@ -45,9 +45,10 @@ class RowSearch:
 
     Notes
     -----
-    Candidates are tried where one center serves: a row of distances from that center tells, by the triangle inequality, which demand points
-    they may be nearer to than the second-nearest center, about 7·n/k of them where the dimension is low. A batch of b candidates costs
-    n + 7·b·n/k distances, a swap n + 2·n more; memory is O(n + k), and 64 MB.
+    Candidates are tried where one center serves: a row of distances from that center tells, by the
+    triangle inequality, which demand points they may be nearer to than the second-nearest center,
+    about 7·n/k of them where the dimension is low. A batch of b candidates costs n + 7·b·n/k
+    distances, a swap n + 2·n more; memory is O(n + k), and 64 MB.
     """
 
     def __init__(
@@ -62,7 +63,13 @@ class RowSearch:
         tolerance: float = 1e-7,
         deadline: Deadline = NEVER,
     ) -> None:
-        self.metric, self.power, self.tolerance, self.deadline, self.tried = metric, power, tolerance, deadline, 0
+        self.metric, self.power, self.tolerance, self.deadline, self.tried = (
+            metric,
+            power,
+            tolerance,
+            deadline,
+            0,
+        )
         self.centers = np.array(centers, np.int64)
         self._allowed = np.arange(len(metric)) if allowed is None else np.asarray(allowed, np.int64)
         self._opened = opened
@@ -90,14 +97,28 @@ class RowSearch:
                 self._far[some] = rows[self._second[some], at]
 
     def _account(self) -> None:
-        self.cost = row_losses(self._weights, self._first, self._near, self._far, self.power, *self._costs, self._losses)
+        self.cost = row_losses(
+            self._weights,
+            self._first,
+            self._near,
+            self._far,
+            self.power,
+            *self._costs,
+            self._losses,
+        )
         self._losses[: self._opened] = np.inf
 
     def improve(self, slot: int, candidates: NDArray[np.int64]) -> int:
-        """Try positions that a center serves, and take the swaps that lower the cost, the best first; returns how many."""
+        """Try positions that a center serves, and take the swaps that lower the cost, the best
+        first; returns how many.
+        """
         candidates = np.setdiff1d(candidates, self.centers)
         row = self.metric.distance_rows(self.centers[slot : slot + 1], self._demand)[0]
-        reach = self.metric.distance_rows(self.centers[slot : slot + 1], candidates)[0] if len(candidates) else np.empty(0)
+        reach = (
+            self.metric.distance_rows(self.centers[slot : slot + 1], candidates)[0]
+            if len(candidates)
+            else np.empty(0)
+        )
         swaps = 0
         while len(candidates) and not self.deadline.over:
             slots, changes = self._try(row, reach, candidates)
@@ -114,7 +135,9 @@ class RowSearch:
     def _try(
         self, row: NDArray[np.float64], reach: NDArray[np.float64], candidates: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slot to replace and change of cost of every candidate, given the row of distances from a point and theirs from it."""
+        """Slot to replace and change of cost of every candidate, given the row of distances from a
+        point and theirs from it.
+        """
         slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
         some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
         step = max(_ENTRIES // max(len(some), 1), 1)
@@ -122,7 +145,16 @@ class RowSearch:
         for start in range(0, len(candidates), step):
             part = slice(start, start + step)
             rows = self.metric.distance_rows(candidates[part], self._demand[some]) ** self.power
-            row_changes(rows, self._weights[some], self._first[some], near, far, self._losses, slots[part], changes[part])
+            row_changes(
+                rows,
+                self._weights[some],
+                self._first[some],
+                near,
+                far,
+                self._losses,
+                slots[part],
+                changes[part],
+            )
         self.tried += len(candidates)
         return slots, changes
 
@@ -138,8 +170,15 @@ class RowSearch:
         self._find(np.flatnonzero(lost))
         self._account()
 
-    def round(self, share: int, sample: int, rng: np.random.Generator, slots: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Around each center try up to `sample` random points among the nearest 1 / `share` of those it serves.
+    def round(
+        self,
+        share: int,
+        sample: int,
+        rng: np.random.Generator,
+        slots: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
+        """Around each center try up to `sample` random points among the nearest 1 / `share` of
+        those it serves.
 
         Parameters
         ----------
@@ -165,12 +204,18 @@ class RowSearch:
                 break
             own = order[bounds[slot] : bounds[slot + 1]]
             own = own[: max(sample + 1, len(own) // share)]
-            self.improve(int(slot), own if len(own) <= sample + 1 else rng.choice(own, sample, replace=False))
+            self.improve(
+                int(slot), own if len(own) <= sample + 1 else rng.choice(own, sample, replace=False)
+            )
         won = self._first != before
-        return np.unique(np.r_[self._first[won], before[won], np.flatnonzero(self.centers != centers)])
+        return np.unique(
+            np.r_[self._first[won], before[won], np.flatnonzero(self.centers != centers)]
+        )
 
     def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
-        """Until none of the `reach` nearest points that a center serves is better in some center's place; whether that was reached."""
+        """Until none of the `reach` nearest points that a center serves is better in some center's
+        place; whether that was reached.
+        """
         slots: NDArray[np.int64] | None = None
         for _ in range(rounds):
             changed = self.round(len(self.metric), reach, rng, slots)

@@ -19,8 +19,9 @@ class Deadline:
 
     Notes
     -----
-    As a context manager with a time limit (``inf`` is one) it also takes Ctrl-C as the end of the time, if it is entered in the main
-    thread: the search then returns the best it has. A second Ctrl-C interrupts as usual. Without a time limit nothing is caught.
+    As a context manager with a time limit (``inf`` is one) it also takes Ctrl-C as the end of the
+    time, if it is entered in the main thread: the search then returns the best it has. A second
+    Ctrl-C interrupts as usual. Without a time limit nothing is caught.
 
     Examples
     --------
@@ -49,7 +50,12 @@ class Deadline:
             self._previous = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._restore()
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:

@@ -2,9 +2,9 @@
 
 from metricdp.universe.convert import graph_from
 from metricdp.universe.files import FORMATS, read_graph_file
+from metricdp.universe.formats.pmed import read_pmed_p
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 from metricdp.universe.nodes import read_nodes
-from metricdp.universe.pmed import read_pmed_p
 from metricdp.universe.samples import sample_index, sample_path
 from metricdp.universe.tables import Table, read_table
 

@@ -17,7 +17,10 @@ from metricdp.errors import InputError
 from metricdp.universe.edges import EdgeData, float_lengths, node_points
 from metricdp.universe.graph import CoordinateSystem, Graph
 
-ACCEPTED = "networkx Graph/DiGraph/MultiGraph/MultiDiGraph, igraph.Graph, scipy.sparse array or matrix, metricdp Graph"
+ACCEPTED = (
+    "networkx Graph/DiGraph/MultiGraph/MultiDiGraph, igraph.Graph, scipy.sparse array or matrix, "
+    "metricdp Graph"
+)
 
 Coordinates = tuple[NDArray[np.float64], CoordinateSystem] | tuple[None, None]
 
@@ -34,13 +37,14 @@ def graph_from(
 
     Parameters
     ----------
-    obj : networkx.Graph (or Di-, Multi-, MultiDi-), igraph.Graph, scipy.sparse array or matrix, or Graph
-        networkx: ids are the nodes; igraph: the vertex attribute ``name`` where distinct, else 0..n-1; scipy.sparse:
-        0..n-1, stored entries are edges (a stored zero is an edge of length 0, of repeated entries the smallest
-        counts). A `Graph` passes through.
+    obj : networkx.Graph (or Di-, Multi-, MultiDi-), igraph.Graph, scipy.sparse array or matrix, or
+    Graph
+        networkx: ids are the nodes; igraph: the vertex attribute ``name`` where distinct, else
+        0..n-1; scipy.sparse: 0..n-1, stored entries are edges (a stored zero is an edge of length
+        0, of repeated entries the smallest counts). A `Graph` passes through.
     weight : hashable or None
-        Edge attribute that holds lengths, in any unit; None makes every edge 1 long. Not used for scipy.sparse, unless
-        None.
+        Edge attribute that holds lengths, in any unit; None makes every edge 1 long. Not used for
+        scipy.sparse, unless None.
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
@@ -55,15 +59,16 @@ def graph_from(
     Raises
     ------
     InputError
-        Another type; an edge without the attribute `weight`; lengths or coordinates that break the rules of
-        `build_graph`.
+        Another type; an edge without the attribute `weight`; lengths or coordinates that break the
+        rules of `build_graph`.
     DirectedGraphError, DisconnectedGraphError
         See `symmetrize` and `largest_component`.
 
     Notes
     -----
-    Coordinates are the node attributes x and y (degrees if the graph's attribute ``crs`` is EPSG:4326, as OSMnx writes,
-    else planar), or lon and lat, or the pair pos. Vertices without any have NaN. O(n + m log m) time.
+    Coordinates are the node attributes x and y (degrees if the graph's attribute ``crs`` is
+    EPSG:4326, as OSMnx writes, else planar), or lon and lat, or the pair pos. Vertices without any
+    have NaN. O(n + m log m) time.
 
     Examples
     --------
@@ -80,7 +85,8 @@ def graph_from(
 
 
 def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
-    """Extract edges and coordinates without validating lengths, directions or components; see `graph_from`.
+    """Extract edges and coordinates without validating lengths, directions or components; see
+    `graph_from`.
 
     Raises
     ------
@@ -88,7 +94,10 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
         As `graph_from`.
     """
     if isinstance(weight, bool) or not hashable(weight):
-        raise InputError(f"weight must be the name of an edge attribute, or None for edges of length 1; got {shown(weight)}")
+        raise InputError(
+            f"weight must be the name of an edge attribute, or None for edges of length 1; got "
+            f"{shown(weight)}"
+        )
     roots = {c.__module__.partition(".")[0] for c in type(obj).__mro__}
     if "networkx" in roots and hasattr(obj, "adj"):
         return _from_networkx(obj, weight)
@@ -107,7 +116,8 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
 def _missing(weight: object, lacking: int, total: int, known: Sequence[object]) -> InputError:
     names = ", ".join(sorted(map(repr, known))) or "none"
     return InputError(
-        f"edge attribute {shown(weight)} is missing on {lacking:,} of {total:,} edges; attributes that exist: {names}; "
+        f"edge attribute {shown(weight)} is missing on {lacking:,} of {total:,} edges; attributes "
+        f"that exist: {names}; "
         "pass weight= one of them, or weight=None for edges of length 1"
     )
 
@@ -123,7 +133,9 @@ def _from_networkx(graph: Any, weight: Hashable | None) -> EdgeData:
         values = [e[2] for e in edges]
         lacking = sum(v is None for v in values)
         if lacking:
-            known: dict[Hashable, None] = {key: None for _, _, d in graph.edges(data=True) for key in d}
+            known: dict[Hashable, None] = {
+                key: None for _, _, d in graph.edges(data=True) for key in d
+            }
             raise _missing(weight, lacking, len(values), list(known))
         lengths = float_lengths(values, weight)
     xy, system = _networkx_coordinates(graph)
@@ -167,7 +179,9 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
     lengths = None
     if weight is not None:
         known = graph.edge_attributes()
-        values = graph.es[weight] if isinstance(weight, str) and weight in known else [None] * len(pairs)
+        values = (
+            graph.es[weight] if isinstance(weight, str) and weight in known else [None] * len(pairs)
+        )
         lacking = sum(v is None for v in values)
         if lacking:
             raise _missing(weight, lacking, len(pairs), known)
@@ -181,15 +195,20 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
             system = "lonlat" if first != "x" or _is_degrees(crs) else "xy"
     name = graph["name"] if "name" in graph.attributes() else None
     label = name if isinstance(name, str) and name else "graph"
-    return EdgeData(pairs[:, 0], pairs[:, 1], lengths, ids, graph.is_directed(), "shortest", xy, system, label)
+    return EdgeData(
+        pairs[:, 0], pairs[:, 1], lengths, ids, graph.is_directed(), "shortest", xy, system, label
+    )
 
 
 def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"a sparse matrix of edge lengths must be square, got shape {tuple(matrix.shape)}")
+        raise InputError(
+            f"a sparse matrix of edge lengths must be square, got shape {tuple(matrix.shape)}"
+        )
     if matrix.format in ("bsr", "dia"):
         raise InputError(
-            f"a sparse matrix in {matrix.format.upper()} format cannot tell edges of length 0 from no edge; "
+            f"a sparse matrix in {matrix.format.upper()} format cannot tell edges of length 0 "
+            f"from no edge; "
             "convert it with .tocsr() and drop zeros that are no edges with .eliminate_zeros()"
         )
     coo = matrix.tocoo()

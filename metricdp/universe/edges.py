@@ -1,4 +1,6 @@
-"""What every reader and converter produces, plain arrays of edges, and the steps that all of them share."""
+"""What every reader and converter produces, plain arrays of edges, and the steps that all of them
+share.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +70,14 @@ class EdgeData:
         )
 
     def with_coordinates(
-        self, ids: Sequence[Any], points: NDArray[np.float64], system: CoordinateSystem, source: object = "nodes"
+        self,
+        ids: Sequence[Any],
+        points: NDArray[np.float64],
+        system: CoordinateSystem,
+        source: object = "nodes",
     ) -> EdgeData:
-        """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left out.
+        """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left
+        out.
 
         Parameters
         ----------
@@ -84,7 +91,8 @@ class EdgeData:
         Raises
         ------
         InputError
-            A repeated id, or not one id in common with the graph (also after comparing both as text).
+            A repeated id, or not one id in common with the graph (also after comparing both as
+            text).
         """
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
@@ -115,13 +123,19 @@ def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSyst
         return
     if np.isinf(points).any():
         raise InputError("coordinates must be finite (or NaN where a vertex has none)")
-    if system == "lonlat" and (np.nanmax(np.abs(points), axis=0, initial=0.0) > (180.0, 90.0)).any():
+    if (
+        system == "lonlat"
+        and (np.nanmax(np.abs(points), axis=0, initial=0.0) > (180.0, 90.0)).any()
+    ):
         raise InputError(
-            "longitude must lie in [-180, 180] and latitude in [-90, 90] degrees; planar coordinates are named x and y"
+            "longitude must lie in [-180, 180] and latitude in [-90, 90] degrees; planar "
+            "coordinates are named x and y"
         )
 
 
-def index_endpoints(tails: Any, heads: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]:
+def index_endpoints(
+    tails: Any, heads: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]:
     """Number the endpoints of edges: (tails, heads, ids).
 
     Parameters
@@ -158,14 +172,17 @@ def index_endpoints(tails: Any, heads: Any) -> tuple[NDArray[np.int64], NDArray[
 
 
 def number(value: object) -> float | None:
-    """Return a number or numeric text as float; None for anything else (booleans and complex numbers included).
+    """Return a number or numeric text as float; None for anything else (booleans and complex
+    numbers included).
 
     Examples
     --------
     >>> number("12.5"), number(3), number(True), number("1_0"), number([2])
     (12.5, 3.0, None, None, None)
     """
-    if not isinstance(value, str | Real | Decimal | np.number) or isinstance(value, bool | np.complexfloating | np.timedelta64):
+    if not isinstance(value, str | Real | Decimal | np.number) or isinstance(
+        value, bool | np.complexfloating | np.timedelta64
+    ):
         return None
     try:
         return None if isinstance(value, str) and "_" in value else float(value)
@@ -185,11 +202,16 @@ def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
         try:
             return np.array(values, dtype=np.float64)
         except OverflowError:
-            raise InputError(f"edge attribute {weight!r} holds an integer too large for a length") from None
+            raise InputError(
+                f"edge attribute {weight!r} holds an integer too large for a length"
+            ) from None
     lengths = list(map(number, values))
     if None in lengths:
         bad = values[lengths.index(None)]
-        raise InputError(f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} {shown(bad)[:40]}")
+        raise InputError(
+            f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} "
+            f"{shown(bad)[:40]}"
+        )
     return np.array(lengths, dtype=np.float64)
 
 

@@ -7,26 +7,39 @@ from pathlib import Path
 
 from metricdp.arguments import file_path, shown
 from metricdp.errors import GraphFileError, InputError
-from metricdp.universe.dimacs import read_dimacs
-from metricdp.universe.edgelist import read_edgelist
 from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.formats.dimacs import read_dimacs
+from metricdp.universe.formats.edgelist import read_edgelist
+from metricdp.universe.formats.graphml import read_graphml
+from metricdp.universe.formats.metis import read_metis
+from metricdp.universe.formats.pmed import looks_like_pmed, read_pmed
+from metricdp.universe.formats.tntp import read_tntp
 from metricdp.universe.graph import Graph
-from metricdp.universe.graphml import read_graphml
-from metricdp.universe.metis import read_metis
 from metricdp.universe.nodes import read_nodes
-from metricdp.universe.pmed import looks_like_pmed, read_pmed
 from metricdp.universe.text import bare_name, decode, naming, read_bytes
-from metricdp.universe.tntp import read_tntp
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "pmed": (".pmed",),
     "dimacs": (".gr",),
     "metis": (".graph", ".metis"),
     "graphml": (".graphml", ".xml"),
-    "edgelist": (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".el", ".dat", ".mtx", ".parquet", ".pq"),
+    "edgelist": (
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".edges",
+        ".edgelist",
+        ".el",
+        ".dat",
+        ".mtx",
+        ".parquet",
+        ".pq",
+    ),
     "tntp": (".tntp",),
 }
-"""Formats and the endings that mean them; a final ``.gz`` does not count, ``.txt`` may also be pmed by its content."""
+"""Formats and the endings that mean them; a final ``.gz`` does not count, ``.txt`` may also be pmed
+by its content.
+"""
 
 _NAMELESS = ("pmed", "dimacs", "metis")
 
@@ -51,11 +64,13 @@ def read_graph_file(
     format : {"pmed", "dimacs", "metis", "graphml", "edgelist", "tntp"} or None
         None tells by ending and content.
     weight : str or None
-        Column or attribute that holds edge lengths; None finds the usual names; ``"unit"`` makes every edge 1 long.
+        Column or attribute that holds edge lengths; None finds the usual names; ``"unit"`` makes
+        every edge 1 long.
     nodes : path-like or None
-        File with vertex ids and coordinates, see `read_nodes`. None uses a DIMACS ``.co`` or TNTP ``_node.tntp`` file
-        that lies beside. Coordinates are all that is taken from it: its ids without an edge are not part of the
-        universe, and vertices that it does not list have NaN coordinates.
+        File with vertex ids and coordinates, see `read_nodes`. None uses a DIMACS ``.co`` or TNTP
+        ``_node.tntp`` file that lies beside. Coordinates are all that is taken from it: its ids
+        without an edge are not part of the universe, and vertices that it does not list have NaN
+        coordinates.
     source, target : str or None
         Endpoint columns of an edge list.
     symmetrize : bool
@@ -71,9 +86,11 @@ def read_graph_file(
     Raises
     ------
     GraphFileError
-        The file cannot be read as the format it is taken for; the message has the line where that is known.
+        The file cannot be read as the format it is taken for; the message has the line where that
+        is known.
     InputError
-        An unknown format or ending, an option that the format does not have, lengths that break a rule.
+        An unknown format or ending, an option that the format does not have, lengths that break a
+        rule.
     DirectedGraphError, DisconnectedGraphError
         See `symmetrize` and `largest_component`.
     MissingExtraError
@@ -81,7 +98,8 @@ def read_graph_file(
 
     Notes
     -----
-    OR-Library files count the last of repeated edges, all others the shortest. O(size of the file + m log m).
+    OR-Library files count the last of repeated edges, all others the shortest. O(size of the file +
+    m log m).
 
     Examples
     --------
@@ -103,17 +121,23 @@ def read_graph_file(
         reason = f"the format {kind} has no named columns, so weight={weight!r} means nothing"
         raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
     if kind != "edgelist" and (source is not None or target is not None):
-        raise InputError(f"{path}: source and target name columns of an edge list; the format here is {kind}")
+        raise InputError(
+            f"{path}: source and target name columns of an edge list; the format here is {kind}"
+        )
     with naming(path):
         edges = _parse(kind, path, data, weight, source, target)
     beside = file_path(nodes, "nodes") if nodes is not None else _beside(kind, path)
     if beside is not None:
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
     with naming(path):
-        return replace(edges, name=path.name).build(symmetrize=symmetrize, largest_component=largest_component)
+        return replace(edges, name=path.name).build(
+            symmetrize=symmetrize, largest_component=largest_component
+        )
 
 
-def _parse(kind: str, path: Path, data: bytes, weight: str | None, source: str | None, target: str | None) -> EdgeData:
+def _parse(
+    kind: str, path: Path, data: bytes, weight: str | None, source: str | None, target: str | None
+) -> EdgeData:
     if kind == "edgelist":
         return read_edgelist(path, data, weight, source, target)
     if kind == "graphml":
@@ -135,11 +159,18 @@ def _detect(path: Path, data: bytes) -> str:
     kind = next((f for f, endings in FORMATS.items() if name.endswith(endings)), None)
     if kind is None and b"\np sp " in b"\n" + data[:20_000]:
         return "dimacs"
-    if kind == "edgelist" and name.endswith((".txt", ".dat")) and looks_like_pmed(decode(data, path)):
+    if (
+        kind == "edgelist"
+        and name.endswith((".txt", ".dat"))
+        and looks_like_pmed(decode(data, path))
+    ):
         return "pmed"
     if kind is None:
         known = ", ".join(FORMATS)
-        raise GraphFileError(path, f"cannot tell the graph format by this ending; name it (format=, --format): {known}")
+        raise GraphFileError(
+            path,
+            f"cannot tell the graph format by this ending; name it (format=, --format): {known}",
+        )
     return kind
 
 

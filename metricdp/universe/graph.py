@@ -1,7 +1,7 @@
 """The validated public graph: the one place where edge lists become a metric universe.
 
-Readers and converters produce plain arrays of edges; `build_graph` applies the rules about direction, components, parallel edges,
-self-loops and lengths once, for all of them.
+Readers and converters produce plain arrays of edges; `build_graph` applies the rules about
+direction, components, parallel edges, self-loops and lengths once, for all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ CoordinateSystem = Literal["lonlat", "xy"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """An undirected, connected graph with non-negative edge lengths, in CSR form (each edge stored both ways).
+    """An undirected, connected graph with non-negative edge lengths, in CSR form (each edge stored
+    both ways).
 
     Attributes
     ----------
@@ -81,8 +82,8 @@ def build_graph(
     ids : sequence of hashable, length n_points
         Distinct vertex ids.
     directed : bool
-        Whether each row is one arc (True) or stands for both directions (False). A directed graph whose arcs all have a reverse of the same
-        length is a metric and accepted as it is.
+        Whether each row is one arc (True) or stands for both directions (False). A directed graph
+        whose arcs all have a reverse of the same length is a metric and accepted as it is.
     symmetrize : bool
         Use the shorter of the two directions (or the only one) both ways.
     largest_component : bool
@@ -95,21 +96,25 @@ def build_graph(
     Raises
     ------
     InputError
-        No vertex; repeated ids; a length that is negative, NaN or infinite; an endpoint out of range.
+        No vertex; repeated ids; a length that is negative, NaN or infinite; an endpoint out of
+        range.
     DirectedGraphError, DisconnectedGraphError
         See `symmetrize` and `largest_component`.
 
     Notes
     -----
-    Self-loops are dropped (they never shorten a path). Zero lengths stay: distinct vertices at distance 0 are a pseudometric, which
-    everything here allows. O(m log m) time.
+    Self-loops are dropped (they never shorten a path). Zero lengths stay: distinct vertices at
+    distance 0 are a pseudometric, which everything here allows. O(m log m) time.
 
     Examples
     --------
     >>> build_graph([0, 1], [1, 2], [1.0, 2.5], ids=["a", "b", "c"], directed=False)
     Graph('graph', 3 vertices, 2 edges)
     """
-    symmetrize, largest_component = flag(symmetrize, "symmetrize"), flag(largest_component, "largest_component")
+    symmetrize, largest_component = (
+        flag(symmetrize, "symmetrize"),
+        flag(largest_component, "largest_component"),
+    )
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
@@ -118,7 +123,10 @@ def build_graph(
     t, h = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
     w = np.ones(len(t)) if lengths is None else _checked_lengths(lengths)
     if not len(t) == len(h) == len(w):
-        raise InputError(f"tails, heads and lengths must have one entry an edge, got {len(t)}, {len(h)} and {len(w)}")
+        raise InputError(
+            f"tails, heads and lengths must have one entry an edge, got {len(t)}, {len(h)} and "
+            f"{len(w)}"
+        )
     if len(t) and (min(t.min(), h.min()) < 0 or max(t.max(), h.max()) >= n):
         raise InputError(f"edge endpoints must be positions below {n}")
     xy = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
@@ -126,7 +134,9 @@ def build_graph(
         raise InputError(f"coordinates must have shape ({n}, 2), got {xy.shape}")
     t, h, w = _merged_arcs(t, h, w, n, directed=directed, symmetrize=symmetrize, parallel=parallel)
     # a matrix of ones: stored zeros must stay edges
-    components, label = connected_components(csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n)), directed=False)
+    components, label = connected_components(
+        csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n)), directed=False
+    )
     ids = list(ids)
     if components > 1:
         sizes = np.bincount(label)
@@ -150,20 +160,30 @@ def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"edge lengths must be finite and non-negative; {int(bad.sum()):,} of {len(w):,} are not "
+            f"edge lengths must be finite and non-negative; {int(bad.sum()):,} of {len(w):,} are "
+            f"not "
             f"(first: edge {first + 1}, length {w[first]:g})"
         )
     return w
 
 
 def _merged_arcs(
-    t: NDArray[np.int64], h: NDArray[np.int64], w: NDArray[np.float64], n: int, *, directed: bool, symmetrize: bool, parallel: str
+    t: NDArray[np.int64],
+    h: NDArray[np.int64],
+    w: NDArray[np.float64],
+    n: int,
+    *,
+    directed: bool,
+    symmetrize: bool,
+    parallel: str,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Arcs sorted by (tail, head), both directions present, loops dropped, parallel ones merged."""
     proper = t != h
     t, h, w = t[proper], h[proper], w[proper]
     if not directed:
-        if parallel == "last":  # an edge may be repeated in the other direction: decide per unordered pair
+        if (
+            parallel == "last"
+        ):  # an edge may be repeated in the other direction: decide per unordered pair
             t, h, w = *np.sort([t, h], axis=0), w
             t, h, w = _one_per_arc(t, h, w, n, parallel)
         t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]

@@ -1,4 +1,6 @@
-"""The sample graphs of the repository's folder ``graphs``: where they are and what ``index.toml`` says of them."""
+"""The sample graphs of the repository's folder ``graphs``: where they are and what ``index.toml``
+says of them.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,15 @@ INDEX = "index.toml"
 
 
 def _folders() -> list[Path]:
-    """Where samples may be: beside the package in a checkout, or among the data files of an installed wheel."""
+    """Where samples may be: beside the package in a checkout, or among the data files of an
+    installed wheel.
+    """
     checkout = Path(__file__).resolve().parents[2] / "graphs"
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
-    return [checkout, *(Path(sysconfig.get_path("data", s), "share", "metricdp", "graphs") for s in schemes)]
+    return [
+        checkout,
+        *(Path(sysconfig.get_path("data", s), "share", "metricdp", "graphs") for s in schemes),
+    ]
 
 
 def sample_path(name: str) -> Path:
@@ -39,7 +46,10 @@ def sample_path(name: str) -> Path:
     """
     folder = next((f for f in _folders() if (f / INDEX).is_file()), None)
     if folder is None:
-        raise InputError("the sample graphs are not installed; they are the folder graphs/ of metricdp's repository")
+        raise InputError(
+            "the sample graphs are not installed; they are the folder graphs/ of metricdp's "
+            "repository"
+        )
     path = folder / name
     if Path(name).name != name or not path.is_file():
         known = ", ".join(sorted(tomllib.loads((folder / INDEX).read_text("utf-8"))))
@@ -48,7 +58,8 @@ def sample_path(name: str) -> Path:
 
 
 def sample_index() -> dict[str, dict[str, Any]]:
-    """Return what ``index.toml`` says of each file: title, counts, units, license, attribution, sha256, recipe.
+    """Return what ``index.toml`` says of each file: title, counts, units, license, attribution,
+    sha256, recipe.
 
     Raises
     ------

@@ -1,7 +1,9 @@
-"""Tables from CSV, TSV, blank-separated and Parquet files: the one reader of edge lists, node lists and demand files.
+"""Tables from CSV, TSV, blank-separated and Parquet files: the one reader of edge lists, node lists
+and demand files.
 
-Demand files are private. With ``private=True`` no error message, and no exception chained to one, holds a cell, a line
-number or a number of rows: only the path, the column names that the caller asked for, and the rule that was broken.
+Demand files are private. With ``private=True`` no error message, and no exception chained to one,
+holds a cell, a line number or a number of rows: only the path, the column names that the caller
+asked for, and the rule that was broken.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.universe.text import bare_name, decode, failure, has_leading_zeros, is_number, read_bytes
+from metricdp.universe.text import (
+    bare_name,
+    decode,
+    failure,
+    has_leading_zeros,
+    is_number,
+    read_bytes,
+)
 
 Column = NDArray[np.int64] | NDArray[np.float64] | list[str]
 
@@ -42,7 +51,8 @@ class Table:
     line_of : callable or None
         Line number of a row, for messages about public files.
     text : frozenset of str
-        Columns that are text by declaration (Parquet strings) and never turned into numbers unless asked.
+        Columns that are text by declaration (Parquet strings) and never turned into numbers unless
+        asked.
     """
 
     def __init__(
@@ -76,11 +86,14 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """Column names in file order. Of a private file without a header they may be a record: do not show them."""
+        """Column names in file order. Of a private file without a header they may be a record: do
+        not show them.
+        """
         return list(self._columns)
 
     def find(self, *candidates: str) -> str | None:
-        """Return the first column whose name equals a candidate, ignoring case; None if there is none.
+        """Return the first column whose name equals a candidate, ignoring case; None if there is
+        none.
 
         Examples
         --------
@@ -93,7 +106,8 @@ class Table:
         return next((folded[c] for c in candidates if c in folded), None)
 
     def __getitem__(self, name: str) -> Column:
-        """Return a column: int64 if all cells are integers, float64 if all are numbers, else a list of str.
+        """Return a column: int64 if all cells are integers, float64 if all are numbers, else a list
+        of str.
 
         Raises
         ------
@@ -120,7 +134,9 @@ class Table:
             return column
         if column.dtype.kind == "f":
             if np.isnan(column).any():
-                raise self._bad_cell(int(np.isnan(column).argmax()), f"column {name!r} has an empty cell or NaN")
+                raise self._bad_cell(
+                    int(np.isnan(column).argmax()), f"column {name!r} has an empty cell or NaN"
+                )
             if (np.abs(column) < _EXACT).all() and (column == np.floor(column)).all():
                 return column.astype(np.int64)
             return column.tolist()
@@ -141,7 +157,11 @@ class Table:
         if values is None:
             bad = next(i for i, c in enumerate(cells) if not is_number(c))
             shown = f", not {cells[bad]!r}" if cells[bad] else "; one cell is empty"
-            raise self._bad_cell(bad, f"column {name!r} must hold numbers{shown}", f"column {name!r} must hold numbers")
+            raise self._bad_cell(
+                bad,
+                f"column {name!r} must hold numbers{shown}",
+                f"column {name!r} must hold numbers",
+            )
         return values
 
     def strings(self, name: str) -> list[str]:
@@ -156,7 +176,12 @@ class Table:
     def _raw(self, name: str) -> Any:
         if name not in self._columns:
             known = "; columns: " + ", ".join(self.names)
-            raise failure(self.path, f"no column {name!r}{known}", private=self.private, rule=f"no column {name!r}")
+            raise failure(
+                self.path,
+                f"no column {name!r}{known}",
+                private=self.private,
+                rule=f"no column {name!r}",
+            )
         cells = self._columns[name]
         if not isinstance(cells, np.ndarray | list):  # an Arrow column, converted on demand
             cells = _from_arrow(cells)
@@ -177,17 +202,19 @@ def read_table(
 ) -> Table:
     """Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
 
-    A first row with a cell that is not a number is the header; without one the columns are named "1", "2", …. Blank
-    lines are skipped, as are lines starting with ``#`` or ``%`` (of private files: only before the first row, so that
-    no record is ever dropped).
+    A first row with a cell that is not a number is the header; without one the columns are named
+    "1", "2", …. Blank lines are skipped, as are lines starting with ``#`` or ``%`` (of private
+    files: only before the first row, so that no record is ever dropped).
 
     Parameters
     ----------
     path : path-like
     delimiter : str or None
-        One character; None finds out: the most frequent of comma, tab, semicolon and bar in the first row, else blanks.
+        One character; None finds out: the most frequent of comma, tab, semicolon and bar in the
+        first row, else blanks.
     min_fields : int
-        Leading lines with fewer fields are skipped: 2 for edge lists, some of which start with a title or an address.
+        Leading lines with fewer fields are skipped: 2 for edge lists, some of which start with a
+        title or an address.
     private : bool
         Whether the content is private; see the module's docstring.
     data : bytes or None
@@ -200,14 +227,15 @@ def read_table(
     Raises
     ------
     GraphFileError, InputError
-        Missing, empty, damaged or non-UTF-8 file; rows of differing width (with the line number); repeated column
-        names; bad quotes.
+        Missing, empty, damaged or non-UTF-8 file; rows of differing width (with the line number);
+        repeated column names; bad quotes.
     MissingExtraError
         Parquet without pyarrow.
 
     Notes
     -----
-    O(size of the file); files of numbers only go through NumPy's parser, about 4·10^6 rows of three columns a second.
+    O(size of the file); files of numbers only go through NumPy's parser, about 4·10^6 rows of three
+    columns a second.
     """
     data = read_bytes(path) if data is None else data
     if data[:4] == b"PAR1" or bare_name(path).endswith((".parquet", ".pq")):
@@ -218,9 +246,15 @@ def read_table(
     if start is None:
         raise failure(path, "the file has no rows")
     try:
-        first = next(csv.reader([lines[start]], delimiter=delimiter or " ", skipinitialspace=True, strict=True))
+        first = next(
+            csv.reader(
+                [lines[start]], delimiter=delimiter or " ", skipinitialspace=True, strict=True
+            )
+        )
     except csv.Error:
-        first = [""]  # a quoted cell with a line break: certainly no number, reported below if it is a mistake
+        first = [
+            ""
+        ]  # a quoted cell with a line break: certainly no number, reported below if it is a mistake
     cells = [c.strip() for c in first] if delimiter else lines[start].split()
     header = not all(map(is_number, cells))
     body = lines[start + header :]
@@ -233,7 +267,9 @@ def read_table(
     return _read_cells(path, _Rows(text, lines, start, delimiter, private), private)
 
 
-def _first_row(lines: list[str], is_csv: bool, delimiter: str | None, min_fields: int) -> tuple[int | None, str | None]:
+def _first_row(
+    lines: list[str], is_csv: bool, delimiter: str | None, min_fields: int
+) -> tuple[int | None, str | None]:
     """Index of the first row and its delimiter; None stands for blanks."""
     chosen: str | None
     for at, line in enumerate(lines):
@@ -274,13 +310,20 @@ def _narrowed(column: NDArray[np.float64]) -> NDArray[np.float64] | NDArray[np.i
     return whole if np.array_equal(whole, column) else np.ascontiguousarray(column)
 
 
-def _column_names(cells: list[str] | None, width: int, path: str | Path, private: bool) -> list[str]:
+def _column_names(
+    cells: list[str] | None, width: int, path: str | Path, private: bool
+) -> list[str]:
     if cells is None:
         return [str(j + 1) for j in range(width)]
     names = [c or str(j + 1) for j, c in enumerate(cells)]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise failure(path, f"two columns are named {twice!r}", private=private, rule="two columns have the same name")
+        raise failure(
+            path,
+            f"two columns are named {twice!r}",
+            private=private,
+            rule="two columns have the same name",
+        )
     return names
 
 
@@ -289,9 +332,13 @@ def _is_comment(line: str) -> bool:
 
 
 class _Rows:
-    """The rows of a text table from its first row on, one list of cells each, and where each one ends in the file."""
+    """The rows of a text table from its first row on, one list of cells each, and where each one
+    ends in the file.
+    """
 
-    def __init__(self, text: str, lines: list[str], start: int, delimiter: str | None, private: bool) -> None:
+    def __init__(
+        self, text: str, lines: list[str], start: int, delimiter: str | None, private: bool
+    ) -> None:
         self.delimiter = delimiter
         self.quoted = delimiter is not None and '"' in text
         self.numbers: Sequence[int] = range(start + 1, len(lines) + 1)
@@ -305,18 +352,25 @@ class _Rows:
 
     def _keep(self, kept: list[bool]) -> None:
         if not all(kept):
-            self.numbers, self.texts = list(compress(self.numbers, kept)), list(compress(self.texts, kept))
+            self.numbers, self.texts = (
+                list(compress(self.numbers, kept)),
+                list(compress(self.texts, kept)),
+            )
 
     def __iter__(self) -> Iterator[list[str]]:
         if not self.quoted:
             yield from map(str.split, self.texts, repeat(self.delimiter))
             return
         lines = (t + "\n" for t in self.texts)
-        reader = csv.reader(lines, delimiter=self.delimiter or ",", skipinitialspace=True, strict=True)
+        reader = csv.reader(
+            lines, delimiter=self.delimiter or ",", skipinitialspace=True, strict=True
+        )
         self.consumed = 0
         for row in reader:
             first, self.consumed = self.consumed, reader.line_num
-            if (len(row) > 1 or (row and row[0].strip())) and not (self.commented and _is_comment(self.texts[first])):
+            if (len(row) > 1 or (row and row[0].strip())) and not (
+                self.commented and _is_comment(self.texts[first])
+            ):
                 yield row
 
     def line_of(self, row: int) -> int:
@@ -352,7 +406,9 @@ def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
             ragged = next(i for i, row in enumerate(chunk) if len(row) != len(cells))
             reason = f"this row has {len(chunk[ragged])} fields, the first has {len(cells)}"
             line = rows.line_of(n_rows + ragged)
-            raise failure(path, reason, line, private=private, rule="rows have differing numbers of fields")
+            raise failure(
+                path, reason, line, private=private, rule="rows have differing numbers of fields"
+            )
         for column, part in zip(cells, zip(*chunk)):
             column.extend(map(str.strip, part))
         n_rows += len(chunk)
@@ -360,7 +416,9 @@ def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
     names = _column_names([c[0] for c in cells] if header else None, len(cells), path, private)
     columns: dict[str, Any] = {n: c[1:] if header else c for n, c in zip(names, cells)}
     line_of = None if private else lambda row: rows.line_of(row + header)
-    return Table(path, columns, n_rows - header, has_header=header, private=private, line_of=line_of)
+    return Table(
+        path, columns, n_rows - header, has_header=header, private=private, line_of=line_of
+    )
 
 
 def _floats(cells: list[str]) -> NDArray[np.float64] | None:
@@ -375,10 +433,18 @@ def _typed(cells: list[str]) -> Column:
     whole: list[int] = []
     with suppress(ValueError):
         whole = list(map(int, cells))
-    if len(whole) == len(cells) and list(map(str, whole)) == cells and all(-(2**63) <= v < 2**63 for v in whole):
+    if (
+        len(whole) == len(cells)
+        and list(map(str, whole)) == cells
+        and all(-(2**63) <= v < 2**63 for v in whole)
+    ):
         return np.array(whole, dtype=np.int64)
     values = _floats(cells)
-    if values is None or has_leading_zeros("\n".join(cells)) or (whole and (np.abs(values) >= _EXACT).any()):
+    if (
+        values is None
+        or has_leading_zeros("\n".join(cells))
+        or (whole and (np.abs(values) >= _EXACT).any())
+    ):
         return cells
     return values
 
@@ -398,12 +464,16 @@ def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
         raise GraphFileError(path, "is not a readable Parquet file")
     names = _column_names(list(table.column_names), table.num_columns, path, private)
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
-    text = frozenset(n for n, k in zip(names, kinds) if pa.types.is_string(k) or pa.types.is_large_string(k))
+    text = frozenset(
+        n for n, k in zip(names, kinds) if pa.types.is_string(k) or pa.types.is_large_string(k)
+    )
     return Table(path, dict(zip(names, table.columns)), table.num_rows, private=private, text=text)
 
 
 def _from_arrow(column: Any) -> NDArray[Any] | list[str] | None:
-    """Numbers without nulls as arrays; text, booleans, decimals and columns with nulls as cells; None for others."""
+    """Numbers without nulls as arrays; text, booleans, decimals and columns with nulls as cells;
+    None for others.
+    """
     import pyarrow as pa
 
     kind = column.type

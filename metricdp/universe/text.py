@@ -16,8 +16,11 @@ SPARE_VERTICES = 1_000_000
 """Vertices without any edge that the header of a file may promise."""
 
 
-def failure(path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = "") -> InputError:
-    """Build the error for a file: with reason and line for public files, with the rule alone for private ones.
+def failure(
+    path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = ""
+) -> InputError:
+    """Build the error for a file: with reason and line for public files, with the rule alone for
+    private ones.
 
     Parameters
     ----------
@@ -85,7 +88,9 @@ def decode(data: bytes, path: str | Path) -> str:
     """
     text: str | None = None
     if b"\0" not in data:
-        with suppress(UnicodeDecodeError):  # raised below, where no exception that holds the bytes is chained
+        with suppress(
+            UnicodeDecodeError
+        ):  # raised below, where no exception that holds the bytes is chained
             text = data.decode("utf-8-sig")
     if text is None:
         raise GraphFileError(path, "is not UTF-8 text")
@@ -124,7 +129,8 @@ def is_number(cell: str) -> bool:
 
 
 def whole_numbers(cells: Sequence[str]) -> list[int]:
-    """The numbers of a header line, empty if a cell is no whole number; what has 19 digits or more counts as 10^18.
+    """The numbers of a header line, empty if a cell is no whole number; what has 19 digits or more
+    counts as 10^18.
 
     Examples
     --------
@@ -137,7 +143,8 @@ def whole_numbers(cells: Sequence[str]) -> list[int]:
 
 
 def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
-    """Refuse a header that promises far more vertices than its edges can join: memory grows with the file, not with a number in it.
+    """Refuse a header that promises far more vertices than its edges can join: memory grows with
+    the file, not with a number in it.
 
     Raises
     ------
@@ -145,7 +152,10 @@ def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
         More than two for each edge and `SPARE_VERTICES` without any.
     """
     if n_vertices > 2 * n_edges + SPARE_VERTICES:
-        reason = f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join at most {2 * n_edges:,} of them"
+        reason = (
+            f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join at most "
+            f"{2 * n_edges:,} of them"
+        )
         raise GraphFileError(path, reason)
 
 
@@ -160,4 +170,6 @@ def has_leading_zeros(text: str) -> bool:
     >>> has_leading_zeros("1,2\\n3,02139"), has_leading_zeros("10,0.05,0,1e-05")
     (True, False)
     """
-    return _LEADING_ZERO.search(" " + text[:40]) is not None or _LEADING_ZERO.search(text) is not None
+    return (
+        _LEADING_ZERO.search(" " + text[:40]) is not None or _LEADING_ZERO.search(text) is not None
+    )

@@ -1,10 +1,15 @@
-"""A grant checks whether a piece fits, but does not count it: the next piece fits again, and a call spends more than it paid."""
+"""A grant checks whether a piece fits, but does not count it: the next piece fits again, and a call
+spends more than it paid.
+"""
 
 from contextlib import AbstractContextManager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("a grant spent in pieces, two points, add-remove", "k_median, partition, two points, add-remove")
+CAUGHT_BY = (
+    "a grant spent in pieces, two points, add-remove",
+    "k_median, partition, two points, add-remove",
+)
 
 
 def plant() -> AbstractContextManager[None]:

@@ -1,4 +1,6 @@
-"""Only points where somebody is are candidates, as k-medoids on the records would have it: what is selected is a record."""
+"""Only points where somebody is are candidates, as k-medoids on the records would have it: what is
+selected is a record.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -12,6 +14,12 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy import gate
 
     records = "at = np.unique(_vault._open(demand)) if len(_vault._open(demand)) else np.arange(1)"
-    race = "return int(at[choose([np.concatenate(list(query.blocks(_vault._open(demand))))[at]], eta, law)])"
-    honest = "return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, law)"
+    race = (
+        "return int(at[choose([np.concatenate(list(query.blocks(_vault._open(demand))))[at]], "
+        "eta, law)])"
+    )
+    honest = (
+        "return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, "
+        "law)"
+    )
     return rewritten(gate, "_selected", honest, f"{records}\n        {race}")

@@ -1,4 +1,6 @@
-"""Users keep all their records, whatever `max_contributions` says, while sensitivities are stated for m of them."""
+"""Users keep all their records, whatever `max_contributions` says, while sensitivities are stated
+for m of them.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -9,6 +11,6 @@ CAUGHT_BY = ("HistogramQuery, two points, add-remove, users of 3", "contribution
 
 def plant() -> AbstractContextManager[None]:
     """Keep every rank."""
-    from metricdp.engines import bounding
+    from metricdp.records.engines import bounding
 
     return rewritten(bounding, "sample", "order[rank < m]", "order[rank < len(order)]")

@@ -1,4 +1,6 @@
-"""A covering loop is priced by scores that move one way, under replace-one too, where a unit leaves and another comes."""
+"""A covering loop is priced by scores that move one way, under replace-one too, where a unit leaves
+and another comes.
+"""
 
 from contextlib import AbstractContextManager
 

@@ -1,10 +1,15 @@
-"""A record that a selected set holds goes on counting: the same record pays for many selections, at the price of one."""
+"""A record that a selected set holds goes on counting: the same record pays for many selections, at
+the price of one.
+"""
 
 from contextlib import AbstractContextManager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("covering loop, whole-loop bound, add-remove", "covering loop, whole-loop bound, replace-one")
+CAUGHT_BY = (
+    "covering loop, whole-loop bound, add-remove",
+    "covering loop, whole-loop bound, replace-one",
+)
 
 
 def plant() -> AbstractContextManager[None]:

@@ -1,4 +1,6 @@
-"""The vault opens before the grant has paid: a refused call has read the data, and whatever it then says depends on them."""
+"""The vault opens before the grant has paid: a refused call has read the data, and whatever it then
+says depends on them.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -11,4 +13,6 @@ def plant() -> AbstractContextManager[None]:
     """Open the vault one line too early."""
     from metricdp.privacy import gate
 
-    return rewritten(gate, "measure", "grant.draw(cost)", "_vault._open(demand)\n    grant.draw(cost)")
+    return rewritten(
+        gate, "measure", "grant.draw(cost)", "_vault._open(demand)\n    grant.draw(cost)"
+    )

@@ -1,4 +1,6 @@
-"""Distances are capped at the diameter of the demand, not that of the universe: the noise of a selection follows the data's extent."""
+"""Distances are capped at the diameter of the demand, not that of the universe: the noise of a
+selection follows the data's extent.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -13,5 +15,8 @@ def plant() -> AbstractContextManager[None]:
 
     old = "spread = query.range(grant.neighboring, demand.max_contributions)"
     seen = "seen = np.unique(_vault._open(demand))"
-    extent = "query._cap = max(1, *(int(row[seen].max()) for row in query.universe.grid_rows(seen)), 1) if hasattr(query, '_cap') else 0"
+    extent = (
+        "query._cap = max(1, *(int(row[seen].max()) for row in query.universe.grid_rows(seen)), "
+        "1) if hasattr(query, '_cap') else 0"
+    )
     return rewritten(gate, "select", old, "\n    ".join([seen, extent, old]))

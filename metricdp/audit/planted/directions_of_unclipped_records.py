@@ -1,10 +1,15 @@
-"""The sums that tell the directions of the records take those far away at sixteen times the length that their noise is made for."""
+"""The sums that tell the directions of the records take those far away at sixteen times the length
+that their noise is made for.
+"""
 
 from contextlib import AbstractContextManager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("k_means, subspace, a box in R^4, add-remove", "k_means, subspace, Gaussian, a box in R^4, add-remove")
+CAUGHT_BY = (
+    "k_means, subspace, a box in R^4, add-remove",
+    "k_means, subspace, Gaussian, a box in R^4, add-remove",
+)
 
 
 def plant() -> AbstractContextManager[None]:

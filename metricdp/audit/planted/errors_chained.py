@@ -12,4 +12,9 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy import _vault
 
     swallowed = "except Exception:  # swallowed on purpose, see above\n        pass"
-    return rewritten(_vault, "_quietly", swallowed, "except Exception as error:\n        raise InputError(rule) from error")
+    return rewritten(
+        _vault,
+        "_quietly",
+        swallowed,
+        "except Exception as error:\n        raise InputError(rule) from error",
+    )

@@ -1,4 +1,6 @@
-"""Noise in steps of 2, of half the scale: the variance is right and the last bit of every count is not hidden at all."""
+"""Noise in steps of 2, of half the scale: the variance is right and the last bit of every count is
+not hidden at all.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -11,4 +13,9 @@ def plant() -> AbstractContextManager[None]:
     """Round each draw to an even number."""
     from metricdp.privacy.noise import Noise
 
-    return rewritten(Noise, "__call__", "self._mechanism(block)", "[v + (y - v) // 2 * 2 for v, y in zip(block, self._mechanism(block))]")
+    return rewritten(
+        Noise,
+        "__call__",
+        "self._mechanism(block)",
+        "[v + (y - v) // 2 * 2 for v, y in zip(block, self._mechanism(block))]",
+    )

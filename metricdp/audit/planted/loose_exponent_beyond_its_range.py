@@ -1,4 +1,6 @@
-"""The papers' exponent epsilon / (2 ln(e/delta)) is used where exp(x) - 1 <= 2x, on which its proof rests, does not hold."""
+"""The papers' exponent epsilon / (2 ln(e/delta)) is used where exp(x) - 1 <= 2x, on which its proof
+rests, does not hold.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -11,4 +13,9 @@ def plant() -> AbstractContextManager[None]:
     """Do not look whether it is safe."""
     from metricdp.accounting import covering
 
-    return rewritten(covering, "exponent", "min(_loose(epsilon, delta), _largest(epsilon, delta, neighboring))", "_loose(epsilon, delta)")
+    return rewritten(
+        covering,
+        "exponent",
+        "min(_loose(epsilon, delta), _largest(epsilon, delta, neighboring))",
+        "_loose(epsilon, delta)",
+    )

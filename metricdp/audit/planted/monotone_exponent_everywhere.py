@@ -1,4 +1,6 @@
-"""The larger exponent that monotone scores allow under add-remove is used under replace-one too, where scores move both ways."""
+"""The larger exponent that monotone scores allow under add-remove is used under replace-one too,
+where scores move both ways.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -17,4 +19,6 @@ def plant() -> AbstractContextManager[None]:
     """Forget which relation it is."""
     from metricdp.privacy import SelectionQuery
 
-    return rewritten(SelectionQuery, "range", 'self.monotone and neighboring == "add-remove"', "self.monotone")
+    return rewritten(
+        SelectionQuery, "range", 'self.monotone and neighboring == "add-remove"', "self.monotone"
+    )

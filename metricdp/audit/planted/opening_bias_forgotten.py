@@ -1,4 +1,6 @@
-"""Cells are opened without the bias of their depth: every level tells one noise scale's worth, however many there are."""
+"""Cells are opened without the bias of their depth: every level tells one noise scale's worth,
+however many there are.
+"""
 
 from contextlib import AbstractContextManager
 

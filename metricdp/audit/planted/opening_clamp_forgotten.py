@@ -1,4 +1,6 @@
-"""Biased counts are not held at a floor: where no record could open a cell, many depths still tell a little each."""
+"""Biased counts are not held at a floor: where no record could open a cell, many depths still tell
+a little each.
+"""
 
 from contextlib import AbstractContextManager
 

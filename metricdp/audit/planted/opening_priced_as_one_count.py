@@ -11,4 +11,9 @@ def plant() -> AbstractContextManager[None]:
     """Leave out the factor."""
     from metricdp.privacy.opening import OpeningQuery
 
-    return rewritten(OpeningQuery, "sensitivity", "return FACTOR * self.sensitivity_of", "return self.sensitivity_of")
+    return rewritten(
+        OpeningQuery,
+        "sensitivity",
+        "return FACTOR * self.sensitivity_of",
+        "return self.sensitivity_of",
+    )

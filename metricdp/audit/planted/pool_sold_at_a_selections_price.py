@@ -1,4 +1,6 @@
-"""A pool sells a grant of pure epsilon for the epsilon²/8 of a selection, and other mechanisms of epsilon²/2 are paid with it."""
+"""A pool sells a grant of pure epsilon for the epsilon²/8 of a selection, and other mechanisms of
+epsilon²/2 are paid with it.
+"""
 
 from contextlib import AbstractContextManager
 

@@ -11,5 +11,8 @@ def plant() -> AbstractContextManager[None]:
     """Show a bar for the noise that tells how much it hides."""
     from metricdp.privacy import gate
 
-    bar = "import metricdp.progress\n    metricdp.progress.progress(total=int(answer.sum()), label='adding noise').update()"
+    bar = (
+        "import metricdp.progress\n    metricdp.progress.progress(total=int(answer.sum()), "
+        "label='adding noise').update()"
+    )
     return rewritten(gate, "_noisy", "return noise(answer)", f"{bar}\n    return noise(answer)")

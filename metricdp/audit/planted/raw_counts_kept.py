@@ -1,10 +1,15 @@
-"""The exact answer stays on the object that is returned, out of sight of its repr, and is published with the first pickle."""
+"""The exact answer stays on the object that is returned, out of sight of its repr, and is published
+with the first pickle.
+"""
 
 from contextlib import AbstractContextManager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("HistogramQuery, two points, add-remove", "k_median, partition, two points, add-remove")
+CAUGHT_BY = (
+    "HistogramQuery, two points, add-remove",
+    "k_median, partition, two points, add-remove",
+)
 
 
 def plant() -> AbstractContextManager[None]:

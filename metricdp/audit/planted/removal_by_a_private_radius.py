@@ -1,4 +1,6 @@
-"""All records within the radius of the last one to remove go, not just so many: one record more can bring back a whole cell of others."""
+"""All records within the radius of the last one to remove go, not just so many: one record more can
+bring back a whole cell of others.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -9,6 +11,11 @@ CAUGHT_BY = ("balls after removals, a box, add-remove", "balls after removals, a
 
 def plant() -> AbstractContextManager[None]:
     """Take a cell whole once its first record is taken."""
-    from metricdp.trees import peeling
+    from metricdp.records.sums import peeling
 
-    return rewritten(peeling, "peel", "np.clip(number - before, 0, there).astype(counts.dtype)", "there * (before < number)")
+    return rewritten(
+        peeling,
+        "peel",
+        "np.clip(number - before, 0, there).astype(counts.dtype)",
+        "there * (before < number)",
+    )

@@ -1,4 +1,6 @@
-"""Under replace-one a record leaves one part and joins another, which moves the histogram by 2; the factor 2 is dropped."""
+"""Under replace-one a record leaves one part and joins another, which moves the histogram by 2; the
+factor 2 is dropped.
+"""
 
 from contextlib import AbstractContextManager
 

@@ -1,4 +1,6 @@
-"""All rounds of a covering loop are selected with the exponent that one round of them could have: further rounds are charged nothing."""
+"""All rounds of a covering loop are selected with the exponent that one round of them could have:
+further rounds are charged nothing.
+"""
 
 from contextlib import AbstractContextManager
 

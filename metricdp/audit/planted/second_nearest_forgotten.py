@@ -1,4 +1,6 @@
-"""The range of a swap's scores is taken from the distances to the nearest center, but the nearest is what a swap may take away."""
+"""The range of a swap's scores is taken from the distances to the nearest center, but the nearest
+is what a swap may take away.
+"""
 
 from contextlib import AbstractContextManager
 

@@ -1,4 +1,6 @@
-"""Noise of the right law from NumPy's global generator: whoever knows or sets the seed subtracts it."""
+"""Noise of the right law from NumPy's global generator: whoever knows or sets the seed subtracts
+it.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -12,4 +14,9 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy.noise import Noise
 
     two = "np.random.geometric(-np.expm1(-1 / self.scale), (2, len(block)))"
-    return rewritten(Noise, "__call__", "self._mechanism(block)", f"[v + int(a - b) for v, (a, b) in zip(block, {two}.T)]")
+    return rewritten(
+        Noise,
+        "__call__",
+        "self._mechanism(block)",
+        f"[v + int(a - b) for v, (a, b) in zip(block, {two}.T)]",
+    )

@@ -1,4 +1,6 @@
-"""Noise for the largest change that this very demand can undergo (its local sensitivity), not for that of any demand."""
+"""Noise for the largest change that this very demand can undergo (its local sensitivity), not for
+that of any demand.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -12,4 +14,6 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy import gate
 
     measured = "max(1, max(int(np.ptp(block)) for block in query.blocks(_vault._open(demand))))"
-    return rewritten(gate, "select", "query.range(grant.neighboring, demand.max_contributions)", measured)
+    return rewritten(
+        gate, "select", "query.range(grant.neighboring, demand.max_contributions)", measured
+    )

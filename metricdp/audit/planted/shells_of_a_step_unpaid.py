@@ -1,4 +1,6 @@
-"""A private Lloyd step counts records in shells with the whole epsilon of the call, beside the sums that are paid for."""
+"""A private Lloyd step counts records in shells with the whole epsilon of the call, beside the sums
+that are paid for.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -9,9 +11,15 @@ CAUGHT_BY = ("private_mean, a box, add-remove", "private_median, a box, add-remo
 
 def plant() -> AbstractContextManager[None]:
     """Give the histogram a grant of its own."""
-    from metricdp.algorithms import private_lloyd
+    from metricdp.methods.box import private_lloyd
 
     honest = "seen = purse.ask(HistogramQuery(zones), share * SHELL_SHARE)"
-    grant = "grant = type(purse.grant)(Cost.of(purse.grant.epsilon), purse.grant.neighboring, purse.grant.scope)"
-    own = f"{grant}; seen = Purse(purse.demand, grant, Fraction(1)).ask(HistogramQuery(zones), Fraction(1))"
+    grant = (
+        "grant = type(purse.grant)(Cost.of(purse.grant.epsilon), purse.grant.neighboring, "
+        "purse.grant.scope)"
+    )
+    own = (
+        f"{grant}; seen = Purse(purse.demand, grant, Fraction(1)).ask(HistogramQuery(zones), "
+        f"Fraction(1))"
+    )
     return rewritten(private_lloyd, "moved", honest, own)

@@ -1,4 +1,6 @@
-"""The gate forgets to silence progress bars: the search from every distinct place of demand shows how many there are."""
+"""The gate forgets to silence progress bars: the search from every distinct place of demand shows
+how many there are.
+"""
 
 from contextlib import AbstractContextManager, nullcontext
 

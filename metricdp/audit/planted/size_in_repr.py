@@ -1,4 +1,6 @@
-"""The repr of private demand tells how many records it holds, as that of every other container does."""
+"""The repr of private demand tells how many records it holds, as that of every other container
+does.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -11,4 +13,9 @@ def plant() -> AbstractContextManager[None]:
     """Add the number of records."""
     from metricdp.privacy import PrivateDemand
 
-    return rewritten(PrivateDemand, "__repr__", "protects each {unit})", "{len(_vault._open(self))} records, protects each {unit})")
+    return rewritten(
+        PrivateDemand,
+        "__repr__",
+        "protects each {unit})",
+        "{len(_vault._open(self))} records, protects each {unit})",
+    )

@@ -1,4 +1,6 @@
-"""The tree is grown anew for every demand, from coins that depend on it: what it looks like tells of the records."""
+"""The tree is grown anew for every demand, from coins that depend on it: what it looks like tells
+of the records.
+"""
 
 from contextlib import AbstractContextManager
 
@@ -9,7 +11,9 @@ CAUGHT_BY = ("k_median, hst, two points, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Seed the tree with the number of records."""
-    from metricdp.algorithms.hst import DPHST
+    from metricdp.methods.finite.hst import DPHST
 
     coins = "len(__import__('metricdp.privacy._vault', fromlist=['_open'])._open(demand))"
-    return rewritten(DPHST, "_counts", "question.metric, question.seed)", f"question.metric, {coins})")
+    return rewritten(
+        DPHST, "_counts", "question.metric, question.seed)", f"question.metric, {coins})"
+    )

@@ -4,7 +4,10 @@ from contextlib import AbstractContextManager
 
 from metricdp.audit.patch import rewritten
 
-CAUGHT_BY = ("HistogramQuery, two points, add-remove, users of 3", "CountQuery, two points, add-remove, users of 3")
+CAUGHT_BY = (
+    "HistogramQuery, two points, add-remove, users of 3",
+    "CountQuery, two points, add-remove, users of 3",
+)
 
 
 def plant() -> AbstractContextManager[None]:
@@ -12,5 +15,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy import gate
 
     return rewritten(
-        gate, "measure", "query.sensitivity(grant.neighboring, demand.max_contributions)", "max(1, query.sensitivity(grant.neighboring, 1))"
+        gate,
+        "measure",
+        "query.sensitivity(grant.neighboring, demand.max_contributions)",
+        "max(1, query.sensitivity(grant.neighboring, 1))",
     )

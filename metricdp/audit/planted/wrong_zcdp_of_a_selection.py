@@ -1,4 +1,6 @@
-"""A selection is charged epsilon²/16 of rho, half of what its bounded range proves: pools buy too many."""
+"""A selection is charged epsilon²/16 of rho, half of what its bounded range proves: pools buy too
+many.
+"""
 
 from contextlib import AbstractContextManager
 

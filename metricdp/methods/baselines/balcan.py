@@ -1,0 +1,188 @@
+"""Private candidates by projection and grids, private local search on them, private means (Balcan
+et al., ICML 2017).
+
+1. Project the box onto a few random directions, public coins.
+2. *Candidates*: a few times, with another shift each, divide the projected box again and again,
+   each side in two, where the noisy count of a cell stands out. The middles of all cells that were
+   divided, and a few public points, are the candidates.
+3. *Local search*: move every record to the nearest candidate; from public k-means++ centers, swap
+   one center for one candidate, drawn by the cost after the swap, a number of times; then draw one
+   of the sets of centers visited (Gupta et al., SODA 2010).
+4. *Recovery*: the noisy means, in the box, of the records nearest to each of these centers in the
+   projection.
+
+**Privacy.** Step 1 is public. Each level of each grid is one histogram of cells that earlier counts
+opened; step 3 is `metricdp.methods.finite.local_search` on the same records elsewhere
+(`metricdp.privacy.moved`: a map of each record by itself); step 4 is one histogram and one query of
+sums of parts that the released centers determine. A third of the budget each, see
+`metricdp.methods.baselines.averages`. Differences from the paper: a public depth and number of
+grids in place of log n and 27k·log(n/δ); shifted-quadtree cells (middle-third cuts) in place of a
+shifted grid; few swaps in place of 100k·log n, each of which then has more budget; the search sees
+records where their nearest candidate is, which changes each distance by the projected record's
+distance from it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Grant
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.methods.baselines.averages import Array, Baseline, Funds
+from metricdp.methods.box.space_release import Cells, deviation, unequal
+from metricdp.methods.finite.local_search import LocalSearch
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy import HistogramQuery, PrivateDemand, moved
+
+THIRD = Fraction(1, 3)
+GRIDS, LEVELS = 2, 8
+STANDS_OUT = 4.0
+"""A cell is divided if its noisy count exceeds so many standard deviations of its noise."""
+PUBLIC, MOST = 16, 2048
+"""Public candidates beside k, and most candidates in all, those of the largest counts."""
+COUNT_SHARE = Fraction(1, 4)
+
+
+class Projection:
+    """A box seen along a few random orthogonal directions, stretched by √(d/p) so that distances
+    stay alike on average.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+        The box.
+    image : EuclideanSpace
+        The cube of the projection, as wide as the box's diagonal; what the stretching throws out of
+        it is clipped.
+    """
+
+    def __init__(self, space: EuclideanSpace, dimensions: int, seed: int) -> None:
+        self.space, half = space, space.diameter_bound() / 2
+        directions = np.linalg.qr(
+            np.random.default_rng([seed, 31]).normal(size=(space.dimension, dimensions))
+        )[0]
+        self._directions = (
+            directions * math.sqrt(space.dimension / dimensions)
+            if dimensions < space.dimension
+            else np.eye(dimensions)
+        )
+        self._middle = (space.lower + space.upper) / 2
+        self.image = EuclideanSpace([-half] * dimensions, [half] * dimensions)
+
+    def __call__(self, points: Array) -> Array:
+        """Images, shape (n, p): each of its own point alone, summed in order."""
+        place = np.zeros((len(points), self.image.dimension))
+        for x, middle, direction in zip(points.T, self._middle, self._directions):
+            place += (x - middle)[:, None] * direction
+        return self.image.clip(place)
+
+
+class Seen:
+    """A partition of the projection's image as one of the box."""
+
+    def __init__(self, projection: Projection, parts: Any) -> None:
+        self.universe, self.n_parts, self._projection, self._parts = (
+            projection.space,
+            parts.n_parts,
+            projection,
+            parts,
+        )
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Part of each point's image, shape (n,)."""
+        return self._parts.encode(self._projection(records))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balcan(Baseline):
+    """Candidates by projection and grids, private local search on them, noisy means.
+
+    **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
+
+    Parameters
+    ----------
+    dimensions : int, optional
+        Of the projection; by default 1 + log2 k, rounded up, at least 2. The box itself if it has
+        no more.
+    swaps : int, optional
+        Of the local search, one for each center by default.
+
+    References
+    ----------
+    M.-F. Balcan, T. Dick, Y. Liang, W. Mou, H. Zhang, "Differentially private clustering in
+    high-dimensional Euclidean spaces", ICML 2017.
+    """
+
+    name = "balcan"
+    summary = "candidates by projection and grids, and private local search"
+
+    dimensions: int | None = None
+    swaps: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("dimensions", "swaps"):
+            if (value := getattr(self, name)) is not None and not 1 <= (
+                integer(value) or 0
+            ) <= 1000:
+                raise InputError(f"{name} must be an integer from 1 to 1000, got {shown(value)}")
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers."""
+        space: Any = demand.universe
+        funds, k = Funds(demand, grant), question.k
+        dimensions = self.dimensions or max(2, math.ceil(math.log2(k)) + 1)
+        projection = Projection(space, min(dimensions, space.dimension), question.seed)
+        metric = EuclideanMetric(_candidates(funds, projection, k, question.seed))
+        parts = Cells(projection.image, metric.points)
+        search = LocalSearch(steps=self.swaps or k, start="k-median++")
+        elsewhere = Question.checked(
+            metric, k, question.power, seed=question.seed, time_limit=question.time_limit
+        )
+        found = search.answer(
+            moved(demand, Seen(projection, parts), metric), funds.part(THIRD), elsewhere
+        )
+        if found.receipt is not None:
+            funds.receipts.append(found.receipt)
+        chosen = Cells(projection.image, metric.points[metric.positions(found.centers)])
+        query, counts = HistogramQuery(Seen(projection, chosen)), funds.left * COUNT_SHARE
+        means = funds.averages(query, counts, funds.left - counts, self.reach(space)).means
+        return Result(unequal(space, means), k, self.name, funds.receipt)
+
+    @property
+    def least_share(self) -> Fraction:
+        """Of a level of a grid; of the last counts."""
+        return THIRD / (GRIDS * LEVELS)
+
+
+def _candidates(funds: Funds, projection: Projection, k: int, seed: int) -> Array:
+    """Step 2, shape (n_candidates, p): all different."""
+    p, image = projection.image.dimension, projection.image
+    points, counts = [image.net(k + PUBLIC, seed).points], [np.full(k + PUBLIC, np.inf)]
+    for i in range(GRIDS):
+        cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).opened()
+        for _ in range(LEVELS):
+            counted = funds.ask(HistogramQuery(Seen(projection, cells)), THIRD / (GRIDS * LEVELS))
+            full = counted.values > STANDS_OUT * max(deviation(counted), 1.0)
+            at = cells.leaves[full]
+            points.append(cells.centers[at])
+            counts.append(counted.values[full].astype(float))
+            for _ in range(p):
+                first = len(cells.parent)
+                cells = cells.open(at)
+                at = np.arange(first, len(cells.parent))
+            if len(at) == 0:
+                break
+    largest = np.argsort(-np.concatenate(counts), kind="stable")[:MOST]
+    return np.unique(np.concatenate(points)[largest], axis=0)

@@ -1,0 +1,92 @@
+"""k-variates++ in a private instance (Nock et al., ICML 2016): k-means++ seeding that draws centers
+from densities, not from points.
+
+1. Split the box into 512 public nodes by nine bits of a `SimHash` (Cohen-Addad et al., KDD 2022,
+   use 500).
+2. Release the count and the sum of the records of each node: their quotient, noise and all, is the
+   node's draw.
+3. Seed: k times, choose a node with probability proportional to its noisy count times the (squared)
+   distance of its draw from the centers so far; its draw is the next center.
+
+**Privacy.** Step 2 is the only read: one histogram and one query of sums over public parts, whose
+shares add up to 1, see `metricdp.methods.baselines.averages`. The seeding is post-processing. (The
+paper's own private variant adds noise to a point that k-means++ has chosen on the records; its
+proof needs two constants of the data, how far points lie apart and how the cost may change, which
+are neither public nor paid for. Here the noise is calibrated to public bounds, and the choice of
+nodes is made on noisy numbers.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import Grant
+from metricdp.methods.baselines.averages import Array, Baseline, Funds, MeansRelease
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.partitions.box.simhash import HashCells, SimHash
+from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.solvers.stopping import Deadline
+
+BITS = 9
+COUNT_SHARE = Fraction(1, 4)
+
+
+class VariatesRelease(MeansRelease):
+    """Noisy draws and counts of the nodes; every question is answered by a seeding of its own."""
+
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        points: Array = self.universe.points  # type: ignore[attr-defined]
+        return seeded(points, self.weights, k, power, np.random.default_rng([seed, 29]))
+
+
+def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Generator) -> Array:
+    """k of the points, each drawn with probability proportional to its weight times its distance to
+    the power from those before.
+
+    Where no point has any weight left, it is drawn uniformly. Shape (k, d), perhaps with repeats.
+    """
+    distance, centers = np.ones(len(points)), np.empty((k, points.shape[1]))
+    for i in range(k):
+        mass = np.cumsum(weights * distance)
+        at = (
+            int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
+            if mass[-1] > 0
+            else int(rng.integers(len(points)))
+        )
+        centers[i] = points[min(at, len(points) - 1)]
+        away = ((points - centers[i]) ** 2).sum(axis=1) ** (power / 2)
+        distance = away if i == 0 else np.minimum(distance, away)
+    return centers
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVariates(Baseline):
+    """Seeding on noisy draws of hashed nodes, without any step after it.
+
+    **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
+
+    References
+    ----------
+    R. Nock, R. Canyasse, R. Boreli, F. Nielsen, "k-variates++: more pluses in the k-means++", ICML
+    2016.
+    """
+
+    name = "k-variates"
+    summary = "k-means++ seeding on noisy averages of hashed nodes"
+    releases = True
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were drawn from."""
+        space: Any = demand.universe
+        funds, cells = Funds(demand, grant), HashCells.complete(SimHash(space, BITS, question.seed))
+        found = funds.averages(
+            HistogramQuery(cells), COUNT_SHARE, 1 - COUNT_SHARE, self.reach(space)
+        )
+        kept = found.told.copy()
+        kept[int(np.argmax(found.counts))] = True
+        return VariatesRelease(self.name, cells, found.at(kept), funds.receipt).answer(question)

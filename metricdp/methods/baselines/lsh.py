@@ -1,0 +1,118 @@
+"""A private coreset by locality-sensitive hashing (Chang & Kamath 2021), and k-means on it.
+
+1. Build the prefix tree of a `SimHash` level by level, to a public depth: release the histogram of
+   the closed nodes; open those whose noisy count is large.
+2. Release the count and the sum of the records of every closed node. Their averages, weighted by
+   the counts, are a coreset, without the nodes of small count.
+3. Cluster the coreset.
+
+**Privacy.** Every record is in one closed node, by its own coordinates and public coins, so a level
+is one histogram; which nodes are open is decided on noisy counts of the levels before. A level has
+a fixed share of the budget, and step 2 what the levels left: together all of it. See
+`metricdp.methods.baselines.averages`. Differences from the code that google published: integer
+noise; *every* closed node is counted again in each level; the last counts are paid for, beside the
+sums, with what is left; the hashes cut through the middle of the public box, theirs through the
+origin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import Cost, Grant
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.methods.baselines.averages import Baseline, Funds, MeansRelease
+from metricdp.methods.box.space_release import deviation
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.partitions.box.simhash import HashCells, SimHash
+from metricdp.privacy import HistogramQuery, PrivateDemand
+
+LEVELS_SHARE, COUNT_SHARE = Fraction(1, 2), Fraction(1, 4)
+"""Of the whole, for all levels of the tree together; of what they left, for the last counts."""
+MOST_BITS = 24
+LOW_NOISE, BRANCHING = 10, 3
+"""A node should hold so many times the noise of its sum over the radius; one that is opened, so
+many times as much as one that is kept.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSHCoreset(Baseline):
+    """Noisy averages of the nodes of a tree of hash prefixes, and the solver on them.
+
+    **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
+
+    Parameters
+    ----------
+    depth : int
+        Most bits of a prefix, 1 to 24 (20 in google's code).
+
+    References
+    ----------
+    A. Chang, P. Kamath, "Practical differentially private clustering", Google AI blog, October
+    2021. A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
+    2021, Section 5.
+    """
+
+    name = "lsh"
+    summary = "noisy averages of the nodes of a tree of hash prefixes"
+    releases = True
+
+    depth: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= (integer(self.depth) or 0) <= MOST_BITS:
+            raise InputError(
+                f"depth must be an integer from 1 to {MOST_BITS}, got {shown(self.depth)}"
+            )
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the coreset they were computed from."""
+        space: Any = demand.universe
+        funds = Funds(demand, grant)
+        cells, fewest = self._tree(funds, SimHash(space, self.depth, question.seed), question.k)
+        query = HistogramQuery(cells)
+        found = funds.averages(
+            query, funds.left * COUNT_SHARE, funds.left * (1 - COUNT_SHARE), self.reach(space)
+        )
+        kept = found.counts >= fewest
+        kept[int(np.argmax(found.counts))] = True
+        return MeansRelease(self.name, cells, found.at(kept), funds.receipt).answer(question)
+
+    def _tree(self, funds: Funds, hashed: SimHash, k: int) -> tuple[HashCells, float]:
+        """Step 1, and the count that a node of the coreset needs."""
+        cells, fewest = HashCells.whole(hashed), 1.0
+        for level in range(self.depth):
+            counted = funds.ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
+            counts = counted.values.astype(float)
+            if level == 0:
+                low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * _sum_noise(funds)
+                total = float(counts[0]) if self.records_hint is None else float(self.records_hint)
+                fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
+            at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
+            if len(at) == 0:
+                break
+            cells = cells.open(at)
+        return cells, fewest
+
+    @property
+    def least_share(self) -> Fraction:
+        """Of a level."""
+        return LEVELS_SHARE * COUNT_SHARE / self.depth
+
+
+def _sum_noise(funds: Funds) -> float:
+    """Standard deviation of the noise of the sums' coordinates, at least, in radii."""
+    price, m = funds.price(LEVELS_SHARE * (1 - COUNT_SHARE)), funds.demand.max_contributions
+    twice = 1 if funds.grant.neighboring == "add-remove" else 2
+    if isinstance(price, Cost):
+        return m * twice / math.sqrt(2 * float(price.rho or 1))
+    return m * twice * math.sqrt(2.0 * funds.demand.universe.dimension) / float(price)  # type: ignore[union-attr]

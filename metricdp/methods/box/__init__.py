@@ -1,0 +1,1 @@
+"""Methods for boxes of R^d, one recipe a file."""

@@ -1,0 +1,478 @@
+"""Private coresets of demand in a box: weighted points that may be published, for any number of
+questions about centers.
+
+**The default** releases one noisy histogram (or, beyond three dimensions, noisy counts and means
+around candidates) with the whole budget, by the default method's own steps 1 to 3
+(`metricdp.methods.box.space_release`), and answers from it. Its coreset holds all that was counted:
+cells that do not stand out of the noise one by one are told by large blocks (`WholeRelease`).
+`DemandRelease.coreset` with a number of centers makes it as small as the paper's by the paper's
+rounds, run on what is released: free.
+
+**Published** (Feldman, Xiang, Zhu & Rus, IPSN 2017, Algorithm 1, PRIVATE-K-MEAN). The number of
+records, then in each round two selections:
+
+1. GOOD-RADIUS: among radii of cells, ``min(t - M(the radius before), M(radius) - t)`` with t = w +
+   Delta, M the count of the best ball; or RecConcave on the paper's quality
+   (`metricdp.methods.box.rec_concave`).
+2. GOOD-CENTER: the ball with most records.
+3. The w = 3n/(8k) records nearest its center are taken away; the center stands in the coreset with
+   weight w.
+
+**Privacy.** *Neighboring*, unit: the grant's and the demand's. In step 3 private records leave, and
+which ones depends on private data: that is safe since the numbers w follow from k and n alone, and
+neighbors stay neighbors when exactly w records go (`metricdp.records.sums.peeling` has the proof
+that the paper leaves out; removing all records within a radius measured on the data would not be
+safe). *Replace-one*, records: n is public, released exactly at no cost; the paper's algorithm as it
+is. *Add-remove*, or users of several records: n is private, so w and the number of rounds follow
+from a noisy n; the paper's own would tell n. *Composition*: with a delta the grant counts rho, and
+every selection costs epsilon²/8 by its bounded range; without, epsilons add up. Everything else is
+post-processing.
+
+Where it departs from the paper: GOOD-CENTER there projects, draws boxes and averages (Nissim,
+Stemmer & Vadhan 2016); with a public grid of few dimensions the exponential mechanism over its
+cells does it, and a noisy mean of the ball's records measured worse. M in place of L halves the
+noise of radii. Delta is half of what the selection of a center may lose, at most w.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, Pool
+from metricdp.arguments import chosen, flag, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.methods.box.rec_concave import (
+    published_promise,
+    rec_concave,
+    records_needed,
+    selections_of,
+)
+from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes, small_balls
+from metricdp.methods.box.space_release import (
+    Array,
+    BoxRelease,
+    SpaceRelease,
+    deviation,
+    starts_for,
+)
+from metricdp.methods.box.votes_release import Purse
+from metricdp.methods.finite.partition import Partition
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.grid import Grid
+from metricdp.privacy import (
+    CountQuery,
+    HistogramQuery,
+    PrivateDemand,
+    select,
+    selection_epsilon,
+    split,
+)
+from metricdp.privacy.balls import PeeledQuery
+from metricdp.privacy.noise import gaussian_scale, laplace_scale
+from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
+from metricdp.releases import Neighboring, Receipt
+from metricdp.solvers.lloyd import lloyd
+from metricdp.solvers.stopping import Deadline
+
+RADII = ("exponential", "rec-concave")
+COUNT_SHARE, RADIUS_SHARE = Fraction(1, 20), Fraction(1, 5)
+"""Of the budget, for the number of records; of the rest, for radii."""
+LOSS = 0.5
+"""Delta, in what a selection among the grid's cells may lose."""
+MOST_CELLS, MOST_RECORDS = 1 << 22, 1 << 40
+BLOCKS = 64
+"""Into which what does not stand out is summed."""
+RESERVE = 64
+"""Public points that answer where no round was possible."""
+
+
+class CoresetRelease(BoxRelease):
+    """The balls' centers and how many records each stands for.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+    universe : EuclideanMetric
+        The centers; a public net where there was no round.
+    weights : ndarray of float64, shape (n_points,), read-only
+    receipt : Receipt
+        What it cost.
+    """
+
+    method = "coreset"
+
+    def __init__(
+        self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt
+    ) -> None:
+        self.space = space
+        if not len(points):
+            points, weights = space.net(RESERVE).points, np.zeros(RESERVE)
+        distinct, place = np.unique(points, axis=0, return_inverse=True)
+        total = np.bincount(place.ravel(), weights, len(distinct)).astype(np.float64)
+        super().__init__(EuclideanMetric(distinct), total, receipt, in_space=True)
+
+    def __repr__(self) -> str:
+        return (
+            f"CoresetRelease({self.space.name}, {len(self.weights):,} points, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        points, weights = self.universe.points, self.weights  # type: ignore[attr-defined]
+        if k > len(points):
+            points = np.concatenate([points, self.space.net(k).points])
+            weights = np.r_[weights, np.zeros(k)]
+        return lloyd(
+            points, weights, k, power=power, seed=seed, starts=starts_for(k), deadline=deadline
+        )
+
+
+class WholeRelease(BoxRelease):
+    """A release of a box's cells for publication: whole, where `SpaceRelease` leaves out cells that
+    do not stand out of the noise.
+
+    Lone records in such cells are few, but far away, and cost much. Their noisy counts are summed
+    over large blocks. Sums above a standard deviation of their noise are scaled to the signed total
+    of all, and spread over each block's cells. Centers are found without them.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+    universe : EuclideanMetric
+        Middles of the grid's cells.
+    weights : ndarray of float64, shape (n_points,), read-only
+    standing : SpaceRelease
+        The release without the rest.
+    receipt : Receipt
+        What it cost.
+    """
+
+    method = "coreset"
+
+    def __init__(self, standing: SpaceRelease) -> None:
+        self.space, self.standing, self.histogram = standing.space, standing, standing.histogram
+        weights = standing.weights.copy()
+        rest = np.flatnonzero(~standing.support)
+        blocks = Grid(self.space, BLOCKS)
+        block = blocks.encode(standing.universe.points[rest])  # type: ignore[attr-defined]
+        counts = standing.histogram.values[rest].astype(np.float64)
+        sums, extent = (
+            np.bincount(block, counts, blocks.n_parts),
+            np.bincount(block, minlength=blocks.n_parts),
+        )
+        sums[sums <= deviation(standing.histogram) * np.sqrt(extent)] = 0.0
+        if sums.sum() > 0:
+            sums *= max(float(counts.sum()), 0.0) / sums.sum()
+        weights[rest] = (sums / extent.clip(1))[block]
+        super().__init__(standing.universe, weights, standing.receipt, in_space=True)
+
+    def __repr__(self) -> str:
+        return (
+            f"WholeRelease({self.space.name}, {len(self.weights):,} cells, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        return self.standing._found(k, power, seed, deadline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coreset(Method):
+    """A private coreset, and centers computed from it alone.
+
+    **Privacy.** epsilon-DP; with a delta (epsilon, delta)-DP where that is of use: `published`, or
+    more than three dimensions.
+
+    Parameters
+    ----------
+    published : bool
+        The paper's rounds, two selections each, in place of one noisy histogram.
+    radius : {"exponential", "rec-concave"}
+        Of `published`, as are all others: how GOOD-RADIUS selects.
+    promise : float, optional
+        RecConcave's Gamma, in records. By default the paper's, which no demand of less than some
+        10^9 records keeps: it is refused unless `records_hint` says that there are as many.
+    cells : int, optional
+        Cells of the grid: by default the paper's, the smallest power of two along each axis that
+        makes more cells than there are records.
+    left_over : float
+        Rounds end when this fraction of the records is left; what is left is in no ball.
+    chunk : int, optional
+        Split the records into parts of about so many, each with rounds and a coreset of its own;
+        the union is the coreset. The paper's way for more than two dimensions is 10,000: it bounded
+        the time there. Costs much accuracy. Spends no delta.
+
+    References
+    ----------
+    D. Feldman, C. Xiang, R. Zhu, D. Rus, "Coresets for differentially private k-means clustering
+    and applications to privacy in mobile sensor networks", IPSN 2017.
+    """
+
+    name = "coreset"
+    summary = "a weighted set to publish: noisy counts, or private balls"
+    in_finite = False
+    in_space = True
+    releases = True
+
+    published: bool = False
+    radius: str = "exponential"
+    promise: float | None = None
+    cells: int | None = None
+    left_over: float = LEFT_OVER
+    chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        chosen(self.radius, RADII, "radius")
+        if self.promise is not None and not positive(self.promise, "promise") <= 2**40:
+            raise InputError(f"promise must be at most 2^40 records, got {shown(self.promise)}")
+        for name, least, most in (("cells", 1, MOST_CELLS), ("chunk", 10, 2**40)):
+            value = getattr(self, name)
+            if value is not None and not least <= (integer(value) or 0) <= most:
+                raise InputError(
+                    f"{name} must be an integer from {least:,} to {most:,}, got {shown(value)}"
+                )
+        if not positive(self.left_over, "left_over") < 1:
+            raise InputError(f"left_over must be between 0 and 1, got {shown(self.left_over)}")
+        options = (self.radius, self.promise, self.cells, self.left_over, self.chunk)
+        if not flag(self.published, "published") and options != (
+            "exponential",
+            None,
+            None,
+            LEFT_OVER,
+            None,
+        ):
+            raise InputError(
+                "radius, promise, cells, left_over and chunk are options of the published rounds: "
+                "give published=True too"
+            )
+
+    def within(self, universe: object) -> Method:
+        """The method that answers in a box: itself if `published`, else the default method's
+        release.
+        """
+        if self.published or not isinstance(universe, EuclideanSpace):
+            return self
+        return ReleasedCoreset(
+            records_hint=self.records_hint,
+            source=Partition(records_hint=self.records_hint).within(universe),
+        )
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """Both, as rho, where there is a delta."""
+        cost = Cost.of(epsilon, delta)
+        pooled = cost.delta and cost.epsilon > 0 and self.chunk is None
+        return Cost.zcdp(cost.epsilon, cost.delta) if pooled else Cost.of(cost.epsilon)
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse an epsilon too small for the noise, and RecConcave's own promise where it cannot
+        be kept.
+        """
+        sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
+        if price.pooled:
+            gaussian_scale(sensitivity**2, (price.rho or Fraction(0)) * COUNT_SHARE)
+        else:
+            laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
+        if self.radius == "rec-concave" and self.promise is None:
+            space: Any = demand.universe
+            if not price.delta:
+                raise InputError(
+                    "RecConcave's published promise needs a delta; or say what is promised: "
+                    "promise="
+                )
+            needed = records_needed(
+                question.k, float(price.epsilon), float(price.delta), space.dimension
+            )
+            if (self.records_hint or 0) < needed:
+                raise InputError(
+                    f"RecConcave with the published constants needs at least {needed:.3g} records "
+                    f"at k = {question.k} and this epsilon: "
+                    "use radius='exponential', or say what is promised (promise=), or that there "
+                    "are as many (records_hint=)"
+                )
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the coreset they were computed from."""
+        space: Any = demand.universe
+        receipts, total = list[Receipt](), self.records_hint
+        if total is None:
+            purse = Purse(demand, grant, Fraction(1))
+            total = float(purse.ask(CountQuery(), COUNT_SHARE).values[0])
+            receipts += purse.receipts
+        records, left = max(0, round(min(total, MOST_RECORDS))), grant.left
+        parts, n_parts = [(demand, grant)], max(1, round(records / self.chunk)) if self.chunk else 1
+        if n_parts > 1:
+            each = left / (
+                demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
+            )
+            parts = split(demand, Chunks(space, n_parts), each, grant, "chunks")
+        points, weights, spent = [np.empty((0, space.dimension))], [np.empty(0)], list[Receipt]()
+        for part, budget in parts:
+            grid, removed, paid = self._rounds(part, budget, records // n_parts, question.k)
+            points.append(middles(grid, np.array([cell for cell, _ in removed], np.int64)))
+            weights.append(np.array([number for _, number in removed], np.float64))
+            spent += paid
+        receipts += [together(spent, demand, grant, left)] if n_parts > 1 else spent
+        empty = Receipt.of([], grant.neighboring, demand.unit)
+        receipt = grant.receipt([empty, *receipts]) if receipts else empty
+        release = CoresetRelease(space, np.concatenate(points), np.concatenate(weights), receipt)
+        return release.answer(question)
+
+    def _rounds(
+        self, demand: PrivateDemand, grant: Grant, records: int, k: int
+    ) -> tuple[Grid, list[tuple[int, int]], list[Receipt]]:
+        space: Any = demand.universe
+        grid, numbers = (
+            Grid(space, self.cells or paper_cells(records, space.dimension)),
+            sizes(records, k, self.left_over),
+        )
+        if not numbers:
+            return grid, [], []
+        concave = self.radius == "rec-concave"
+        radii = tuple(range(max(grid.shape))) if concave else radii_of(grid.shape)
+        times = selections_of(len(radii)) if concave else 1
+        for_radius = share_of(grant, RADIUS_SHARE, len(numbers) * times)
+        for_center = share_of(grant, 1 - RADIUS_SHARE, len(numbers))
+        receipts: list[Receipt] = []
+
+        def ask(scores: Any, removed: Removed, epsilon: Fraction) -> int:
+            index, receipt = select(
+                demand, PeeledQuery(Peeled(grid, tuple(removed)), scores), epsilon, grant
+            )
+            receipts.append(receipt)
+            return index
+
+        def radius(number: int, removed: Removed) -> int:
+            scores = RadiusScores(
+                grid.shape, radii, number + self._slack(demand, grant, grid, for_center, number)
+            )
+            if not concave:
+                return radii[ask(scores, removed, for_radius)]
+            promise = self.promise or published_promise(
+                len(radii), float(for_radius) * times, float(grant.delta) / (2 * len(numbers))
+            )
+            quality = replace(scores, slack=math.ceil(promise), average=True)
+
+            def asked(views: tuple[Any, ...]) -> int:
+                return ask(replace(quality, views=views), removed, for_radius)
+
+            return radii[rec_concave(asked, len(radii), math.ceil(promise / 2))]
+
+        return (
+            grid,
+            small_balls(
+                grid, numbers, radius, lambda balls, removed: ask(balls, removed, for_center)
+            ),
+            receipts,
+        )
+
+    @staticmethod
+    def _slack(
+        demand: PrivateDemand, grant: Grant, grid: Grid, epsilon: Fraction, number: int
+    ) -> int:
+        """Delta: what the selection of a center may lose."""
+        query = PeeledQuery(Peeled(grid), BallScores(grid.shape, 0))
+        spread = query.range(grant.neighboring, demand.max_contributions)
+        return min(
+            number, math.ceil(LOSS * spread / float(epsilon) * math.log(max(grid.n_parts, 2)))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedCoreset(Method):
+    """The default: the whole budget for a release of the default method in a box, and centers
+    computed from it.
+
+    **Privacy.** The release's: `metricdp.methods.box.space_release`, or
+    `metricdp.methods.box.votes_release` beyond three dimensions.
+    """
+
+    name = "coreset"
+    summary = Coreset.summary
+    in_finite = False
+    in_space = True
+    releases = True
+
+    source: Any
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """As the release."""
+        return self.source.price(epsilon, delta)
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """As the release."""
+        self.source.check(demand, question, price, neighboring)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the coreset they were computed from."""
+        release = self.source.release(demand, grant, question.seed)
+        whole = WholeRelease(release) if isinstance(release, SpaceRelease) else release
+        return replace(whole.answer(question), method=self.name)
+
+
+class Chunks:
+    """A box's records in parts of about the same number: where a record goes depends on the digits
+    of its own coordinates.
+    """
+
+    def __init__(self, space: EuclideanSpace, n_parts: int) -> None:
+        self.universe, self.n_parts = space, n_parts
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Part of each point, shape (n,): its bits, mixed as in SplitMix64."""
+        mixed = np.zeros(len(records), np.uint64)
+        for x in np.ascontiguousarray(records.T):
+            mixed = (mixed ^ (x + 0.0).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(27)
+        return (mixed % np.uint64(self.n_parts)).astype(np.int64)
+
+
+def together(
+    receipts: list[Receipt], demand: PrivateDemand, grant: Grant, epsilon: Fraction
+) -> Receipt:
+    """Receipt of mechanisms on the parts of a split demand, which cost together what `split` was
+    charged.
+    """
+    receipt = Receipt.of(
+        [m for each in receipts for m in each.mechanisms], grant.neighboring, demand.unit
+    )
+    return receipt.paid(epsilon, Fraction(0), "parallel composition of chunks")
+
+
+def share_of(grant: Grant, share: Fraction, times: int) -> Fraction:
+    """Epsilon of each of so many selections that have a share of what is left of the grant."""
+    if not isinstance(grant, Pool):
+        return grant.left * share / times
+    budget = Cost.zcdp(grant.epsilon, grant.delta)
+    return selection_epsilon(replace(budget, rho=(grant.rho - grant.spent_rho) * share), times)
+
+
+def paper_cells(records: int, dimension: int) -> int:
+    """The smallest power of two along each axis that makes more cells than there are records,
+    within `MOST_CELLS`.
+    """
+    bits = math.ceil(math.log2(records + 1) / dimension)
+    while bits * dimension > MOST_CELLS.bit_length() - 1:
+        bits -= 1
+    return 2 ** (bits * dimension)
+
+
+def middles(grid: Grid, cells: NDArray[np.int64]) -> Array:
+    """Middles of some cells, shape (n_cells, d)."""
+    at = np.stack(np.unravel_index(cells, grid.shape), axis=1)
+    return grid.universe.lower + (at + 0.5) * grid.side

@@ -1,0 +1,541 @@
+"""Noisy counts of the cells of a public shifted quadtree, opened where the demand is (Cohen-Addad
+et al., KDD 2022, Algorithms 1-3).
+
+1. Pay 5 % of epsilon for the number of records (the root's count), unless it is public
+   (replace-one) or guessed (`records_hint`).
+2. In each of a few rounds, open cells whose released counts stand out of the noise, down to a
+   public maximum depth; release the histogram of all cells that are closed then, with the round's
+   share of epsilon. In many dimensions a few rounds do not go deep enough: there PrivTree opens all
+   cells for half of epsilon, in place of 1 and 2, and one histogram of the closed ones gets the
+   rest.
+3. Estimate the true counts from all rounds together, spread each over its cell.
+4. Solve on those weights, for any k, as often as asked.
+5. If a part was kept for it, private steps of Lloyd's or Weiszfeld's on the records
+   (`metricdp.methods.box.private_lloyd`).
+
+**Privacy.** Steps 1, 2 and 5 are the only reads. The tree is made of the box and of public coins.
+Which cells are open in a round is a function of values released in earlier rounds, so each
+histogram's partition is public when it is asked for; every record is in one closed cell, by its own
+coordinates, so the histogram has sensitivity m, or 2m under replace-one
+(`metricdp.privacy.HistogramQuery`). The shares of the rounds are exact rationals that add up to
+what is left after step 1, for as many rounds as there are: sequential composition gives epsilon-DP.
+(The paper's scale d·log2(n)/epsilon is for d·log2(n) levels; middle-third cuts leave up to 2/3 of a
+side, so its tree can be 1.7 times as deep, and `n` is private. Here noise is that of the rounds
+that are really made.) PrivTree's decisions cost one share together
+(`metricdp.privacy.OpeningQuery`), and the histogram of the cells it leaves closed another. All else
+is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant
+from metricdp.arguments import chosen, flag, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.kernels.hst_medians import table_sizes, tree_k_median
+from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.private_lloyd import MOST_STEPS, checked, lloyd_steps
+from metricdp.methods.box.quadtree_means import improved_means
+from metricdp.methods.box.space_release import REACH, starts_for, stepped
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.finite.hst_counts import (
+    COUNT_SHARE,
+    checked_budget,
+    level_shares,
+    noise_variance,
+)
+from metricdp.methods.finite.partition import number_of_parts
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.methods.shares import Purse
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.privacy import CountQuery, HistogramQuery, OpeningQuery, PrivateDemand, measure
+from metricdp.privacy.noise import laplace_scale
+from metricdp.privacy.opening import FACTOR
+from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.lloyd import distinct, lloyd, settled
+
+CENTERS, OPENINGS = ("solver", "tree"), ("rounds", "privtree")
+ESTIMATES = ("supported", "posterior", "least-squares", "own")
+SIDE_CUTS, PUBLISHED_CUTS = 24, 12
+"""Cuts across each side at most, on average: of the default, and of the paper's experiments
+(alpha).
+"""
+FEWEST_ROUNDS, MOST_ROUNDS = 2, 4
+"""Of the default, which makes one a dimension within these bounds."""
+FEWEST_RECORDS = 4.0
+"""Cells of fewer estimated records, in scales of the next round's noise, stay closed; …"""
+PUBLISHED_THRESHOLD = 20 / 3
+"""… the paper's 10·beta·d/epsilon, with beta = 8, in scales alpha·d/epsilon."""
+MOST_CELLS = 8192
+FEW_DIMENSIONS = 3
+"""Beyond, cells are opened by PrivTree, and a step on the records follows."""
+OPENING_SHARE, STEP_SHARE = Fraction(1, 2), Fraction(1, 5)
+"""Of what the release gets, for PrivTree's decisions; of the whole, for each step that follows (the
+paper: as much as for the tree).
+"""
+PUBLISHED_STEPS, PUBLISHED_PASSES = 4, 2
+"""Lloyd steps in the paper's experiments; trees, for k-means: one, and another for what it cuts
+well.
+"""
+SOLVER_POINTS = 10_000
+"""Beyond, the solver starts from seedings only."""
+SUPPORT = 3.0
+"""Standard deviations of noise above which a cell's estimate is told from nothing."""
+POINTS = 4096
+"""Points on which a release is solved at least: large cells stand for several."""
+
+
+class QuadtreeRelease(DemandRelease):
+    """Noisy counts of the opened cells of a shifted quadtree, and weights estimated from them.
+
+    Attributes
+    ----------
+    cells : OpenedCells
+        Public given the counts.
+    counts : CellCounts
+        Each cell's own noisy counts, averaged by precision.
+    amounts : ndarray of float64, shape (n_cells,)
+        Estimated demand in each cell.
+    universe : EuclideanMetric
+        Middles of the closed cells, and of parts of the large ones.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand around every point.
+    receipt : Receipt
+        What it cost.
+    """
+
+    method = "quadtree"
+    universe: EuclideanMetric
+
+    def __init__(
+        self, cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str, how: str
+    ) -> None:
+        self.cells, self.counts, self._how = cells, counts, how
+        self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
+        fine, amounts = cells.refined(self.amounts, POINTS)
+        weights, diameter = amounts[fine.leaves], fine.diameter[fine.leaves]
+        held = np.maximum(weights, 0.0) + 1e-300
+        self._smooth = (
+            float((held * diameter).sum() / held.sum()) / 4
+        )  # about what a cell's points are away from its middle
+        super().__init__(
+            EuclideanMetric(fine.centers[fine.leaves]), weights, receipt, in_space=True
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"QuadtreeRelease({self.cells.universe.name}, {self.cells.n_parts:,} cells, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        if self._how == "tree":
+            centers = self.tree_centers(question.k, question.power)
+        else:
+            points = self.universe.points
+            if len(points) > SOLVER_POINTS:
+                held, starts = np.maximum(self.weights, 0.0), starts_for(question.k)
+                found = lloyd(
+                    points,
+                    held,
+                    question.k,
+                    power=question.power,
+                    seed=question.seed,
+                    starts=starts,
+                    smooth=self._smooth,
+                )
+            else:
+                found = points[self._centers(question)]
+            centers = distinct(
+                settled(points, self.weights, found, power=question.power, smooth=self._smooth),
+                points,
+            )
+        return Result(centers, question.k, self.method, self.receipt, self)
+
+    def scales(
+        self, centers: NDArray[np.float64], power: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For `metricdp.methods.box.space_release.stepped`: radius of every center, a quantile of
+        its cells' distances, and its mass.
+        """
+        points, counts = self.universe.points, self.weights
+        label, square = nearest_centers(points, centers)
+        distance = np.sqrt(square)
+        cells = [label == j for j in range(len(centers))]
+        radii = np.maximum(
+            [_quantile(distance[at], counts[at], REACH[power]) for at in cells], 2 * self._smooth
+        )
+        force = counts if power == 2 else counts * radii[label] / np.maximum(distance, radii[label])
+        return radii, np.bincount(label, force, len(centers)).astype(np.float64)
+
+    def tree_centers(self, k: int, power: int = 1) -> NDArray[np.float64]:
+        """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
+        (k, d).
+
+        Where there are fewer closed cells than centers, the largest are divided.
+        """
+        cells, amounts = self.cells.refined(self.amounts, k)
+        places = (cells.child < 0).astype(np.int64)
+        for v in range(len(places) - 1, 0, -1):
+            places[cells.parent[v]] += places[v]
+        at = table_sizes(cells.parent, places, k)
+        away = cells.diameter**power
+        _, centers = tree_k_median(
+            cells.parent, amounts, away, np.zeros_like(places), places, k, *at
+        )
+        return cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quadtree(Method):
+    """Noisy counts of the cells of a shifted quadtree of the box, opened where the counts stand
+    out.
+
+    **Privacy.** epsilon-DP, by the module's text; a delta is of no use and not spent.
+
+    Parameters
+    ----------
+    depth : int, optional
+        Public bound of the levels: 24 (12 if `published`) for each coordinate by default, at most
+        30.
+    rounds : int, optional
+        Histograms: by default one for each dimension, at least 2 and at most 4; `depth` of them if
+        `published`. Before each, cells are opened by as many levels as their counts allow, or by
+        one if `published`.
+    budget : {"rising", "uniform", "geometric"} or float
+        What a round gets of the budget of the one before: 3, 1, 1/2, or that factor. "uniform" if
+        `published`.
+    threshold : float, optional
+        Cells whose estimated count is no larger, in scales of the next round's noise, stay closed:
+        4, or 20/3 if `published`.
+    centers : {"solver", "tree"}
+        "solver": the package's solver on the estimated weights, then Lloyd's or Weiszfeld's steps;
+        "tree": the exact optimum of the paper's dynamic program on the opened cells. "tree" if
+        `published`.
+    estimate : {"supported", "posterior", "least-squares", "own"}
+        Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the
+        same, without cells that do not stand out of the noise beside one that does; "posterior":
+        the mean under a prior on the tree (`metricdp.solvers.estimate.tree_posterior`); "own": each
+        cell's own noisy counts, the default if `published`.
+    opening : {"rounds", "privtree"}
+        Which cells are opened: by the counts of earlier rounds, or by PrivTree's decisions, to any
+        depth for half of it; then `rounds`, `budget` and `threshold` have no meaning. By default
+        "rounds" in up to three dimensions, else "privtree".
+    steps : int, optional
+        Private Lloyd (Weiszfeld) steps on the records from those centers, each for a fifth of the
+        budget: none after "rounds" by default, one after "privtree", and 4, each for as much as the
+        tree, if `published`.
+    passes : int, optional
+        Trees for k-means: each after the first sets aside the clusters of the centers that it cuts
+        badly, keeps these centers, and solves the rest; what is more than k is removed by reverse
+        greedy on noisy cluster sizes (`metricdp.methods.box.quadtree_means`). 1 by default, 2 if
+        `published`; one for k-median.
+    published : bool
+        The paper's algorithm: one level a round, uniform budget, decisions and dynamic program on
+        the cells' own counts, four steps.
+
+    References
+    ----------
+    Cohen-Addad, Epasto, Lattanzi, Mirrokni, Munoz, Saulpic, Schwiegelshohn & Vassilvitskii,
+    Scalable differentially private clustering via hierarchically separated trees (KDD 2022).
+    Qardaji, Yang & Li, Differentially private grids for geospatial data (ICDE 2013). Zhang, Xiao &
+    Xie, PrivTree: a differentially private algorithm for hierarchical decompositions (SIGMOD 2016).
+    """
+
+    name = "quadtree"
+    summary = "noisy counts of a box's cells, opened where the demand is"
+    in_finite = False
+    in_space = True
+    releases = True
+
+    depth: int | None = None
+    rounds: int | None = None
+    budget: Any = None
+    threshold: float | None = None
+    centers: str | None = None
+    estimate: str | None = None
+    opening: str | None = None
+    steps: int | None = None
+    passes: int | None = None
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(self.published, "published")
+        for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("steps", 0)):
+            value, number = getattr(self, name), integer(getattr(self, name))
+            if value is not None and (number is None or not least <= number <= MOST_STEPS * 1000):
+                raise InputError(
+                    f"{name} must be an integer of at least {least}, got {shown(value)}"
+                )
+        if self.budget is not None:
+            checked_budget(self.budget)
+        if self.threshold is not None:
+            positive(self.threshold, "threshold")
+        for name, options in (("centers", CENTERS), ("estimate", ESTIMATES), ("opening", OPENINGS)):
+            if getattr(self, name) is not None:
+                chosen(getattr(self, name), options, name)
+        if (
+            (self.steps or 0) > MOST_STEPS
+            or (self.passes or 0) > MOST_STEPS
+            or ((self.passes or 1) > 1 and self.opening == "privtree")
+        ):
+            raise InputError(
+                f"there are at most {MOST_STEPS} steps, as many passes, and one pass of privtree"
+            )
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
+        space = _box(demand)
+        ShiftedQuadtree(space, self._depth(space))
+        tree, steps = self._split(space, question.power)
+        shares = (
+            [OPENING_SHARE]
+            if self._privtree(space)
+            else [COUNT_SHARE, *(s * (1 - COUNT_SHARE) for s in self._shares(space))]
+        )
+        least = min(shares) * min(tree) * price.epsilon
+        factor = FACTOR if self._privtree(space) else 1
+        laplace_scale(
+            factor * HistogramQuery.sensitivity_of(neighboring, demand.max_contributions), least
+        )
+        if steps:
+            checked(demand, space, steps, Cost.of(price.epsilon), neighboring)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from, which cost less than they did where
+        steps follow.
+        """
+        space = _box(demand)
+        (first, *more), steps = self._split(space, question.power)
+        release = self._release(demand, grant, question.seed, grant.left * first)
+        result = release.answer(replace(question, metric=release.universe))
+        purse = Purse(demand, grant, Fraction(1))
+        centers = result.centers
+        if more:
+            centers = improved_means(self, purse, release, question, more)
+        if self.published and steps:
+            centers = lloyd_steps(purse, space, centers, steps, power=question.power)
+        for share in () if self.published else steps:
+            price = purse.price(share)
+            centers, receipt = stepped(
+                demand, space, centers, *release.scales(centers, question.power), price, grant
+            )
+            purse.receipts.append(receipt)
+        if purse.receipts:
+            return Result(centers, question.k, self.name, release.receipt + purse.receipt, release)
+        return result
+
+    def _depth(self, space: EuclideanSpace) -> int:
+        return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
+
+    def _privtree(self, space: EuclideanSpace) -> bool:
+        by_rounds = (
+            self.published
+            or self.rounds
+            or (self.passes or 1) > 1
+            or space.dimension <= FEW_DIMENSIONS
+        )
+        return (self.opening or ("rounds" if by_rounds else "privtree")) == "privtree"
+
+    def _split(self, space: EuclideanSpace, power: int) -> tuple[list[Fraction], list[Fraction]]:
+        """Shares of a call's budget: of the trees (after several, of the sizes of clusters too),
+        and of the steps.
+        """
+        default = PUBLISHED_STEPS if self.published else int(self._privtree(space))
+        steps = default if self.steps is None else int(self.steps)
+        passes = (self.passes or (PUBLISHED_PASSES if self.published else 1)) if power == 2 else 1
+        each = Fraction(1, steps + 1) if self.published else min(STEP_SHARE, Fraction(1, steps + 1))
+        trees = 1 - each * steps
+        parts = [trees] if passes == 1 else [trees / (passes + 1)] * (passes + 1)
+        return parts, [each] * steps
+
+    def _shares(self, space: EuclideanSpace) -> list[Fraction]:
+        default = (
+            self._depth(space)
+            if self.published
+            else min(max(space.dimension, FEWEST_ROUNDS), MOST_ROUNDS)
+        )
+        rounds = self.rounds or default
+        return level_shares(
+            checked_budget(self.budget or ("uniform" if self.published else "rising")), rounds
+        )
+
+    def _release(
+        self, demand: PrivateDemand, grant: Grant, seed: int, epsilon: Fraction, kept: Any = None
+    ) -> QuadtreeRelease:
+        """Steps 1 to 3, for so much of the grant; `kept` makes of cells what is counted: one more
+        part holds other records.
+        """
+        space, receipts, end = _box(demand), [], grant.left - epsilon
+        cells, depth, counted = (
+            ShiftedQuadtree(space, seed=seed).opened(),
+            self._depth(space),
+            kept or (lambda cells: cells),
+        )
+        known = CellCounts(np.array([self.records_hint or 0.0]), np.array([np.inf]))
+        if self._privtree(space):
+            found = measure(demand, OpeningQuery(cells, depth), epsilon * OPENING_SHARE, grant)
+            receipts.append(found.receipt)
+            cells, shares = cells.opened_again(found.values), [Fraction(1)]
+        else:
+            shares = self._shares(space)
+            if self.records_hint is None:
+                count = measure(demand, CountQuery(), epsilon * COUNT_SHARE, grant)
+                receipts.append(count.receipt)
+                known = known.with_values(cells, np.array([0]), count)
+        sensitivity = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions)
+        for i, share in enumerate(shares):
+            left = grant.left - end
+            paid, last, opened = left * (share / sum(shares[i:])), i == len(shares) - 1, cells
+            if not self._privtree(space):
+                opened = self._opened(cells, known, sensitivity / float(paid), depth)
+                last = last or (self.published and opened is cells)
+                if opened is cells and not last:
+                    continue  # what this round had is left to the next ones
+            cells = opened
+            histogram = measure(
+                demand, HistogramQuery(counted(cells)), left if last else paid, grant
+            )
+            receipts.append(histogram.receipt)
+            known = known.with_values(cells, cells.leaves, histogram)
+            if last:
+                break
+        estimate, how = ("own", "tree") if self.published else ("supported", "solver")
+        return QuadtreeRelease(
+            cells, known, Receipt.combined(receipts), self.estimate or estimate, self.centers or how
+        )
+
+    def _opened(
+        self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
+    ) -> OpenedCells:
+        """The cells of the next round, by released counts alone; `scale` is that of the round's
+        noise. The same object if none opens.
+        """
+        if self.published:
+            floor = (self.threshold or PUBLISHED_THRESHOLD) * scale
+            at = cells.leaves[
+                (known.measured[cells.leaves] > floor) & (cells.level[cells.leaves] < depth)
+            ]
+            return cells.open(at) if len(at) else cells
+        estimate, _ = known.consistent(cells)
+        most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
+        return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
+
+
+def _quantile(values: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> float:
+    """Of values by weight, negative weights as 0; 0 of nothing."""
+    order, held = np.argsort(values), np.maximum(weights, 0.0)
+    mass = np.cumsum(held[order])
+    return float(values[order][np.searchsorted(mass, share * mass[-1])]) if held.sum() > 0 else 0.0
+
+
+def _box(demand: PrivateDemand) -> EuclideanSpace:
+    if not isinstance(demand.universe, EuclideanSpace):
+        raise InputError(
+            "the method quadtree needs demand in a box, mdp.EuclideanSpace(lower, upper), not in "
+            "a finite universe"
+        )
+    return demand.universe
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Released counts of cells: values and the variances of their noise, infinite where nothing was
+    counted; shape (n_cells,) both.
+    """
+
+    measured: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    def with_values(
+        self, cells: OpenedCells, at: NDArray[np.int64], release: Release
+    ) -> CellCounts:
+        """These, and a histogram of the cells `at`; what was counted before is averaged by
+        precision.
+        """
+        more = len(cells.parent) - len(self.measured)
+        value, variance = (
+            np.r_[self.measured, np.zeros(more)],
+            np.r_[self.variance, np.full(more, np.inf)],
+        )
+        noise = (
+            noise_variance(release.receipt.mechanisms[0])
+            if release.receipt.mechanisms[0].scale
+            else 1e-6
+        )
+        share = 1.0 / (1.0 + noise / variance[at])
+        value[at] += share * (release.values[: len(at)] - value[at])
+        variance[at] = noise * share
+        return CellCounts(value, variance)
+
+    def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of
+        their variances.
+        """
+        return consistent_counts(cells.parent, self.measured, self.variance, cells.volume)
+
+    def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
+        """The same where it stands out of the noise, from the root down: a cell that does not,
+        beside one that does, holds nothing.
+        """
+        estimate, variance = self.consistent(cells)
+        amounts, stands = settled_counts(
+            cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
+        )
+        above, empty = cells.parent, np.zeros(len(estimate), bool)
+        beside = np.zeros(len(estimate), bool)
+        beside[above[1:][stands[1:]]] = True
+        for level in range(1, int(cells.level.max()) + 1):
+            at = np.flatnonzero(cells.level == level)
+            empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
+        return np.where(empty, 0.0, amounts)
+
+    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
+        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's
+        noise.
+        """
+        if estimate == "own":
+            return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
+        if estimate == "posterior":
+            return self.posterior(cells, scale)
+        return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
+
+    def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
+        """Expected counts of closed cells given those of the last histogram, whose noise has that
+        scale, and the root's; and their sums.
+        """
+        leaves, inner = cells.leaves, np.flatnonzero(cells.child >= 0)[::-1]
+        number = np.empty(len(cells.parent), np.int64)
+        number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
+        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
+        each, sizes = np.arange(len(leaves), dtype=np.int32), cells.volume[np.r_[leaves, inner]]
+        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
+        known = None if np.isinf(self.variance[0]) else self.measured[0]
+        found = np.zeros(len(cells.parent))
+        found[leaves] = posterior_mean(
+            tree,
+            self.measured[leaves],
+            max(scale, 0.5),
+            known,
+            max(np.sqrt(self.variance[0] / 2), 0.5),
+        )
+        for v in inner:
+            found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
+        return found

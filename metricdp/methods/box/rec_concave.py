@@ -1,0 +1,141 @@
+"""RecConcave (Beimel, Nissim & Stemmer, "Private learning and sanitization: pure vs. approximate
+differential privacy", Algorithm 3).
+
+It looks for a solution of high quality among T, where the quality rises to a top and falls after
+it, and asks for the *promise* that the top is high. 1. Up to 32 solutions: the exponential
+mechanism. 2. Else, by itself, for the length 2^j of an interval of good solutions.
+3. In two partitions of the solutions into intervals of eight times that length, one shifted by
+   half, an interval with a good solution.
+4. The exponential mechanism on the two.
+
+**Privacy.** Every step is one selection of the gate (`PeeledQuery`): the scores of all of them are
+minima and maxima of qualities, so none moves by more than the qualities do. What is chosen in one
+step is released, and the next one's question made of it: adaptive composition.
+
+Two remarks. In step 3 the paper releases the best interval itself whenever it beats the second by a
+noisy margin, which is (epsilon, delta)-DP; here the gate's selection chooses, which is epsilon-DP,
+and better as long as there are fewer intervals than 1/delta. And the paper's promise, ``8^log*(T) ·
+144 log*(T) / epsilon · ln(12 log*(T) / (beta delta))``, is what its proof needs for any T: beyond
+what most data sets hold (`published_promise`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from metricdp.records.sums.peeling import Intervals, Levels, Only
+
+FEW = 32
+"""So many solutions, or fewer, are left to the exponential mechanism."""
+BETA = 0.1
+"""The proof's probability to fail, where nothing else is said."""
+
+
+def rec_concave(
+    choose: Callable[[tuple[Any, ...]], int],
+    size: int,
+    promise: int,
+    alpha: float = 0.5,
+    views: tuple[Any, ...] = (),
+) -> int:
+    """A solution, 0 to size - 1, of high quality.
+
+    Parameters
+    ----------
+    choose : callable
+        Selects an entry of the qualities as changed by the given views, privately; called
+        `selections_of(size)` times.
+    size : int
+    promise : int
+        Of the highest quality, in its units.
+    alpha : float
+        What part of the promise may be lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quality = -np.abs(np.arange(100) - 70)
+    >>> def best(views):
+    ...     scores = quality + 40
+    ...     for view in views:
+    ...         scores = view(scores)
+    ...     return int(np.argmax(scores))
+    >>> rec_concave(best, 100, 40)
+    70
+    """
+    if size <= FEW:
+        return choose(views)
+    levels = Levels(math.floor((1 - alpha) * promise), promise)
+    length = 2 ** rec_concave(
+        choose,
+        (size - 2).bit_length() + 1,
+        max(1, math.floor(alpha * promise / 2)),
+        0.25,
+        (*views, levels),
+    )
+    near: set[int] = set()
+    for offset in (0, 4 * length):
+        intervals = Intervals(8 * length, offset)
+        starts = [*intervals.starts(size).tolist(), size]
+        at = choose((*views, intervals))
+        near.update(range(starts[at], starts[at + 1]))
+    indices = tuple(sorted(near))
+    return indices[choose((*views, Only(indices)))]
+
+
+def selections_of(size: int) -> int:
+    """How many selections `rec_concave` makes."""
+    return 1 if size <= FEW else 3 + selections_of((size - 2).bit_length() + 1)
+
+
+def iterated_log(x: float) -> int:
+    """log*: how often the logarithm must be taken until at most 1 is left.
+
+    Examples
+    --------
+    >>> [iterated_log(x) for x in (1, 2.7, 15, 1e6)]
+    [0, 1, 2, 3]
+    """
+    times = 0
+    while x > 1:
+        x, times = math.log(x), times + 1
+    return times
+
+
+def published_promise(size: int, epsilon: float, delta: float, beta: float = BETA) -> float:
+    """The promise Gamma of Algorithm 2, line 3 (GOOD-RADIUS), in records, for radii up to `size` at
+    a round's (epsilon, delta).
+    """
+    star = max(1, iterated_log(size))
+    return 8.0**star * 144 * star / epsilon * math.log(12 * star / (beta * delta))
+
+
+def records_needed(k: int, epsilon: float, delta: float, dimension: int) -> int:
+    """Fewest records for which a ball of the first round, ``3n / (8k)`` of them, reaches the
+    published promise.
+
+    All as printed: ``8k/3 · ln n`` rounds share epsilon, delta and beta evenly, and the grid has as
+    many cells as there are records.
+
+    Examples
+    --------
+    >>> records_needed(1, 1.0, 1e-6, 2) > 5e8
+    True
+    """
+
+    def enough(n: int) -> bool:
+        rounds = 8 * k / 3 * math.log(n)
+        size = math.ceil(n ** (1 / dimension) * math.sqrt(dimension))
+        return 3 * n / (8 * k) >= published_promise(
+            size, epsilon / rounds, delta / rounds, BETA / rounds
+        )
+
+    low, high = 3, 4
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,149 @@
+"""Rounds of small balls on a grid: what PRIVATE-K-MEAN does with private records through the gate,
+and anyone with a released histogram.
+
+In each round, GOOD-RADIUS asks for the radius at which the best ball holds t of the records that
+are left, GOOD-CENTER for such a ball. Then w of them, those nearest its center, are taken away: the
+center stands for them with weight w. Here balls are L-infinity balls of cells, as in the paper's
+Section 4.3, in any number of dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.grid import Grid
+from metricdp.records.sums.peeling import BallScores, RadiusScores, peel, radii_of
+
+LEFT_OVER = 0.03
+"""Rounds end when this fraction of the records is left."""
+MOST_ROUNDS = 1000
+"""Beyond, balls hold more than 3/(8k) of what is left."""
+FINE = 1 << 16
+"""Cells of the grid on which a released coreset is made smaller."""
+FEWEST_CENTERS = 5
+"""A smaller coreset has room for so many at least."""
+_WHOLE = 1 << 40
+
+Removed = Sequence[tuple[int, int]]
+
+
+def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
+    """Records taken away in every round: 3/(8k) of those that are left, until a fraction
+    `left_over` is.
+
+    Examples
+    --------
+    >>> sizes(1000, 1, 0.2), sizes(3, 10)
+    ([375, 234, 146, 91], [])
+    """
+    share = max(3 / (8 * k), -math.log(left_over) / MOST_ROUNDS)
+    left, found = records, list[int]()
+    while left > left_over * records and (taken := math.floor(share * left)) > 0:
+        found.append(taken)
+        left -= taken
+    return found
+
+
+def small_balls(
+    grid: Grid,
+    numbers: Sequence[int],
+    radius: Callable[[int, Removed], int],
+    center: Callable[[BallScores, Removed], int],
+) -> list[tuple[int, int]]:
+    """All rounds: cells of centers and how many of the records nearest each are taken away.
+
+    Parameters
+    ----------
+    grid : Grid
+    numbers : sequence of int
+        Records to take away in each round.
+    radius : callable
+        GOOD-RADIUS: from such a number and the removals so far to a radius in cells.
+    center : callable
+        GOOD-CENTER: from the scores of balls and the removals so far to the number of a ball.
+    """
+    removed: list[tuple[int, int]] = []
+    for number in numbers:
+        balls = BallScores(grid.shape, radius(number, removed))
+        removed.append((balls.cell(center(balls, removed)), number))
+    return removed
+
+
+def reduced(
+    points: NDArray[np.float64], weights: NDArray[np.float64], k: int, left_over: float = 0.005
+) -> tuple[Any, Any]:
+    """A coreset of O(k log(1/left_over)) points of a larger one: the same rounds without noise,
+    since what they see is released already.
+
+    Each ball is represented by the mean of what it takes away, and what is left in the end by its
+    own mean, so that no weight is lost.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+        For up to three dimensions; with more, a grid is too coarse.
+    weights : ndarray of float64, shape (n,)
+        Not negative.
+    k : int
+        For so many centers, at least 5.
+
+    Returns
+    -------
+    points : ndarray of float64, shape (n_points, d)
+    weights : ndarray of float64, shape (n_points,)
+        Positive.
+
+    Notes
+    -----
+    ``8k/3 · ln(1/left_over)`` points, about 14 k; each takes a pass over a grid of 65,536 cells for
+    every radius.
+    """
+    if points.shape[1] > 3:
+        raise InputError("a coreset is made smaller on a grid, in up to three dimensions")
+    at = np.flatnonzero(weights > 0)
+    points, weights = points[at], weights[at]
+    extent = (
+        np.maximum(np.ptp(points, axis=0), 1e-9 * max(np.abs(points).max(initial=0.0), 1e-290))
+        if len(at)
+        else None
+    )
+    k = max(k, FEWEST_CENTERS)
+    if extent is None or 14 * k >= len(at):
+        return points, weights
+    grid = Grid(EuclideanSpace(points.min(axis=0), points.min(axis=0) + extent), FINE)
+    cell, unit = grid.encode(points), float(weights.sum()) / _WHOLE
+    left = np.bincount(cell, weights / unit, grid.n_parts).astype(np.int64)
+    held = np.bincount(cell, weights, grid.n_parts).clip(1e-300)
+    means = np.stack([np.bincount(cell, weights * x, grid.n_parts) / held for x in points.T])
+    found: list[tuple[NDArray[np.float64], float]] = []
+
+    def take(cells: NDArray[np.int64]) -> None:
+        total = int(cells.sum())
+        if total:
+            found.append((means @ cells / total, total * unit))
+
+    def account(removed: Removed) -> None:
+        before = left.copy()
+        peel(left, grid, *removed[-1])
+        take(before - left)
+
+    def radius(number: int, removed: Removed) -> int:
+        if removed:
+            account(removed)
+        radii = radii_of(grid.shape)
+        return radii[int(np.argmax(RadiusScores(grid.shape, radii, number)(left)))]
+
+    account(
+        small_balls(
+            grid, sizes(_WHOLE, k, left_over), radius, lambda balls, _: int(np.argmax(balls(left)))
+        )
+    )
+    take(left)
+    return np.array([point for point, _ in found]), np.array([weight for _, weight in found])

@@ -1,0 +1,274 @@
+"""A private release of where the demand is: weights on a public universe, good for any number of
+questions.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import chosen, file_path
+from metricdp.atomic import whole_file
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.box.small_ball import reduced
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.releases import Receipt
+
+STARTS = 3
+"""Starts of a search on noisy weights: more would fit their noise."""
+
+
+class _Pair(NamedTuple):
+    points: Any
+    weights: NDArray[np.float64]
+
+
+class Coreset(_Pair):
+    """Weighted points that stand for the private demand; a pair that may be published, like all
+    that is computed from it.
+
+    Parameters
+    ----------
+    points : list of ids, or ndarray of float64 of shape (n_points, d) in a box
+    weights : ndarray of float64, shape (n_points,)
+        Noisy.
+    coordinates : ndarray of float64, shape (n_points, 2), optional
+        Of the points of a finite universe, where it has any.
+    """
+
+    coordinates: NDArray[np.float64] | None
+
+    def __new__(
+        cls,
+        points: Any,
+        weights: NDArray[np.float64],
+        coordinates: NDArray[np.float64] | None = None,
+    ) -> Coreset:
+        """Keep the coordinates beside the pair."""
+        made = super().__new__(cls, points, weights)
+        made.coordinates = (
+            points if coordinates is None and isinstance(points, np.ndarray) else coordinates
+        )
+        return made
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the coreset to a file, wholly or not at all, as CSV, GeoJSON or Parquet by the
+        ending of its name.
+
+        Parameters
+        ----------
+        path : path
+            ``.csv`` and ``.parquet``: columns ``vertex`` (in a box ``x`` and ``y``, or ``x1`` to
+            ``xd``) and ``weight``. ``.geojson``: a point each, with properties ``vertex`` and
+            ``weight``, where there are coordinates in the plane; the format's readers take them for
+            longitude and latitude.
+
+        Raises
+        ------
+        InputError
+            Another ending, or GeoJSON without coordinates in the plane.
+        MissingExtraError
+            Parquet without pyarrow (extra: parquet).
+        """
+        ending = coreset_format(path, self.coordinates)
+        content = {".csv": self._csv, ".geojson": self._geojson, ".parquet": self._parquet}[
+            ending
+        ]()
+        with whole_file(Path(os.path.realpath(path))) as file:
+            file.write(content)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {"vertex": list(self.points)}
+        if isinstance(self.points, np.ndarray):
+            d = self.points.shape[1]
+            columns = {
+                name: x.tolist()
+                for name, x in zip(
+                    "xy" if d == 2 else [f"x{i + 1}" for i in range(d)], self.points.T
+                )
+            }
+        return {**columns, "weight": self.weights.tolist()}
+
+    def _csv(self) -> bytes:
+        text, columns = io.StringIO(), self._columns()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values()))
+        return text.getvalue().encode("utf-8")
+
+    def _geojson(self) -> bytes:
+        where = np.asarray(self.coordinates)
+        names = (
+            [{}] * len(where)
+            if isinstance(self.points, np.ndarray)
+            else [{"vertex": name} for name in self.points]
+        )
+        features = []
+        for name, at, weight in zip(names, where, self.weights.tolist()):
+            place = {"type": "Point", "coordinates": at.tolist()} if np.isfinite(at).all() else None
+            features.append(
+                {"type": "Feature", "geometry": place, "properties": {**name, "weight": weight}}
+            )
+        return json.dumps(
+            {"type": "FeatureCollection", "features": features},
+            default=_plain_id,
+            ensure_ascii=False,
+        ).encode("utf-8")
+
+    def _parquet(self) -> bytes:
+        import pyarrow
+        import pyarrow.parquet
+
+        columns = self._columns()
+        kinds = {type(name) for name in columns.get("vertex", [])}
+        if len(kinds) > 1 or not kinds <= {str, int, float}:
+            columns["vertex"] = [str(name) for name in columns["vertex"]]
+        sink = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table(columns), sink)
+        return sink.getvalue()
+
+
+def coreset_format(path: str | PathLike[str], coordinates: NDArray[np.float64] | None) -> str:
+    """The ending of a path, if a coreset of points with these coordinates, or none, can be saved
+    there; errors as `Coreset.save`.
+    """
+    ending = chosen(
+        file_path(path, "path").suffix.lower(),
+        (".csv", ".geojson", ".parquet"),
+        "the ending of a coreset's file",
+    )
+    if ending == ".geojson" and (coordinates is None or coordinates.shape[1] != 2):
+        raise InputError(
+            "GeoJSON needs points with coordinates in the plane: save as .csv or .parquet, or "
+            "give the universe coordinates"
+        )
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("saving a coreset as Parquet", "parquet")
+    return ending
+
+
+def _plain_id(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else str(name)
+
+
+class DemandRelease:
+    """A private release of where the demand is, good for any number of questions.
+
+    Attributes
+    ----------
+    universe : Metric
+        The finite universe of the answers; for a box, a public net of its points.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand at every point, in the order of ``universe.ids``: noisy.
+    receipt : Receipt
+        What it cost.
+    """
+
+    method: str
+
+    def __init__(
+        self,
+        universe: Metric,
+        weights: NDArray[np.float64],
+        receipt: Receipt,
+        *,
+        in_space: bool = False,
+    ) -> None:
+        self.universe, self.weights, self.receipt, self._in_space = (
+            universe,
+            weights,
+            receipt,
+            in_space,
+        )
+        self.weights.setflags(write=False)
+
+    def k_median(
+        self,
+        k: int,
+        *,
+        candidates: Any = None,
+        opened: Any = None,
+        seed: int = 0,
+        time_limit: float | None = None,
+    ) -> Result:
+        """k centers of low sum of distances: post-processing, free.
+
+        Parameters
+        ----------
+        k : int
+        candidates : iterable of ids, optional
+            Where centers may stand; anywhere by default.
+        opened : iterable of ids, optional
+            Facilities that are open already: they count towards k and stay centers.
+        seed : int
+            Public coins of the solver.
+        time_limit : float, optional
+            Seconds after which the best centers found so far are returned; Ctrl-C then ends the
+            search as well.
+        """
+        return self._asked(
+            k, 1, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit
+        )
+
+    def k_means(
+        self,
+        k: int,
+        *,
+        candidates: Any = None,
+        opened: Any = None,
+        seed: int = 0,
+        time_limit: float | None = None,
+    ) -> Result:
+        """k centers of low sum of squared distances; parameters as `k_median`."""
+        return self._asked(
+            k, 2, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit
+        )
+
+    def coreset(self, k: int | None = None) -> Coreset:
+        """The points of positive estimated demand and that demand: a weighted set that may be
+        published.
+
+        Parameters
+        ----------
+        k : int, optional
+            In a box of up to three dimensions: a small one for so many centers, of about 14 k
+            points, each the mean of what was nearest to it
+            (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
+        """
+        at = np.flatnonzero(self.weights > 0)
+        question = Question.checked(
+            self.universe, 1 if k is None else k, 1, in_space=self._in_space
+        )
+        if k is not None:
+            if not self._in_space:
+                raise InputError(
+                    "a small coreset needs a box: in a finite universe, its points would be means"
+                )
+            return Coreset(*reduced(question.names(at), self.weights[at], question.k))
+        where = None if self.universe.coordinates is None else self.universe.coordinates[at]
+        return Coreset(question.names(at), self.weights[at], where)
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        return Result(
+            question.names(self._centers(question)), question.k, self.method, self.receipt, self
+        )
+
+    def _centers(self, question: Question) -> NDArray[np.int64]:
+        return question.answer(self.weights, STARTS)
+
+    def _asked(self, k: int, power: int, **asked: Any) -> Result:
+        return self.answer(
+            Question.checked(self.universe, k, power, in_space=self._in_space, **asked)
+        )

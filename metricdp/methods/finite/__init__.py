@@ -1,0 +1,1 @@
+"""Methods for finite universes, one recipe a file."""

@@ -1,0 +1,211 @@
+"""DP-HST: noisy counts of a public tree, level by level, and centers from them (Fan, Li & Li,
+NeurIPS 2023, Algorithm 6).
+
+The guarantee and its proof are in `metricdp.methods.finite.hst_counts`; here only post-processing
+is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant
+from metricdp.arguments import chosen, integer, shown
+from metricdp.errors import InputError
+from metricdp.methods.demand_release import STARTS, DemandRelease
+from metricdp.methods.finite.hst_counts import (
+    COUNT_SHARE,
+    MOST_LEVELS,
+    TreeCounts,
+    checked_budget,
+    count_levels,
+    level_shares,
+    shares_of_noise,
+)
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.hst import HST
+from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
+from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy.noise import gaussian_scale, laplace_scale
+from metricdp.releases import Neighboring, Receipt
+from metricdp.solvers.hst_init import hst_init
+from metricdp.solvers.tree_dp import solve_on_tree
+
+CENTERS = ("solver", "initial", "tree")
+_TYPICAL_LEVELS = 4
+"""Levels for which the kind of noise is chosen, where their number is still open."""
+
+
+class TreeRelease(DemandRelease):
+    """Noisy counts of a tree's nodes and the weights estimated from them.
+
+    Attributes
+    ----------
+    universe : Metric
+    counts : TreeCounts
+        The noisy counts themselves.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand at every point, in the order of ``universe.ids``; noisy, some may be
+        negative.
+    receipt : Receipt
+        What it cost.
+    """
+
+    method = "hst"
+
+    def __init__(self, universe: Metric, counts: TreeCounts, centers: str = "solver") -> None:
+        self.counts, self._how = counts, centers
+        self._estimate, self._settled = counts.settled()
+        leaf = counts.tree.leaf
+        super().__init__(universe, (self._estimate / counts.tree.sizes)[leaf], counts.receipt)
+
+    def __repr__(self) -> str:
+        return (
+            f"TreeRelease({self.universe.name}, {len(self.counts.levels)} levels, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+    def initial(self, question: Question) -> NDArray[np.int64]:
+        """Centers by DP-HST initialization: positions, shape (k,)."""
+        return hst_init(
+            self.counts.tree,
+            self._estimate,
+            question.k,
+            power=question.power,
+            candidates=question.candidates,
+            opened=question.opened,
+            known=self._settled,
+        )
+
+    def _centers(self, question: Question) -> NDArray[np.int64]:
+        if self._how == "initial":
+            return self.initial(question)
+        if self._how == "tree":
+            tree, at = (
+                self.counts.tree,
+                {"candidates": question.candidates, "opened": question.opened},
+            )
+            return solve_on_tree(tree, self.weights, question.k, power=question.power, **at).centers
+        return question.answer(self.weights, STARTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPHST(Method):
+    """Noisy counts of the clusters of a public 2-HST, level by level; centers from consistent
+    counts.
+
+    **Privacy.** epsilon-DP, or (epsilon, delta)-DP where a delta is given and buys less noise:
+    `metricdp.methods.finite.hst_counts`.
+
+    Parameters
+    ----------
+    tree : HST, optional
+        Of the very universe; by default it is built with the question's seed, and kept with the
+        universe.
+    budget : {"rising", "uniform", "geometric"} or float
+        What a level gets of the budget of the level above it: 3 (the default: it measured best), 1,
+        1/2 (the paper), or that factor. The shares add up to 1 exactly.
+    levels : int, optional
+        How many levels are counted (paper: 8), the highest first, of those at which a cluster
+        splits. By default as many as the number of records can fill; that number costs 5 % of
+        epsilon, unless it is public or `records_hint` guesses it.
+    centers : {"solver", "initial", "tree"}
+        "solver": the solver on the counts' consistent estimates; "initial": the paper's answer, k
+        disjoint subtrees of largest score and a point in each; "tree": the exact k-median of the
+        tree's metric on the estimates.
+
+    References
+    ----------
+    Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with
+    differential privacy (NeurIPS 2023). Hay, Rastogi, Miklau & Suciu, Boosting the accuracy of
+    differentially private histograms through consistency (VLDB 2010).
+    """
+
+    name = "hst"
+    summary = "noisy counts of the nodes of a public tree"
+    releases = True
+
+    tree: HST | None = None
+    budget: Any = "rising"
+    levels: int | None = None
+    centers: str = "solver"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_tree(self.tree)
+        checked_budget(self.budget)
+        chosen(self.centers, CENTERS, "centers")
+        if self.levels is not None and (integer(self.levels) or 0) < 1:
+            raise InputError(f"levels must be an integer of at least 1, got {shown(self.levels)}")
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """epsilon alone, or with delta as rho if Gaussian noise is then less over all levels."""
+        cost = Cost.of(epsilon, delta)
+        if cost.delta == 0 or cost.epsilon <= 0:
+            return Cost.of(cost.epsilon)
+        gaussian = Cost.zcdp(cost.epsilon, cost.delta)
+        by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
+        return gaussian if by_gauss < by_laplace else Cost.of(cost.epsilon)
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse a tree of another universe, and an epsilon too small for the noise."""
+        if self.tree is not None:
+            tree_for(self.tree, question.metric, 0)
+        least, m = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10), demand.max_contributions
+        sensitivity = HistogramQuery.sensitivity_of(neighboring, m)
+        if price.pooled and price.rho is not None:
+            gaussian_scale(2 * sensitivity**2, price.rho * least)
+        else:
+            laplace_scale(sensitivity, price.epsilon * least)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from."""
+        return TreeRelease(
+            question.metric, self._counts(demand, grant, question), self.centers
+        ).answer(question)
+
+    def _counts(self, demand: PrivateDemand, grant: Grant, question: Question) -> TreeCounts:
+        tree, factor = (
+            tree_for(self.tree, question.metric, question.seed),
+            checked_budget(self.budget),
+        )
+        return count_levels(demand, grant, tree, factor, self.levels, self.records_hint)
+
+    def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
+        return level_shares(checked_budget(self.budget), self.levels or levels)
+
+
+def hst_centers(
+    demand: PrivateDemand, grant: Grant, question: Question, **options: Any
+) -> tuple[NDArray[np.int64], Receipt]:
+    """Private initial centers for a local search: Algorithm 6.
+
+    **Privacy.** The whole grant is spent, see `metricdp.methods.finite.hst_counts`; a share of a
+    larger one is ``grant.charge(share)``.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    grant : Grant
+    question : Question
+    **options
+        Those of `DPHST`: tree, budget, levels, records_hint.
+
+    Returns
+    -------
+    positions : ndarray of int64, shape (k,)
+        Distinct; the opened facilities first.
+    receipt : Receipt
+    """
+    release = TreeRelease(question.metric, DPHST(**options)._counts(demand, grant, question))
+    return release.initial(question), release.receipt

@@ -1,0 +1,235 @@
+"""Noisy counts of the nodes of a public 2-HST, level by level: the release that DP-HST (paper: Fan,
+Li & Li, NeurIPS 2023) rests on.
+
+**Privacy.** The tree sees the universe alone. The clusters of one level are disjoint, so a record
+is counted once in each level, and one level is a histogram: sensitivity m, or 2m under replace-one
+(`metricdp.privacy.HistogramQuery`). Level i gets the share s_i of the budget, and the shares, exact
+rationals, add up to 1: by sequential composition all levels together cost epsilon. (The paper gives
+level i ``epsilon / 2**(L - i)``, which adds up to almost 2 epsilon, not less than epsilon.) The
+number of levels is public, or depends on the noisy number of records alone, paid before. All else
+is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, Pool, zcdp_epsilon
+from metricdp.arguments import positive, shown
+from metricdp.errors import InputError
+from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.partitions.finite.hst import HST
+from metricdp.partitions.finite.hst_levels import LevelCells
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+from metricdp.releases import Mechanism, Receipt
+
+BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
+"""What each level gets of the budget of the level above it."""
+COUNT_SHARE = Fraction(1, 20)
+FLOOR = 4.0
+"""Standard deviations of noise above which a node's count is told from nothing."""
+PARTS_FACTOR, PARTS_POWER = 0.6, 0.8
+MOST_LEVELS = 8
+
+
+def checked_budget(budget: Any) -> Fraction:
+    """The factor from a level's budget to the next one's, by name or as a positive number.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if isinstance(budget, str) and budget in BUDGETS:
+        return BUDGETS[budget]
+    names = ", ".join(map(repr, BUDGETS))
+    if (
+        isinstance(budget, str)
+        or not 1e-3 <= positive(budget, f"budget, if none of {names},") <= 1e3
+    ):
+        raise InputError(
+            f"budget must be {names} or a factor from 0.001 to 1000, got {shown(budget)}"
+        )
+    return Fraction(budget).limit_denominator(1000)
+
+
+def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
+    """Shares of the levels, the highest first, which add up to exactly 1.
+
+    Examples
+    --------
+    >>> level_shares(Fraction(1, 2), 3)
+    [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
+    """
+    weights = [factor**i for i in range(n_levels)]
+    return [weight / sum(weights) for weight in weights]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCounts:
+    """Noisy counts of a tree's nodes.
+
+    Attributes
+    ----------
+    tree : HST
+    levels : tuple of int
+        The levels that were counted, one after another.
+    measured : ndarray of float64, shape (n_nodes,)
+        Each node's own noisy count; 0 where `variance` is infinite. That of a node of several
+        levels is the mean of theirs, weighted by precision.
+    variance : ndarray of float64, shape (n_nodes,)
+        Of its noise; infinite where nothing was counted.
+    receipt : Receipt
+    """
+
+    tree: HST
+    levels: tuple[int, ...]
+    measured: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    receipt: Receipt
+
+    def consistent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimates that add up, of all nodes, and bounds of their variances, both of shape
+        (n_nodes,).
+
+        Least squares (Hay et al. 2010), evenly spread below the last level.
+        """
+        return consistent_counts(
+            self.tree.parent, self.measured, self.variance, self.tree.sizes.astype(np.float64)
+        )
+
+    def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Consistent estimates down to where they sink into the noise, even spreading below; and
+        which nodes stand out.
+        """
+        estimate, variance = self.consistent()
+        noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
+        return settled_counts(self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64))
+
+
+def splitting_levels(tree: HST) -> list[int]:
+    """The levels whose clusters are not those of the level above; of a tree of one node, the last."""
+    return [int(level) for level in np.unique(tree.level[1:])] or [tree.n_levels - 1]
+
+
+def first_level(tree: HST) -> int:
+    """The highest level of several clusters; of a tree of one node, the last."""
+    return splitting_levels(tree)[0]
+
+
+def count_levels(
+    demand: PrivateDemand,
+    grant: Grant,
+    tree: HST,
+    factor: Fraction,
+    levels: int | None = None,
+    records_hint: float | None = None,
+) -> TreeCounts:
+    """Spend a whole grant on the levels of a tree at which clusters split; see the module's text
+    for the guarantee.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    grant : Grant
+        All that is left of it is spent. From a `Pool`, noise is Gaussian.
+    tree : HST
+        Of the demand's universe.
+    factor : Fraction
+        What each level gets of the budget of the level above.
+    levels : int, optional
+        How many; by default as many as the number of records can fill, for which 5 % are paid
+        unless `records_hint` tells it.
+    records_hint : float, optional
+        A public guess of the number of records.
+    """
+    receipts, budget = [], _Purse(grant)
+    if levels is None and records_hint is None:
+        count = budget.measure(demand, CountQuery(), COUNT_SHARE)
+        receipts.append(count.receipt)
+        records_hint = float(count.values[0])
+    if levels is None:
+        levels = number_of_levels(tree, float(records_hint or 0.0), budget.scale(demand))
+    counted = splitting_levels(tree)[:levels]
+    total, precision = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    shares = level_shares(factor, len(counted))
+    for i, level in enumerate(counted):
+        noisy = budget.measure(
+            demand, HistogramQuery(LevelCells(tree, level)), shares[i] / sum(shares[i:])
+        )
+        receipts.append(noisy.receipt)
+        nodes, exactness = tree.nodes_at(level), 1.0 / noise_variance(noisy.receipt.mechanisms[0])
+        total[nodes] += exactness * noisy.values
+        precision[nodes] += exactness
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / precision
+    measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
+    return TreeCounts(tree, tuple(counted), measured, variance, grant.receipt(receipts))
+
+
+def number_of_levels(tree: HST, records: float, scale: float) -> int:
+    """Levels down to the last of at most 0.6 · (records / scale)^0.8 clusters: at least 1, at most
+    8.
+
+    Public inputs only: `records` is a noisy count or a guess, `scale` that of one histogram of the
+    whole budget.
+    """
+    parts = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER
+    return max(
+        sum(len(tree.nodes_at(level)) <= parts for level in splitting_levels(tree)[:MOST_LEVELS]), 1
+    )
+
+
+def noise_variance(mechanism: Mechanism) -> float:
+    """Variance of the noise of one count, not below that of rounding."""
+    if mechanism.name == "discrete Gaussian":
+        return max(mechanism.scale**2, 1 / 12)
+    ratio = np.exp(-1.0 / mechanism.scale)
+    return max(float(2 * ratio / (1 - ratio) ** 2), 1 / 12)
+
+
+class _Purse:
+    """A grant, spent by shares of what is left of it: of epsilon, or of rho in a pool."""
+
+    def __init__(self, grant: Grant) -> None:
+        self.grant = grant
+
+    def measure(self, demand: PrivateDemand, query: Any, share: Fraction) -> Any:
+        """Answer of the gate for this share of what is left."""
+        return measure(demand, query, self.cost(share), self.grant)
+
+    def cost(self, share: Fraction) -> Cost:
+        if isinstance(self.grant, Pool):
+            rho = (self.grant.rho - self.grant.spent_rho) * share
+            return pooled_cost(rho, self.grant.delta)
+        return Cost.of(self.grant.left * share)
+
+    def scale(self, demand: PrivateDemand) -> float:
+        """Noise scale of one histogram that took all."""
+        cost, m = self.cost(Fraction(1)), demand.max_contributions
+        if isinstance(self.grant, Pool) and cost.rho:
+            square = m**2 if self.grant.neighboring == "add-remove" else 2 * m**2
+            return (
+                float(square / (4 * cost.rho)) ** 0.5
+            )  # Laplace noise of this scale has the same variance
+        return HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(cost.epsilon)
+
+
+def pooled_cost(rho: Fraction, delta: Fraction) -> Cost:
+    """Price of so much of a pool."""
+    return Cost(zcdp_epsilon(rho, delta), delta, rho, "zCDP")
+
+
+def shares_of_noise(shares: Sequence[Fraction], cost: Cost) -> tuple[float, float]:
+    """Sums of the noise variances of all levels, of sensitivity 1: (Laplace for epsilon, Gaussian
+    for rho).
+    """
+    laplace = sum(2.0 / float(share * cost.epsilon) ** 2 for share in shares)
+    gauss = sum(1.0 / (2.0 * float(share * cost.rho)) for share in shares) if cost.rho else np.inf
+    return laplace, gauss

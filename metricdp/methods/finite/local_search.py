@@ -1,0 +1,275 @@
+"""Private local search: swaps of centers drawn by private scores (Fan, Li & Li, NeurIPS 2023,
+Algorithm 7; Gupta et al., SODA 2010).
+
+1. Centers F to begin with: private ones (of DP-HST or any other method) from a share of the budget,
+   or public ones, which cost nothing.
+2. T times: draw a swap of x in F for y outside F with a probability that grows as cost(F - x + y,
+   D) falls, and make it.
+3. If `final`: draw one of the T + 1 sets visited by its cost. Else the last one is the answer.
+
+**Privacy.** *Neighboring*, unit: the grant's and the demand's. Step 1 is a release of its own.
+Steps 2 and 3 are selections of the gate (`SwapQuery`, `CentersQuery`, with their sensitivities),
+each about centers that only earlier releases and public coins chose: adaptive composition.
+*Composition*: pure epsilon adds up, the steps' shares sum to the grant, and permute-and-flip
+selects; with a delta, where that lets a step have more, the grant counts rho (zCDP), and the
+exponential mechanism selects: epsilon²/8 a step by its bounded range. Nothing else is computed from
+the demand.
+
+Three differences from the paper let each step know more for the same budget. Under add-remove the
+scores are monotone: the exponent is epsilon·cost/R, where the paper has half of that. R is the
+largest cost of one record over all points of the universe and all swaps of the present centers, a
+public number, where the paper has the diameter. And permute-and-flip is never worse than the
+exponential mechanism (McKenna & Sheldon, NeurIPS 2020).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, Pool
+from metricdp.arguments import flag, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.methods.finite.hst import DPHST
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.partitions.finite.hst import HST
+from metricdp.privacy import (
+    CentersQuery,
+    PrivateDemand,
+    SwapQuery,
+    exact,
+    select,
+    selection_epsilon,
+)
+from metricdp.releases import Neighboring, Receipt
+
+PUBLIC_STARTS = ("k-median++", "random")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSearch(Method):
+    """Swaps of centers, each drawn by its cost on the private demand, from a start that is public
+    or private.
+
+    **Privacy.** epsilon-DP; (epsilon, delta)-DP where a delta is given and pays for more:
+    `metricdp.methods.finite.local_search`.
+
+    Parameters
+    ----------
+    steps : int
+        How many swaps (paper: 20). Each more means less budget for every one; few measured best.
+    start : {"hst", "k-median++", "random"} or Method
+        The answer of the method hst or of any other private method, k-median++ on the public
+        universe, or random points. The paper's is ``DPHST(centers="initial", budget="geometric",
+        levels=8)``.
+    share : number
+        Of the budget, for a private start (paper: 1/2). A public one costs nothing.
+    final : bool
+        Whether one of all visited sets is drawn at the end (paper), at the price of one more step,
+        or the last one is the answer.
+    cap : float, optional
+        Distances count at most this much in the search, in the universe's unit of length. Public.
+    tree : HST, optional
+        For the start "hst", of the very universe; by default it is built with the question's seed.
+
+    References
+    ----------
+    Gupta, Ligett, McSherry, Roth & Talwar, Differentially private combinatorial optimization (SODA
+    2010), Algorithm 3.
+    """
+
+    name = "local-search"
+    summary = "swaps of centers drawn by their cost"
+
+    steps: int = 2
+    start: Any = "hst"
+    share: Any = Fraction(1, 2)
+    final: bool = True
+    cap: float | None = None
+    tree: HST | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (steps := integer(self.steps)) is None or steps < 0:
+            raise InputError(f"steps must be an integer of at least 0, got {shown(self.steps)}")
+        if not isinstance(self.start, Method) and self.start not in ("hst", *PUBLIC_STARTS):
+            raise InputError(
+                f"start must be hst, {', '.join(PUBLIC_STARTS)} or a method, got "
+                f"{shown(self.start)}"
+            )
+        if not 0 < exact(self.share, "share") < 1:
+            raise InputError(f"share must lie between 0 and 1, got {shown(self.share)}")
+        flag(self.final, "final")
+        if self.cap is not None:
+            positive(self.cap, "cap")
+        if self._first is not None:
+            self._first.price(1, 0)
+
+    @property
+    def _first(self) -> Method | None:
+        """The method of a private start."""
+        if self.start == "hst":
+            return DPHST(tree=self.tree, records_hint=self.records_hint)
+        return self.start if isinstance(self.start, Method) else None
+
+    @property
+    def _times(self) -> int:
+        """How many selections share what the start leaves."""
+        return int(self.steps) + (1 if self.final and self.steps else 0)
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """epsilon alone, or with delta as rho where that gives every step more."""
+        cost = Cost.of(epsilon, delta)
+        alone = Cost.of(cost.epsilon)
+        if cost.delta == 0 or cost.epsilon <= 0 or not self._times:
+            return alone
+        pooled = Cost.zcdp(cost.epsilon, cost.delta)
+        return (
+            pooled
+            if selection_epsilon(pooled, self._times) > selection_epsilon(alone, self._times)
+            else alone
+        )
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse what the start would refuse of its share."""
+        if self._first is not None and not self._settled(question):
+            self._first.check(demand, question, self._share_of(price), neighboring)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """The last centers, or those drawn at the end. Where nothing can be swapped, none of the
+        grant is spent on trying.
+        """
+        visited, receipts = self.visited(demand, grant, question)
+        at = visited[-1]
+        if self.final and len(visited) > 1:
+            query = CentersQuery(
+                question.metric,
+                [question.names(each) for each in visited],
+                power=question.power,
+                cap=self.cap,
+            )
+            index, receipt = select(demand, query, self._each(grant, 1), grant)
+            at, receipts = visited[index], [*receipts, receipt]
+        empty = Receipt.of([], grant.neighboring, demand.unit)
+        return Result(
+            question.names(at),
+            question.k,
+            self.name,
+            grant.receipt([empty, *receipts]) if receipts else empty,
+        )
+
+    def visited(
+        self, demand: PrivateDemand, grant: Grant, question: Question
+    ) -> tuple[list[NDArray[np.int64]], list[Receipt]]:
+        """All sets of centers in turn (positions, the opened first), T + 1 unless nothing can be
+        swapped, and what was paid for them.
+
+        **Privacy.** All of them are released: with `final`, one share of the grant is left for the
+        last draw.
+        """
+        at, receipts = self._begin(demand, grant, question)
+        visited, times = [at], self._times
+        if not self.steps or self._settled(question):
+            return visited, receipts
+        allowed = (
+            None
+            if question.candidates is None
+            else [question.metric.ids[i] for i in question.candidates]
+        )
+        query = SwapQuery(
+            question.metric,
+            question.names(at),
+            power=question.power,
+            cap=self.cap,
+            candidates=allowed,
+            opened=question.names(question.opened),
+        )
+        for done in range(int(self.steps)):
+            index, receipt = select(demand, query, self._each(grant, times - done), grant)
+            receipts.append(receipt)
+            if done + 1 < self.steps:
+                query = query.swapped(index)
+                visited.append(query.centers)
+            else:
+                visited.append(query.after(index))
+        return visited, receipts
+
+    @staticmethod
+    def _settled(question: Question) -> bool:
+        """Whether there is only one answer: all candidates are centers, or all centers opened."""
+        everyone = (
+            len(question.metric)
+            if question.candidates is None
+            else len(np.union1d(question.candidates, question.opened))
+        )
+        return question.k in (everyone, len(question.opened))
+
+    @staticmethod
+    def _each(grant: Grant, times: int) -> Fraction:
+        """What each of so many selections may have of what is left of the grant."""
+        if isinstance(grant, Pool):
+            rest = grant.rho - grant.spent_rho
+            return selection_epsilon(
+                replace(Cost.zcdp(grant.epsilon, grant.delta), rho=rest), times
+            )
+        return grant.left / times
+
+    def _share_of(self, budget: Cost | Grant) -> Cost:
+        """What a private start costs: a share of epsilon or, in a pool, an epsilon that costs that
+        share of rho.
+        """
+        share, pooled = (
+            exact(self.share),
+            isinstance(budget, Pool) or (isinstance(budget, Cost) and budget.pooled),
+        )
+        if not self._times:
+            share = Fraction(1)
+        if pooled and budget.rho is not None:  # type: ignore[union-attr]
+            square = 2 * share * budget.rho  # type: ignore[union-attr]
+            return Cost.of(Fraction(math.isqrt(int(square * 10**48)), 10**24))
+        return Cost.of(budget.epsilon * share)
+
+    def _begin(
+        self, demand: PrivateDemand, grant: Grant, question: Question
+    ) -> tuple[NDArray[np.int64], list[Receipt]]:
+        if self._settled(question):
+            rest = (
+                np.arange(len(question.metric))
+                if question.candidates is None
+                else question.candidates
+            )
+            return np.r_[question.opened, np.setdiff1d(rest, question.opened)][: question.k], []
+        if self._first is not None:
+            part = grant.charge(self._share_of(grant), purpose="start")
+            result = self._first.answer(demand, part, question)
+            return question.metric.positions(result.centers), [] if result.receipt is None else [
+                result.receipt
+            ]
+        return public_start(question, self.start == "k-median++"), []
+
+
+def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
+    """k centers, the opened first, without demand: by k-median++ (k-means++) on the public
+    candidates if `spread`, else at random.
+    """
+    metric, rng = question.metric, np.random.default_rng(question.seed)
+    allowed = np.arange(len(metric)) if question.candidates is None else question.candidates
+    drawn = np.empty(0, np.int64)
+    if spread:
+        weights = np.zeros(len(metric))
+        weights[allowed] = 1.0
+        drawn = metric.seed_centers(question.k, weights, rng, question.power)[0]
+    drawn = np.r_[drawn[np.isin(drawn, allowed)], rng.permutation(allowed)]
+    fresh = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+    return np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][: question.k].astype(
+        np.int64
+    )

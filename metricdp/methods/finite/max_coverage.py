@@ -1,0 +1,526 @@
+"""Maximum coverage: sets that cover most of the private demand, and k-median from them (Jones,
+Nguyen & Nguyen, AAAI 2021).
+
+The default recipe, for a universe with a metric:
+
+1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed
+   (`records_hint`).
+2. *Cover*, with a tenth of epsilon and all of delta: public balls of a few radii, small ones first,
+   selected in turn by how many records each covers that none before it did.
+3. *Count*, with another tenth, the records that each selected ball covered first, and the rest:
+   disjoint public parts.
+4. *Refine*: cut the public hierarchy of the universe into M parts, finer where step 3 found more
+   records a point.
+5. Release the histogram of the parts with the rest of epsilon, estimate as the default method does,
+   and solve, for any k, as often as asked.
+
+**Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop as in
+`metricdp.accounting.covering`, (epsilon/10, delta)-DP as a whole; the others are counts with
+Laplace noise. They add up by sequential composition; each is chosen in view of released values and
+public facts only. With ``published=True`` the recipe is the paper's Algorithm 2: half of epsilon
+for the loop, half for the histogram of the Voronoi cells of all selected centers, which are public
+once selected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.accounting.covering import exponent
+from metricdp.arguments import flag, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.methods.box.private_candidates import private_candidates
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.finite.partition import COUNT_SHARE, SpacePartition, number_of_parts
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.metrics.landmarks import landmarks
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.finite.ward import hierarchy
+from metricdp.privacy import (
+    CountQuery,
+    CoverQuery,
+    Grant,
+    HistogramQuery,
+    PrivateDemand,
+    cover,
+    exact,
+    measure,
+)
+from metricdp.privacy.noise import laplace_scale
+from metricdp.records.sums.set_systems import Balls, ListedSets, SetSystem
+from metricdp.releases import Neighboring, Receipt
+from metricdp.solvers.estimate.tree_posterior import posterior_mean
+
+SCALES = (256, 64, 16)
+"""Radii: that at which balls around so many landmarks hold half of the universe, the smallest
+first.
+"""
+CANDIDATES = 8
+"""Balls to select from, for each of them."""
+PICKS = 6
+LOOP_SHARE = PIECES_SHARE = Fraction(1, 10)
+HASHES_SHARE = Fraction(1, 2)
+"""Of epsilon, and half of delta, for candidates in a box."""
+NET, LLOYD = 64, 20
+"""Public points that are candidates besides; steps of Lloyd's method on the released weights."""
+FLOOR = 0.25
+"""Of the mean density that every point of the universe has at least, when parts are refined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The partition of a universe into its points, or into any labeled parts."""
+
+    universe: Metric
+    labels: NDArray[np.int64]
+    n_parts: int
+
+    @classmethod
+    def of(cls, universe: Metric) -> Points:
+        """Every point a part of its own."""
+        return cls(universe, np.arange(len(universe)), len(universe))
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Label of each record."""
+        return self.labels[records]
+
+
+class CoverageRelease(DemandRelease):
+    """Weights from counts on parts that were refined where private balls lie.
+
+    Attributes
+    ----------
+    universe : Metric
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand at every point, in the order of ``universe.ids``; noisy, not negative.
+    receipt : Receipt
+        What it cost.
+    centers : list of (ndarray of int64, float)
+        The selected balls, radius by radius: positions of their centers, and the radius.
+    """
+
+    method = "max-coverage"
+
+    def __init__(
+        self,
+        universe: Metric,
+        weights: NDArray[np.float64],
+        receipt: Receipt,
+        centers: list[tuple[NDArray[np.int64], float]],
+        *,
+        in_space: bool = False,
+    ) -> None:
+        super().__init__(universe, weights, receipt, in_space=in_space)
+        self.centers = centers
+
+    def __repr__(self) -> str:
+        balls = sum(len(at) for at, _ in self.centers)
+        return (
+            f"CoverageRelease({self.universe.name}, {balls:,} balls, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+
+class CandidatesRelease(CoverageRelease):
+    """Weights on private candidate centers in a box. Means are moved to the weighted means of what
+    they serve (Lloyd), in the box again.
+    """
+
+    universe: EuclideanMetric
+
+    def answer(self, question: Question) -> Result:
+        """Centers for a question that was checked already: post-processing, free."""
+        points, centers = self.universe.points, self.universe.points[self._centers(question)]
+        for _ in range(LLOYD if question.power == 2 else 0):
+            label = cdist(points, centers).argmin(axis=1)
+            mass = np.bincount(label, self.weights, len(centers))
+            sums = np.stack(
+                [np.bincount(label, self.weights * column, len(centers)) for column in points.T],
+                axis=1,
+            )
+            centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+        return Result(centers, question.k, self.method, self.receipt, self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxCoverage(Method):
+    """Balls that cover the demand, selected privately; then counts on a public partition that is
+    refined there.
+
+    **Privacy.** (epsilon, delta)-DP by the module's text; delta is spent on the selections. With
+    delta 0 their exponents add up by basic composition: still private, with much weaker selections.
+
+    Parameters
+    ----------
+    picks : int, optional
+        Balls selected for each radius: 6, or 2k·ln(1/eta) if `published`.
+    net_dimensions : int
+        Boxes of up to so many dimensions are answered on a public net; beyond, the paper's Section
+        5: private candidates by locality-sensitive hashing
+        (`metricdp.methods.box.private_candidates`), a cover of the demand by balls around them, and
+        counts of the selected ones' cells.
+    share : number, optional
+        Of epsilon for the selections: 1/10, or 1/2 if `published`.
+    published : bool
+        Algorithm 2 as printed: radii (1 + eta)^i·Δ/n up to Δ, half of epsilon for each half, the
+        papers' exponent where that is safe, the counts of the selected centers' cells clipped at 0,
+        all weight at the centers.
+    eta : float
+        The paper's accuracy parameter, between 0 and 0.6.
+
+    References
+    ----------
+    M. Jones, H. L. Nguyen, T. D. Nguyen, "Differentially private clustering via maximum coverage",
+    AAAI 2021.
+    """
+
+    name = "max-coverage"
+    summary = "counts on parts refined where private balls lie"
+    in_space = True
+    releases = True
+
+    picks: int | None = None
+    net_dimensions: int = 2
+    share: Any = None
+    published: bool = False
+    eta: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(self.published, "published")
+        if self.picks is not None and (integer(self.picks) or 0) < 1:
+            raise InputError(f"picks must be an integer of at least 1, got {shown(self.picks)}")
+        if not positive(self.eta, "eta") < 0.6:
+            raise InputError(f"eta must be between 0 and 0.6, got {shown(self.eta)}")
+        if not 0 < self._share < (1 if self.published else Fraction(4, 5)):
+            raise InputError(
+                f"share must be between 0 and {'1' if self.published else '0.8'}, got "
+                f"{shown(self.share)}"
+            )
+
+    @property
+    def _share(self) -> Fraction:
+        return (
+            exact(self.share, "share")
+            if self.share is not None
+            else Fraction(1, 2)
+            if self.published
+            else LOOP_SHARE
+        )
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """Both."""
+        cost = Cost.of(epsilon, delta)
+        return Cost.of(cost.epsilon, cost.delta)
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
+        sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
+        laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
+        if price.delta and isinstance(demand.universe, EuclideanSpace):
+            Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
+        cost = Cost(price.epsilon * self._share, price.delta)
+        exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from."""
+        space = demand.universe
+        if (
+            isinstance(space, EuclideanSpace)
+            and space.dimension > self.net_dimensions
+            and not self.published
+        ):
+            release = self._hashed(demand, space, grant, question)
+            return release.answer(replace(question, metric=release.universe))
+        return (self._as_published if self.published else self._refined)(
+            demand, grant, question
+        ).answer(question)
+
+    def _refined(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
+        metric, whole, receipts = question.metric, grant.left, []
+        total, total_scale = self.records_hint, 0.5
+        if total is None:
+            count = measure(demand, CountQuery(), whole * COUNT_SHARE, grant)
+            receipts.append(count.receipt)
+            total, total_scale = float(count.values[0]), max(count.receipt.mechanisms[0].scale, 0.5)
+        balls = public_balls(metric, question.seed)
+        stages = [(some.listed(), self.picks or PICKS) for some in balls]
+        query = CoverQuery(located(Points.of(metric), demand), stages)
+        selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
+        receipts.append(receipt)
+        first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
+        pieces = Points(metric, first, int(first.max()) + 1)
+        counts = measure(
+            demand, HistogramQuery(located(pieces, demand)), whole * PIECES_SHARE, grant
+        )
+        receipts.append(counts.receipt)
+        scale = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions) / float(
+            grant.left
+        )
+        density = piece_density(
+            counts.values, counts.receipt.mechanisms[0].scale, first
+        ) + FLOOR * max(total, 1.0) / len(metric)
+        tree = hierarchy(metric, question.seed).cut(number_of_parts(total, scale), density)
+        histogram = measure(demand, HistogramQuery(located(tree, demand)), grant.left, grant)
+        receipts.append(histogram.receipt)
+        observed = None if self.records_hint is not None else total
+        estimate = posterior_mean(
+            tree, histogram.values, histogram.receipt.mechanisms[0].scale, observed, total_scale
+        )
+        centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
+        return CoverageRelease(
+            metric,
+            tree.spread(estimate),
+            Receipt.combined(receipts),
+            centers,
+            in_space=question.in_space,
+        )
+
+    def _hashed(
+        self, demand: PrivateDemand, space: EuclideanSpace, grant: Grant, question: Question
+    ) -> CandidatesRelease:
+        whole, loss = grant.left, grant.left_delta / 2
+        share = grant.charge(
+            Cost.zcdp(whole * HASHES_SHARE, loss) if loss else whole * HASHES_SHARE
+        )
+        points, radii, receipt = private_candidates(demand, space, share, question.seed)
+        metric = EuclideanMetric(
+            np.unique(
+                np.concatenate([points, space.net(max(NET, question.k), question.seed).points]),
+                axis=0,
+            )
+        )
+        picks, balls = (
+            self.picks or self._most(question.k),
+            [Balls(metric, radius) for radius in sorted(radii)],
+        )
+        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
+        selected, covered = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
+        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
+        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
+        return CandidatesRelease(
+            metric, weights, Receipt.combined([receipt, covered, counted]), centers, in_space=True
+        )
+
+    def _most(self, k: int) -> int:
+        """The paper's number of selections for one radius."""
+        return math.ceil(2 * k * math.log(1 / self.eta))
+
+    def _as_published(
+        self, demand: PrivateDemand, grant: Grant, question: Question
+    ) -> CoverageRelease:
+        metric, whole = question.metric, grant.left
+        balls = [
+            Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)
+        ]
+        picks = self.picks or self._most(question.k)
+        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
+        selected, receipt = cover(
+            demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True
+        )
+        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
+        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
+        return CoverageRelease(
+            metric,
+            weights,
+            Receipt.combined([receipt, counted]),
+            centers,
+            in_space=question.in_space,
+        )
+
+
+def _counted(
+    metric: Metric, at: NDArray[np.int64], demand: PrivateDemand, grant: Grant
+) -> tuple[NDArray[np.float64], Receipt]:
+    """Weights of all points: at some the noisy count of their cell, not below zero, paid with what
+    the grant has left; 0 elsewhere.
+    """
+    counts = measure(
+        demand,
+        HistogramQuery(located(Points(metric, metric.nearest_to(at)[0], len(at)), demand)),
+        grant.left,
+        grant,
+    )
+    weights = np.zeros(len(metric))
+    weights[at] = np.maximum(counts.values, 0)
+    return weights, counts.receipt
+
+
+def located(partition: Any, demand: PrivateDemand) -> Any:
+    """The partition itself, or, in a box, the cells of the points of its net."""
+    space = demand.universe
+    return SpacePartition(space, partition) if isinstance(space, EuclideanSpace) else partition
+
+
+def public_balls(metric: Metric, seed: int) -> list[Balls]:
+    """Balls of a few public radii around landmarks of the universe, smallest radius first."""
+    at, n = landmarks(metric, seed=seed).positions, len(metric)
+    found = []
+    for scale in [s for s in SCALES if 2 * s <= n] or [max(1, n // 4)]:
+        radius = float(np.median(metric.nearest_to(at[:scale])[1]))
+        found.append(Balls(metric, radius, at[: CANDIDATES * scale]))
+    return found
+
+
+def published_radii(metric: Metric, eta: float, power: int) -> list[float]:
+    """The paper's thresholds (1 + eta)^i·Δ^z/n, i = 0, 1, …, up to Δ^z, as distances; Δ is the
+    public bound of the diameter.
+    """
+    n, top = len(metric), metric.diameter_bound()
+    steps = math.ceil(1 + math.log(n) / math.log1p(eta))
+    return [min(top, top * ((1 + eta) ** i / n) ** (1 / power)) for i in range(steps)]
+
+
+def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray[np.int64]:
+    """Which of all sets selected, in order, is the first to hold each element; their number where
+    none does.
+    """
+    first, number = np.full(stages[0][0].n_elements, -1, np.int64), 0
+    for sets, chosen in stages:
+        for one in chosen:
+            members = sets.members(int(one))
+            first[members[first[members] < 0]] = number
+            number += 1
+    return np.where(first < 0, number, first)
+
+
+def piece_density(
+    noisy: NDArray[np.int64], scale: float, piece: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Records a point in the piece of every point, noise taken off: a piece counts for what exceeds
+    its scale.
+    """
+    sizes = np.bincount(piece, minlength=len(noisy))
+    return (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Sets that cover most of a private demand.
+
+    Attributes
+    ----------
+    sets : list
+        Numbers of the sets, or their names if they came as a mapping, in the order in which they
+        were selected.
+    receipt : Receipt
+        What they cost.
+    """
+
+    sets: list[Any]
+    receipt: Receipt = field(repr=False)
+
+
+def max_coverage(
+    sets: Any,
+    demand: PrivateDemand,
+    m: int,
+    *,
+    epsilon: Any = None,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    published: bool = False,
+) -> Coverage:
+    """Select m of the given sets that together cover many private records.
+
+    Greedy, each set drawn with probability proportional to exp(eta · number of records that it
+    covers and none before it does).
+
+    Parameters
+    ----------
+    sets : sequence of iterables of ids, mapping from name to ids, or sparse matrix
+        Public sets of ids of the demand's universe, which may be a `GroundSet`; a matrix has one
+        row a set, one column a point.
+    demand : PrivateDemand
+        In a finite universe.
+    m : int
+        Sets to select, 1 to their number; none is selected twice.
+    epsilon, delta : int, float, str, Decimal or Fraction
+        What all selections together may spend. A delta allows a larger eta where m is large.
+    ledger : Ledger (or Grant), optional
+        Where it is charged, before any data is read; a fresh one of that size by default
+        (add-remove neighbors).
+    published : bool
+        Use the papers' eta, epsilon / (2 ln(e/delta)).
+
+    Returns
+    -------
+    Coverage
+
+    Raises
+    ------
+    InputError, BudgetError
+        A bad argument, or a ledger that does not hold that much: nothing was read.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-DP for all m selections together (`metricdp.accounting.covering`).
+    Expected coverage: with probability 1 - b the sets cover at least (1 - (1 - 1/k)^m) of what the
+    best k sets cover, less m·ln(n_sets·m/b)/eta: each selection misses the best set by at most
+    ln(n_sets·m/b)/eta records.
+
+    Examples
+    --------
+    >>> from metricdp import GroundSet
+    >>> shops = GroundSet(["north", "south", "east", "west"])
+    >>> demand = PrivateDemand(shops, ["north"] * 500 + ["east"] * 400 + ["west"] * 300)
+    >>> max_coverage({"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}, demand, 2, epsilon=1).sets
+    ['b', 'a']
+    """
+    if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):
+        raise InputError(
+            "demand must be a PrivateDemand in a finite universe: "
+            "mdp.PrivateDemand(mdp.GroundSet(ids), records) makes one"
+        )
+    if ledger is not None and not isinstance(ledger, Budget):
+        raise InputError(
+            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
+            f"one"
+        )
+    if epsilon is None:
+        raise InputError(
+            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
+        )
+    if demand.part is not (None if ledger is None else ledger.scope):
+        raise InputError(
+            "a part of a split demand is paid from the grant that split returned with it "
+            "(ledger=), and nothing else is"
+        )
+    names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
+    system = ListedSets.of(
+        list(sets.values()) if isinstance(sets, Mapping) else sets, demand.universe
+    )
+    if not 1 <= (integer(m) or 0) <= system.n_sets:
+        raise InputError(
+            f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
+        )
+    query, cost = CoverQuery(Points.of(demand.universe), [(system, m)]), Cost.of(epsilon, delta)
+    if cost.epsilon > 0:
+        relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
+        exponent(
+            cost,
+            query.rounds,
+            relation,
+            demand.max_contributions,
+            published=flag(published, "published"),
+        )
+    grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
+        epsilon, delta, purpose="max_coverage"
+    )
+    (selected,), receipt = cover(demand, query, cost, grant, published=published)
+    return Coverage([int(i) if names is None else names[i] for i in selected], receipt)

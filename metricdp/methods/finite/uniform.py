@@ -1,0 +1,34 @@
+"""The method that ignores the demand: what every private answer must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metricdp.accounting import Grant
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.privacy import PrivateDemand
+from metricdp.releases import Receipt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform(Method):
+    """Centers of the public universe itself, every point of it weighted alike.
+
+    **Privacy.** Nothing is read: the answer has the same law for all demands, so it is 0-DP.
+    """
+
+    name = "uniform"
+    summary = "ignores the demand and costs nothing"
+    in_space = True
+    free = True
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers of the universe; the grant is not spent, only its neighboring relation is named
+        on the receipt.
+        """
+        found = question.names(question.answer(np.ones(len(question.metric))))
+        return Result(found, question.k, self.name, Receipt.of([], grant.neighboring, demand.unit))

@@ -1,0 +1,344 @@
+"""The front door: `k_median`, `k_means` and `release`, for every universe and method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import flag, floats
+from metricdp.errors import InputError
+from metricdp.methods.box.space_release import BoxRelease
+from metricdp.methods.finite.partition import NET_POINTS, Partition, PartitionRelease
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.registry import method_of
+from metricdp.methods.result import Result, checked_seed
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import Budget, Cost, Grant, Ledger, PrivateDemand
+from metricdp.releases import Neighboring
+
+
+def k_median(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand | None = None,
+    k: int = 0,
+    *,
+    epsilon: Any = None,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    method: str | Method = "partition",
+    weights: Any = None,
+    candidates: Any = None,
+    opened: Any = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    certificate: bool = False,
+) -> Result:
+    """k centers that minimize the sum of distances from the demand to its nearest center.
+
+    With `demand` the answer is differentially private; without, the public universe itself (or
+    `weights` on it) is clustered.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    demand : PrivateDemand, optional
+        Private records in this very universe.
+    k : int
+        Number of centers, 1 to the number of points.
+    epsilon : int, float, str, Decimal or Fraction
+        Privacy budget of this call; needed with `demand`.
+    delta : same
+        What this call may spend besides; methods to which it is of no use leave it.
+    ledger : Ledger (or Grant), optional
+        Where it is charged, before any data is read; a fresh one of that size by default
+        (add-remove neighbors).
+    method : str or Method
+        One of `metricdp.METHODS`, or an object of `metricdp.methods` with options of its own.
+    weights : array_like of shape (n_points,) or mapping from id to weight, optional
+        Public demand, in place of `demand`; by default 1 everywhere.
+    candidates : iterable of ids, optional
+        Where centers may stand; anywhere by default.
+    opened : iterable of ids, optional
+        Facilities that are open already: they count towards k, stay centers and come first among
+        them. They need not be candidates.
+    records_hint : float, optional
+        A public guess of the number of records; saves the 5 % of epsilon that its noisy count
+        costs.
+    seed : int
+        Public coins of partitions and solvers. Noise is never seeded.
+    time_limit : float, optional
+        Seconds after which the search returns the best centers it has found so far. With a limit,
+        which may be ``inf``, Ctrl-C ends the search in the same way; a second one interrupts.
+        Partitions and releases are not cut short; a certificate has as much time again.
+    certificate : bool
+        Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without
+        `demand`, and for at most 20 million pairs of candidate and weighted point. To judge centers
+        of a release, pass its noisy `weights`: that says how well *they* are served.
+
+    Returns
+    -------
+    Result
+        `centers` in the user's own ids (coordinates in a box), and the `receipt`.
+
+    Raises
+    ------
+    InputError
+        A bad argument; nothing was charged.
+    BudgetError
+        The ledger does not hold `epsilon`; nothing was read.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for the ledger's neighboring relation and the
+    demand's unit, by the method's recipe in `metricdp.methods`; what was spent stands on the
+    receipt. "uniform" reads nothing and is 0-DP.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+    >>> mdp.k_median(metric, k=1).centers
+    [(2, 2)]
+    >>> mdp.k_median(metric, k=2, opened=[(0, 0)]).centers[0]
+    (0, 0)
+    >>> mdp.k_median(metric, k=2, certificate=True).gap
+    0.0
+    >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(4, 4)] * 500)
+    >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
+    [(0, 0), (4, 4)]
+    """
+    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    return _cluster(
+        universe,
+        demand,
+        k,
+        1,
+        (epsilon, delta),
+        ledger,
+        method,
+        weights,
+        records_hint,
+        asked,
+        certificate,
+    )
+
+
+def k_means(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand | None = None,
+    k: int = 0,
+    *,
+    epsilon: Any = None,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    method: str | Method = "partition",
+    weights: Any = None,
+    candidates: Any = None,
+    opened: Any = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    certificate: bool = False,
+) -> Result:
+    """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
+    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    return _cluster(
+        universe,
+        demand,
+        k,
+        2,
+        (epsilon, delta),
+        ledger,
+        method,
+        weights,
+        records_hint,
+        asked,
+        certificate,
+    )
+
+
+def release(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand,
+    *,
+    epsilon: Any,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    records_hint: float | None = None,
+    seed: int = 0,
+) -> PartitionRelease | BoxRelease:
+    """One private release of the demand, which then answers any k, any number of times, at no
+    further cost.
+
+    Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in
+    boxes of more than three dimensions.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
+    >>> noisy = mdp.release(metric, mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900), epsilon=1.0)
+    >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
+    (['c'], ['a', 'c'])
+    """
+    seed = checked_seed(seed)
+    method = Partition(records_hint=records_hint).within(checked_space(universe))
+    _check_demand(universe, demand, epsilon, ledger)
+    grant = _charged(
+        method,
+        demand,
+        Question.checked(_finite(universe, seed), 1, 1),
+        (epsilon, delta),
+        ledger,
+        "release",
+    )
+    return method.release(demand, grant, seed)
+
+
+def _cluster(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand | None,
+    k: int,
+    power: int,
+    budget: tuple[Any, Any],
+    ledger: Budget | None,
+    method: Any,
+    weights: Any,
+    records_hint: float | None,
+    asked: dict[str, Any],
+    certificate: bool,
+) -> Result:
+    recipe = method_of(method)
+    if records_hint is not None:
+        recipe = replace(recipe, records_hint=records_hint)
+    recipe = recipe.within(checked_space(universe))
+    seed, in_space, certified = (
+        checked_seed(asked["seed"]),
+        isinstance(universe, EuclideanSpace),
+        flag(certificate, "certificate"),
+    )
+    for name in ("candidates", "opened"):
+        if in_space and asked[name] is not None:
+            raise InputError(f"{name} need a finite universe; centers in a box are free points")
+    if certified and (in_space or demand is not None):
+        raise InputError(
+            "a certificate is for public demand in a finite universe: the exact cost of private "
+            "demand stays private; "
+            "of a release, pass weights=release.weights in place of demand= to certify the cost "
+            "on its noisy weights"
+        )
+    if in_space and not recipe.in_space:
+        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
+    if not in_space and not recipe.in_finite:
+        raise InputError(
+            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
+            f"finite universe"
+        )
+    question = Question.checked(_finite(universe, seed), k, power, **asked, in_space=in_space)
+    if demand is not None:
+        if weights is not None:
+            raise InputError("give demand (private) or weights (public), not both")
+        _check_demand(universe, demand, 1 if recipe.free else budget[0], ledger)
+        grant = _charged(
+            recipe, demand, question, budget, ledger, ("k_median", "k_means")[power - 1]
+        )
+        return recipe.answer(demand, grant, question)
+    if budget[0] is not None or ledger is not None or budget[1] != 0:
+        raise InputError(
+            "epsilon and ledger are for private demand, as is delta: give "
+            "demand=PrivateDemand(...), or leave them out"
+        )
+    public = _public_weights(question.metric, weights)
+    if certified:
+        question.check_certifiable(public)
+    found = question.answer(public)
+    return Result(
+        question.names(found),
+        question.k,
+        "public",
+        certificate=question.certificate(public, found) if certified else None,
+    )
+
+
+def checked_space(universe: Any) -> Metric | EuclideanSpace:
+    """The universe given, or an `InputError`."""
+    if not isinstance(universe, Metric | EuclideanSpace):
+        kind = type(universe).__name__
+        raise InputError(
+            f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) "
+            f"makes one of a graph"
+        )
+    return universe
+
+
+def _finite(universe: Metric | EuclideanSpace, seed: int) -> Metric:
+    return universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
+
+
+def _check_demand(
+    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Budget | None
+) -> None:
+    """Everything about a demand that can be refused before a charge, whatever the method."""
+    if not isinstance(demand, PrivateDemand):
+        raise InputError(
+            f"demand must be a PrivateDemand, got {type(demand).__name__}: "
+            f"mdp.PrivateDemand(metric, ids) makes one"
+        )
+    if demand.universe is not universe:
+        raise InputError("the demand is of another universe: use the same metric object for both")
+    if epsilon is None:
+        raise InputError(
+            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
+        )
+    if ledger is not None and not isinstance(ledger, Budget):
+        raise InputError(
+            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
+            f"one"
+        )
+    if demand.part is not (None if ledger is None else ledger.scope):
+        raise InputError(
+            "a part of a split demand is paid from the grant that split returned with it "
+            "(ledger=), and nothing else is"
+        )
+
+
+def _charged(
+    method: Method,
+    demand: PrivateDemand,
+    question: Question,
+    budget: tuple[Any, Any],
+    ledger: Budget | None,
+    purpose: str,
+) -> Grant:
+    """A grant for the method's price, charged once nothing else can be refused."""
+    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
+    if method.free:
+        return Grant(Cost.of(0), relation, demand.part)
+    price = method.price(*budget)
+    if price.epsilon > 0:  # else the ledger says it better
+        method.check(demand, question, price, relation)
+    return (Ledger(*budget) if ledger is None else ledger).charge(price, purpose=purpose)
+
+
+def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:
+    if weights is None:
+        return np.ones(len(metric))
+    rule = (
+        f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, "
+        f"or a mapping from id to weight"
+    )
+    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
+    array = given = floats(weights if at is None else list(weights.values()), rule)
+    if at is not None:
+        array = np.zeros(len(metric))
+        array[at] = given
+    if array.shape != (len(metric),) or not np.isfinite(array).all():
+        raise InputError(rule)
+    return array

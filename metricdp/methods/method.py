@@ -1,0 +1,86 @@
+"""What all ways to answer a question about private demand have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from metricdp.accounting import Cost, Grant
+from metricdp.arguments import positive
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.privacy import PrivateDemand
+from metricdp.releases import Neighboring
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A recipe: a public structure, queries of the gate, an estimator and a solver. Its fields are
+    its public options.
+
+    One object may answer any number of questions: it keeps nothing of them.
+
+    Parameters
+    ----------
+    records_hint : float, optional
+        A public guess of the number of records, for methods that would else pay for a noisy count.
+
+    Attributes
+    ----------
+    name : str
+        Its name for `method=`: the class with its defaults.
+    summary : str
+        What it does, in a line.
+    in_finite, in_space : bool
+        Whether it answers in finite universes, and in a box of R^d.
+    free : bool
+        Whether it reads no demand, and costs nothing.
+    releases : bool
+        Whether `Result.release` holds a release that answers further questions.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    in_finite: ClassVar[bool] = True
+    in_space: ClassVar[bool] = False
+    free: ClassVar[bool] = False
+    releases: ClassVar[bool] = False
+
+    records_hint: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.records_hint is not None:
+            positive(self.records_hint, "records_hint")
+
+    def within(self, universe: object) -> Method:
+        """The method that answers for this one in a universe: itself, mostly."""
+        return self
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """What is charged for a call that may spend (epsilon, delta), not more: epsilon alone
+        unless a delta is of use.
+
+        Raises
+        ------
+        InputError
+            They are no such numbers.
+        """
+        return Cost.of(Cost.of(epsilon, delta).epsilon)
+
+    def check(  # noqa: B027
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse, from public facts and before anything is charged, whatever `answer` would refuse.
+
+        Raises
+        ------
+        InputError
+            The method cannot answer this question at this price.
+        """
+
+    @abstractmethod
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, paid from `grant`: all of it may be spent. Public coins come from
+        ``question.seed``.
+        """

@@ -1,0 +1,509 @@
+"""What each epsilon would cost in accuracy: the real mechanism, run on made-up demand. No private
+data takes part.
+
+Before a ledger is charged one wants to know which epsilon is enough. That depends on the universe,
+on k, on how many records there are and on how they lie. The first two are public, the third is
+guessed by whoever asks, and for the fourth demands are made up: spread evenly, and around hot spots
+of several widths. On each the real mechanism runs, noise and solver and all, with a ledger that is
+thrown away, and its centers are compared with those that the same solver finds without noise.
+
+**Privacy.** Nothing private is an argument of anything here: all records are drawn from public
+coins on the public universe. A plan costs nothing and may be published. It keeps that property only
+while `records` is a public guess, not a count of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Ledger, exact
+from metricdp.arguments import chosen, integer, listed, shown
+from metricdp.errors import InputError
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.space_release import starts_for
+from metricdp.methods.front import checked_space, k_means, k_median
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.registry import method_of
+from metricdp.methods.result import Result, checked_seed
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import PrivateDemand
+from metricdp.progress import progress
+from metricdp.releases import Neighboring
+from metricdp.solvers.lloyd import lloyd, settled
+
+Objective = Literal["k-median", "k-means"]
+EPSILONS = ("0.1", "0.5", "1", "2")
+"""Asked about unless the caller says otherwise."""
+USUAL = 0.9
+"""Share of the runs that stay below the figure called "9 in 10"."""
+_SEARCHED = 5_000
+"""Records that the starts of a search without noise in a box look at."""
+
+
+class Shape(NamedTuple):
+    """A made-up demand: so many hot spots, random points, whose surroundings take about that share
+    of the universe; no spots: even.
+
+    Points are ranked by their distance to the nearest spot, and density falls with the rank:
+    exp(-rank / (share · n_points)), so that one definition serves roads and social networks alike.
+    """
+
+    name: str
+    spots: int
+    share: float
+
+
+SHAPES = (
+    Shape("even", 0, 1.0),
+    Shape("wide spots", 8, 0.3),
+    Shape("spots", 8, 0.1),
+    Shape("narrow spots", 8, 0.02),
+)
+
+
+class Forecast(NamedTuple):
+    """What runs on made-up demand say of one epsilon: the cost beyond that of the best centers
+    known, as a share of it.
+    """
+
+    median: float
+    high: float
+    mean_distance: float
+    runs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form; null where the best centers known cost nothing."""
+        return {
+            "median": _finite(self.median),
+            "nine_in_ten": _finite(self.high),
+            "mean_distance": self.mean_distance,
+            "runs": self.runs,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """What `plan` found out, all of it public.
+
+    Attributes
+    ----------
+    universe : Metric or EuclideanSpace
+    records, k : int
+    method, objective, neighboring : str
+    max_contributions : int
+    epsilons : tuple of Fraction
+        Ascending.
+    shapes : tuple of Shape
+    cost : ndarray of float64, shape (n_epsilons, n_shapes, repeats)
+        Exact cost of the private centers on the made-up demand.
+    reference, blind : ndarray of float64, shape (n_shapes, repeats)
+        Cost of the best centers known (those that the search finds without noise, or better ones
+        found with it), and of those that know nothing of the demand.
+    example : tuple of Result
+        One epsilon each: what was released of the first made-up demand of the shape
+        `example_shape`.
+    example_centers : list
+        Centers of that demand without noise: public, for the demand is made up.
+    example_shape : str
+    """
+
+    universe: Metric | EuclideanSpace
+    records: int
+    k: int
+    method: str
+    objective: Objective
+    neighboring: Neighboring
+    max_contributions: int
+    epsilons: tuple[Fraction, ...]
+    shapes: tuple[Shape, ...]
+    cost: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    blind: NDArray[np.float64]
+    example: tuple[Result, ...] = field(repr=False)
+    example_centers: Any = field(repr=False)
+    example_shape: str = ""
+
+    def forecast(self, i: int | None, shape: int | None = None) -> Forecast:
+        """Over all runs at the i-th epsilon (None: without any data), or those of one shape."""
+        at = slice(None) if shape is None else slice(shape, shape + 1)
+        cost, reference = (
+            (self.blind if i is None else self.cost[i])[at].ravel(),
+            self.reference[at].ravel(),
+        )
+        excess = np.sort(_excess(cost, reference))
+        mean = float(
+            np.median((cost / self.records) ** (1.0 if self.objective == "k-median" else 0.5))
+        )
+        high = float(np.quantile(excess, USUAL, method="higher"))
+        return Forecast(float(np.quantile(excess, 0.5, method="higher")), high, mean, len(excess))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form; nothing in it is private."""
+        asked = {
+            "records": self.records,
+            "k": self.k,
+            "method": self.method,
+            "objective": self.objective,
+        }
+        privacy = {"neighboring": self.neighboring, "max_contributions": self.max_contributions}
+        levels = [
+            {"epsilon": float(e), "epsilon_exact": str(e), **self._row(i)}
+            for i, e in enumerate(self.epsilons)
+        ]
+        return {
+            **asked,
+            **privacy,
+            "basis": "simulation on made-up demand",
+            "levels": levels,
+            "without_data": self._row(None),
+        }
+
+    def _row(self, i: int | None) -> dict[str, Any]:
+        return {
+            **self.forecast(i).to_dict(),
+            "shapes": {s.name: self.forecast(i, j).to_dict() for j, s in enumerate(self.shapes)},
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table: a head, one row an epsilon, and one without any data."""
+        typical = "mean distance" if self.objective == "k-median" else "rms distance"
+        head = (
+            "epsilon",
+            "median",
+            "9 in 10 below",
+            *(shape.name for shape in self.shapes),
+            typical,
+        )
+        told = [(f"{float(e):g}", i) for i, e in enumerate(self.epsilons)] + [("no data", None)]
+        return [head, *((name, *self._cells(i)) for name, i in told)]
+
+    def _cells(self, i: int | None) -> list[str]:
+        whole = self.forecast(i)
+        by_shape = [percent(self.forecast(i, j).median) for j in range(len(self.shapes))]
+        return [percent(whole.median), percent(whole.high), *by_shape, f"{whole.mean_distance:.4g}"]
+
+    def caption(self) -> str:
+        """What was simulated, and what the figures do not say."""
+        runs, d, shapes = (
+            self.cost[0].size,
+            f"{self.records:,} made-up records",
+            ", ".join(s.name for s in self.shapes),
+        )
+        users = (
+            f", up to {self.max_contributions:,} of one user" if self.max_contributions > 1 else ""
+        )
+        return (
+            f"Cost of private centers beyond that of the best known, mostly found without noise "
+            f"(k = {self.k:,}, {self.objective}, "
+            f"method {self.method}, {self.neighboring} neighbors), over {runs} runs an epsilon on "
+            f"{d}{users}: {shapes}. "
+            "Made up: nothing private took part. Real demand may lie otherwise, and with fewer "
+            "records the excess is larger. "
+            '"no data": centers of the public universe itself.'
+        )
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths)) for row in rows]
+        return "\n".join([*lines, self.caption()])
+
+    def __repr__(self) -> str:
+        told = ", ".join(
+            f"{float(e):g}: {percent(self.forecast(i).median)}" for i, e in enumerate(self.epsilons)
+        )
+        return f"Plan({self.records:,} records, k={self.k:,}, median excess by epsilon {told})"
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.rows()
+        cells = "".join(f"<th>{escape(c)}</th>" for c in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
+        )
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.caption())}</p>"
+
+
+def plan(
+    universe: Metric | EuclideanSpace,
+    *,
+    records: int,
+    k: int,
+    epsilons: Iterable[Any] = EPSILONS,
+    delta: Any = 0,
+    method: str | Method = "partition",
+    objective: Objective = "k-median",
+    neighboring: Neighboring = "add-remove",
+    max_contributions: int = 1,
+    repeats: int = 3,
+    shapes: Sequence[Shape] = SHAPES,
+    seed: int = 0,
+) -> Plan:
+    """Predict from public simulation what each epsilon costs in accuracy.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    records : int
+        A public guess of the number of records.
+    k : int
+    epsilons : iterable of int, float, str, Decimal or Fraction
+        Distinct.
+    delta : same
+        What a call may spend besides; for methods to which it is of use.
+    method : str or Method
+    objective : {"k-median", "k-means"}
+    neighboring : {"add-remove", "replace-one"}
+    max_contributions : int
+        Records kept of one user: the made-up users have that many each.
+    repeats : int
+        Made-up demands of every shape; each is used at all epsilons.
+    shapes : sequence of Shape
+    seed : int
+        Public coins of the made-up demand and of the solvers. Noise is never seeded, so figures
+        differ a little between calls.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        A bad argument.
+
+    Notes
+    -----
+    One call of `k_median` for every shape, repeat and epsilon, and one without noise for every
+    shape and repeat.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
+    >>> told = plan(metric, records=2000, k=3, epsilons=["0.01", 5], repeats=2)
+    >>> told.forecast(1).median < told.forecast(0).median
+    True
+    """
+    budgets = checked_epsilons(epsilons)
+    recipe = method_of(method).within(checked_space(universe))
+    n, m, rounds, seed = (
+        _whole(records, "records"),
+        _whole(max_contributions, "max_contributions"),
+        _whole(repeats, "repeats"),
+        checked_seed(seed),
+    )
+    power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
+    if not shapes or not all(
+        isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 for s in shapes
+    ):
+        raise InputError(
+            "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
+            "most 1"
+        )
+    world: Any = (
+        _Box(universe, k, power, seed)
+        if isinstance(universe, EuclideanSpace)
+        else _Finite(universe, k, power, seed)
+    )
+    size = (len(shapes), rounds)
+    cost, reference, blind = np.empty((len(budgets), *size)), np.empty(size), np.empty(size)
+    shown_shape, example_centers = len(shapes) // 2, None
+    example: list[Result] = []
+    blind_centers = (k_median, k_means)[power - 1](universe, k=k, seed=seed).centers
+    steps = progress(
+        total=len(shapes) * rounds * (len(budgets) + 1), label="simulating", unit="run"
+    )
+    for s, r in np.ndindex(size):
+        made = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
+        found = world.search(made)
+        reference[s, r], blind[s, r] = world.cost(made, found), world.cost(made, blind_centers)
+        demand = world.demand(made, m)
+        steps.update()
+        for i, epsilon in enumerate(budgets):
+            ledger = Ledger(epsilon, delta, neighboring)
+            solve = (k_median, k_means)[power - 1]
+            result = solve(
+                universe,
+                demand,
+                k,
+                epsilon=epsilon,
+                delta=delta,
+                ledger=ledger,
+                method=recipe,
+                seed=seed,
+            )
+            cost[i, s, r] = world.cost(made, result.centers)
+            if (s, r) == (shown_shape, 0):
+                example_centers = found
+                example.append(result)
+            steps.update()
+        reference[s, r] = min(reference[s, r], cost[:, s, r].min())
+    steps.close()
+    return Plan(
+        universe,
+        n,
+        int(k),
+        recipe.name,
+        objective,
+        neighboring,
+        m,
+        budgets,
+        tuple(shapes),
+        cost,
+        reference,
+        blind,
+        tuple(example),
+        example_centers,
+        shapes[shown_shape].name,
+    )
+
+
+def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
+    """Distinct positive budgets as exact rationals, ascending.
+
+    Raises
+    ------
+    InputError
+        None, too many (more than 12), repeated ones, or what no ledger takes.
+
+    Examples
+    --------
+    >>> checked_epsilons(["1", 0.1])
+    (Fraction(1, 10), Fraction(1, 1))
+    """
+    given = listed([epsilons] if isinstance(epsilons, str) else epsilons, "epsilons")
+    if not 1 <= len(given) <= 12:
+        raise InputError(f"epsilons must be 1 to 12 numbers, got {len(given)}")
+    for value in given:
+        Ledger(value)  # its own rule and message
+    budgets = tuple(sorted(exact(value) for value in given))
+    if len(set(budgets)) != len(budgets):
+        raise InputError(
+            "epsilons must be distinct: each level is a release of its own, and paid for"
+        )
+    return budgets
+
+
+def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDArray[np.float64]:
+    """k centers anywhere, of low cost on public points of shape (n, d), n > 0, without noise, shape
+    (k, d).
+
+    Beyond 5,000 points the starts look at an even sample, and the best is improved on all.
+    """
+    some = points[:: -(-len(points) // _SEARCHED)]
+    some = np.resize(some, (max(k, len(some)), points.shape[1]))
+    found = lloyd(some, np.ones(len(some)), k, power=power, seed=seed, starts=min(starts_for(k), 8))
+    return (
+        settled(points, np.ones(len(points)), found, power=power, steps=10)
+        if len(some) < len(points)
+        else found
+    )
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    Examples
+    --------
+    >>> percent(0.0312), percent(0.5), percent(3.2), percent(float("inf")), percent(-0.0001)
+    ('3.1 %', '50 %', '320 %', '∞', '0.0 %')
+    """
+    if not np.isfinite(share):
+        return "∞"
+    value = 100 * share
+    return (
+        f"{value:,.0f} %"
+        if abs(value) >= 10
+        else f"{value + 0.0 if abs(value) >= 0.05 else 0.0:.1f} %"
+    )
+
+
+def _whole(value: Any, name: str) -> int:
+    number = integer(value)
+    if number is None or not 1 <= number < 2**31:
+        raise InputError(f"{name} must be an integer of at least 1, got {shown(value)}")
+    return number
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _excess(cost: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
+
+
+class _Finite:
+    """Made-up demand on a finite universe: positions of records."""
+
+    def __init__(self, metric: Metric, k: int, power: int, seed: int) -> None:
+        self.metric, self.power = metric, power
+        self.question = Question.checked(metric, k, power, seed=seed)
+
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        n = len(self.metric)
+        if not shape.spots:
+            return rng.integers(0, n, records)
+        away = self.metric.nearest_to(rng.choice(n, min(shape.spots, n), replace=False))[1]
+        rank = np.empty(n)
+        rank[np.lexsort((rng.random(n), away))] = np.arange(n)
+        density = np.exp(
+            -rank / max(shape.share * n, 2 * self.question.k)
+        )  # not fewer places than centers: they would cost nothing
+        return rng.choice(n, records, p=density / density.sum())
+
+    def demand(self, made: NDArray[np.int64], m: int) -> PrivateDemand:
+        return PrivateDemand(
+            self.metric, [self.metric.ids[i] for i in made.tolist()], **_users(len(made), m)
+        )
+
+    def search(self, made: NDArray[np.int64]) -> Any:
+        counts = np.bincount(made, minlength=len(self.metric)).astype(np.float64)
+        return self.question.names(self.question.answer(counts))
+
+    def cost(self, made: NDArray[np.int64], centers: Any) -> float:
+        return float(np.sum(self.metric.nearest(centers)[1][made] ** self.power))
+
+
+class _Box:
+    """Made-up demand in a box: coordinates of records."""
+
+    def __init__(self, space: EuclideanSpace, k: int, power: int, seed: int) -> None:
+        self.space, self.k, self.power, self.seed = space, k, power, seed
+
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        low, high = self.space.lower, self.space.upper
+        if not shape.spots:
+            return rng.uniform(low, high, (records, len(low)))
+        spots = rng.uniform(low, high, (shape.spots, len(low)))
+        wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
+        return self.space.clip(
+            spots[rng.integers(0, shape.spots, records)] + rng.normal(0, wide, (records, len(low)))
+        )
+
+    def demand(self, made: NDArray[np.float64], m: int) -> PrivateDemand:
+        return PrivateDemand(self.space, made, **_users(len(made), m))
+
+    def search(self, made: NDArray[np.float64]) -> NDArray[np.float64]:
+        return searched(made, self.k, self.power, self.seed)
+
+    def cost(self, made: NDArray[np.float64], centers: Any) -> float:
+        return float(
+            np.sum(
+                nearest_centers(made, np.asarray(centers, dtype=np.float64))[1] ** (self.power / 2)
+            )
+        )
+
+
+def _users(records: int, m: int) -> dict[str, Any]:
+    return {} if m == 1 else {"user": (np.arange(records) // m).tolist(), "max_contributions": m}

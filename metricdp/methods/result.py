@@ -1,0 +1,116 @@
+"""What a clustering call returns, and the checks of its public arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.releases import Receipt
+from metricdp.solvers.bounds import Certificate
+
+
+@dataclass(frozen=True)
+class Result:
+    """Centers, and what they cost in privacy. Nothing here was computed from private data except
+    through the receipt's releases.
+
+    Attributes
+    ----------
+    centers : list of the user's own ids, length k, distinct; ndarray of shape (k, d) in a box
+    k : int
+    method : str
+    receipt : Receipt or None
+        None without private demand.
+    release : PartitionRelease or None
+        The release the centers were computed from, for further questions.
+    certificate : Certificate or None
+        Proof of how far the centers can be from the best, where it was asked for: only of public
+        demand.
+    """
+
+    centers: Any
+    k: int
+    method: str
+    receipt: Receipt | None = None
+    release: Any = field(default=None, repr=False)
+    certificate: Certificate | None = None
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What any choice of k centers costs at least; None without a certificate."""
+        return None if self.certificate is None else self.certificate.lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """The centers are within this fraction of the best cost: 0 if proven optimal, None without
+        a certificate.
+        """
+        return None if self.certificate is None else self.certificate.gap
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: centers, k, method, receipt and, where it was asked for, the
+        certificate; nothing else.
+        """
+        centers = [_plain(c) for c in self.centers]
+        plain = {
+            "centers": centers,
+            "k": int(self.k),
+            "method": self.method,
+            "receipt": self.receipt and self.receipt.to_dict(),
+        }
+        return (
+            plain
+            if self.certificate is None
+            else plain | {"certificate": self.certificate.to_dict()}
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def checked_candidates(
+    universe: Metric, k: int, candidates: Any, opened: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """Positions where centers may stand (None: anywhere), after checking them and k; `opened` ones
+    may be others.
+
+    Raises
+    ------
+    InputError
+        An unknown candidate; k is no integer from 1 to the number of candidates.
+    """
+    allowed = None if candidates is None else np.unique(universe.positions(candidates))
+    most = (
+        len(universe)
+        if allowed is None
+        else len(np.union1d(allowed, [] if opened is None else opened))
+    )
+    if not 1 <= (integer(k) or 0) <= most:
+        what = "points" if allowed is None else "candidates"
+        raise InputError(
+            f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}"
+        )
+    return allowed
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed of public coins as a plain integer.
+
+    Raises
+    ------
+    InputError
+        It is no integer, or negative: found out before anything is charged.
+    """
+    number = integer(seed)
+    if number is None or number < 0:
+        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
+    return number

@@ -1,0 +1,1 @@
+"""Grids, trees and hashes of boxes of R^d."""

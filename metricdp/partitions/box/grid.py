@@ -1,0 +1,199 @@
+"""Boxes cut into equal cells, the same number side by side wherever one looks along an axis; and
+finer grids inside of coarser ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.boxes import grid_cells
+from metricdp.metrics.space import EuclideanSpace
+
+Places = NDArray[np.int64]
+FINEST = 1e-9
+"""Least extent of a block, in its distance from the origin."""
+
+
+class Grid:
+    """About `n_cells` cells, as near to cubes as that number allows.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    n_cells : int or tuple of int
+        At most so many, at least 1; or how many along each axis.
+
+    Attributes
+    ----------
+    universe : EuclideanSpace
+    shape : tuple of int
+        Cells along each axis.
+    n_parts : int
+    side : ndarray of float64, shape (d,)
+        Of a cell.
+
+    Examples
+    --------
+    >>> grid = Grid(EuclideanSpace([0, 0], [4, 1]), 16)
+    >>> grid.shape, grid.encode(np.array([[0.1, 0.9], [4.0, 1.0]])).tolist(), grid.centers[0].tolist()
+    ((8, 2), [1, 15], [0.25, 0.25])
+    """
+
+    def __init__(self, space: EuclideanSpace, n_cells: int | tuple[int, ...]) -> None:
+        self.universe = space
+        self.shape = (
+            n_cells if isinstance(n_cells, tuple) else _shape(space.upper - space.lower, n_cells)
+        )
+        self.n_parts = math.prod(self.shape)
+        self.side = (space.upper - space.lower) / self.shape
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Cell of each point, shape (n,)."""
+        return grid_cells(
+            np.ascontiguousarray(records), self.universe.lower, self.side, np.array(self.shape)
+        )
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Middle of every cell, shape (n_parts, d)."""
+        at = np.stack(np.unravel_index(np.arange(math.prod(self.shape)), self.shape), axis=1)
+        return self.universe.lower + (at + 0.5) * self.side
+
+    def box_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Sum of the values of every cell and of all that touch it, shape (n_parts,)."""
+        return touching(np.asarray(values, np.float64).reshape(self.shape)).ravel()
+
+    def block(self, low: Places, high: Places) -> EuclideanSpace | None:
+        """The box of the cells from place `low` to before place `high`; None if floating-point
+        numbers are too coarse to divide it.
+        """
+        lower, upper = self.universe.lower + low * self.side, self.universe.lower + high * self.side
+        fine = upper - lower > FINEST * np.maximum(np.abs(lower), np.abs(upper))
+        return EuclideanSpace(lower, upper) if fine.all() else None
+
+    def cover(self, box: EuclideanSpace) -> tuple[Places, Places]:
+        """First place, and the one after the last, of the smallest block of cells that holds a box
+        inside of this one.
+        """
+        low = (
+            np.floor((box.lower - self.universe.lower) / self.side * (1 - 1e-9))
+            .astype(np.int64)
+            .clip(0, np.array(self.shape) - 1)
+        )
+        high = np.ceil((box.upper - self.universe.lower) / self.side * (1 - 1e-9)).astype(np.int64)
+        return low, np.clip(high, low + 1, self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells of a grid, from place `low` to before place `high` along each axis, that another grid
+    cuts in their stead.
+    """
+
+    low: Places
+    high: Places
+    grid: NestedGrid
+
+    def holds(self, places: tuple[Places, ...]) -> NDArray[np.bool_]:
+        """Whether each cell is one of them, shape (n,)."""
+        return np.logical_and.reduce(
+            [
+                (low <= place) & (place < high)
+                for place, low, high in zip(places, self.low, self.high)
+            ]
+        )
+
+
+class NestedGrid(Grid):
+    """A grid in which blocks of cells give way to grids of their own, and so on.
+
+    Parts are numbered: all cells of the grid, the empty ones inside of its blocks included, then
+    those of the blocks, one after another. A point's part follows from its cell's integer place,
+    hence from that point alone, and every point has one.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    n_cells : int or tuple of int
+        Of the outermost grid.
+    blocks : sequence of Block
+        Disjoint.
+    """
+
+    def __init__(
+        self, space: EuclideanSpace, n_cells: int | tuple[int, ...], blocks: Sequence[Block] = ()
+    ) -> None:
+        super().__init__(space, n_cells)
+        self.blocks, self.n_own = tuple(blocks), self.n_parts
+        self.n_parts = self.n_own + sum(block.grid.n_parts for block in blocks)
+
+    def grids(self) -> Iterator[NestedGrid]:
+        """This grid and all inside of it, in the order of their cells."""
+        yield self
+        for block in self.blocks:
+            yield from block.grid.grids()
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Cell of each point, shape (n,)."""
+        cell, first = super().encode(records), self.n_own
+        places = np.unravel_index(cell, self.shape) if self.blocks else ()
+        for block in self.blocks:
+            inside = np.flatnonzero(block.holds(places))
+            cell[inside] = first + block.grid.encode(records[inside])
+            first += block.grid.n_parts
+        return cell
+
+    @property
+    def own_centers(self) -> NDArray[np.float64]:
+        """Middle of every cell of the outermost grid, shape (n_own, d)."""
+        return super().centers
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Middle of every cell, shape (n_parts, d)."""
+        return np.concatenate([grid.own_centers for grid in self.grids()])
+
+    @property
+    def diagonals(self) -> NDArray[np.float64]:
+        """Length of every cell's diagonal, shape (n_parts,)."""
+        return np.concatenate(
+            [np.full(grid.n_own, np.linalg.norm(grid.side)) for grid in self.grids()]
+        )
+
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether each cell of the outermost grid lies in no block, shape (n_own,)."""
+        kept = np.ones(self.shape, bool)
+        for block in self.blocks:
+            kept[tuple(slice(low, high) for low, high in zip(block.low, block.high))] = False
+        return kept.ravel()
+
+
+def touching(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of every entry and of all that touch it, of the same shape."""
+    total = table
+    for axis in range(total.ndim):
+        padded = np.pad(total, [(1, 1) if i == axis else (0, 0) for i in range(total.ndim)])
+        before, here, after = (
+            np.take(padded, range(i, i + table.shape[axis]), axis=axis) for i in range(3)
+        )
+        total = before + here + after
+    return total
+
+
+def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
+    """Cells along each axis: in proportion to its extent, an axis shorter than a cell counting as
+    one.
+    """
+    counts, left = np.ones(len(extent), np.int64), float(max(n_cells, 1))
+    for done, axis in enumerate(np.argsort(extent)):
+        rest = np.sort(extent)[done:]
+        share = extent[axis] / np.exp(np.log(rest).mean()) * left ** (1 / len(rest))
+        counts[axis] = max(1, int(share + 1e-9))
+        left = max(left / counts[axis], 1.0)
+    return tuple(counts.tolist())

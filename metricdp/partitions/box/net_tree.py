@@ -1,0 +1,144 @@
+"""Net trees from a frequency oracle: which nodes to open (COMPUTETHRESHOLD), and the tree
+(BUILDTREE); the children of lattice nets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Leaf(NamedTuple):
+    """A leaf of the tree that was built: its level, its node there, its estimated frequency."""
+
+    level: int
+    node: int
+    frequency: float
+
+
+def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
+    """How many of a level's nodes to open: the smallest multiple of ka at which the mass that
+    remains stops halving.
+
+    Parameters
+    ----------
+    frequencies : ndarray of float64, shape (m,)
+        Not negative, in any order.
+    k, a : int
+        Centers; and the nodes that one center can be near to, by the paper a constant to the power
+        of the dimension.
+    most : int
+        Γ: multiples of ka that are tried.
+
+    References
+    ----------
+    .. [1] A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
+       2021: Algorithm 2.
+
+    Examples
+    --------
+    >>> compute_threshold(np.array([50.0, 40, 1, 1, 1, 1]), 1, 1, 10)
+    2
+    """
+    m, step = len(frequencies), k * a
+    mass = np.r_[0.0, np.cumsum(np.sort(frequencies))]
+    for j in range(1, min(most, m // step) + 1):
+        if mass[m - (j - 1) * step] <= 2 * mass[m - j * step]:
+            return (j - 1) * step
+    return min(m, most * step)
+
+
+def build_tree(
+    oracle: Callable[[int, Ints], Floats],
+    children: Callable[[int, Ints], list[Ints]],
+    depth: int,
+    k: int,
+    a: int,
+    most: int,
+) -> list[Leaf]:
+    """Leaves of the tree in which every level's most frequent nodes are open.
+
+    Parameters
+    ----------
+    oracle : callable
+        Frequencies, not negative, of nodes of a level, shape (n,). Levels are 1 … depth.
+    children : callable
+        Children, on level i + 1, of each node of level i; level 0 has one node, 0.
+    depth : int
+    k, a, most : int
+        As `compute_threshold`.
+
+    Notes
+    -----
+    Nodes of frequency 0 hold nothing: they are neither opened nor leaves. A node whose children
+    hold less than half of it, since they are lost in the noise one by one, stays a leaf, unlike
+    printed. References: Algorithm 1 of the paper named at `compute_threshold`.
+
+    Examples
+    --------
+    >>> halves = lambda level, nodes: [2 * node + np.arange(2) for node in nodes]
+    >>> leaves = build_tree(lambda level, nodes: np.where(nodes == 0, 9.0, 0.0), halves, 3, 1, 1, 9)
+    >>> [(leaf.level, leaf.node) for leaf in leaves]
+    [(3, 0)]
+    """
+    found: list[Leaf] = []
+    nodes, frequencies = np.zeros(1, np.int64), np.array([0.0])
+    for level in range(depth + 1):
+        order = np.argsort(-frequencies, kind="stable")
+        nodes, frequencies = nodes[order], frequencies[order]
+        opened = 0 if level == depth else compute_threshold(frequencies, k, a, most) if level else 1
+        below = children(level, nodes[:opened]) if opened else []
+        kept: list[tuple[Ints, Floats]] = []
+        for i, group in enumerate(below):
+            own = oracle(level + 1, group)
+            if own.sum() * 2 >= frequencies[i] and own.any():
+                kept.append((group[own > 0], own[own > 0]))
+            else:
+                found.append(Leaf(level, int(nodes[i]), float(frequencies[i])))
+        found += [
+            Leaf(level, int(node), float(f))
+            for node, f in zip(nodes[opened:], frequencies[opened:])
+        ]
+        if not kept:
+            break
+        nodes, frequencies = (
+            np.concatenate([group for group, _ in kept]),
+            np.concatenate([own for _, own in kept]),
+        )
+    return [leaf for leaf in found if leaf.level]
+
+
+def lattice_children(
+    cells: Ints, spacing: tuple[float, float], shift: tuple[Floats, Floats]
+) -> list[Ints]:
+    """Points of the next finer cubic lattice whose nearest point of the coarser one is given: its
+    children, by coordinates.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (n, d)
+        Coordinates on the coarser lattice, whose points are (cell + shift) · spacing.
+    spacing, shift : pairs
+        Of the coarser and of the finer lattice.
+
+    Returns
+    -------
+    list of ndarray of int64, shape (n_children, d)
+        2^d of them where the spacing halves.
+    """
+    dimension = cells.shape[1]
+    middle = (cells + shift[0]) * spacing[0] / spacing[1] - shift[1]
+    around = np.array(list(product(range(-2, 3), repeat=dimension)), np.int64)
+    near = np.rint(middle).astype(np.int64)[:, None] + around
+    above = np.floor((near + shift[1]) * (spacing[1] / spacing[0]) - shift[0] + 0.5).astype(
+        np.int64
+    )
+    own = (above == cells[:, None]).all(axis=2)
+    return [candidates[mine] for candidates, mine in zip(near, own)]

@@ -1,0 +1,126 @@
+"""Locality-sensitive hashing by signs of random projections, and its prefix tree: functions of a
+public box and of public coins alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.space import EuclideanSpace
+
+
+class SimHash:
+    """Bits of a point x of a box: the signs of ⟨x - middle, u⟩ for random directions u (Charikar,
+    STOC 2002).
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    n_bits : int
+    seed : int
+        Public coins.
+
+    Examples
+    --------
+    >>> hashed = SimHash(EuclideanSpace([-1, -1], [1, 1]), 8)
+    >>> point = np.array([[0.3, -0.2]])
+    >>> bool((hashed.bits(point) != hashed.bits(-point)).all()), bool((hashed.bits(point) == hashed.bits(point / 2)).all())
+    (True, True)
+    """
+
+    def __init__(self, space: EuclideanSpace, n_bits: int, seed: int = 0) -> None:
+        self.space, self.n_bits = space, n_bits
+        self._directions = np.random.default_rng([seed, 23]).normal(size=(space.dimension, n_bits))
+        self._middle = (space.lower + space.upper) / 2
+
+    def bits(self, points: NDArray[np.float64], n_bits: int | None = None) -> NDArray[np.bool_]:
+        """The first bits of every point, shape (n, n_bits): by its own coordinates alone, summed in
+        order.
+
+        Notes
+        -----
+        O(n · d · n_bits).
+        """
+        directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
+        place = np.zeros((len(points), directions.shape[1]))
+        for x, middle, direction in zip(
+            points.T, self._middle, directions
+        ):  # a product of matrices may round otherwise in other company
+            place += (x - middle)[:, None] * direction
+        return place > 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HashCells:
+    """The prefix tree of a `SimHash`, some nodes opened: the closed ones divide the box. A
+    partition for `HistogramQuery`.
+
+    Attributes
+    ----------
+    hashed : SimHash
+    child : ndarray of int64, shape (n_nodes,)
+        The child of bit 0 of an opened node, the other one follows it; -1 for a closed node. Node 0
+        is the root.
+    level : ndarray of int64, shape (n_nodes,)
+        Bits of each node's prefix.
+
+    Examples
+    --------
+    >>> cells = HashCells.whole(SimHash(EuclideanSpace([-1, -1], [1, 1]), 8)).open(np.array([0]))
+    >>> cells.n_parts, cells.encode(np.array([[0.3, -0.2], [-0.3, 0.2]])).sum().item()
+    (2, 1)
+    """
+
+    hashed: SimHash
+    child: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, hashed: SimHash) -> HashCells:
+        """The root alone, closed."""
+        return cls(hashed, np.array([-1]), np.array([0]))
+
+    @classmethod
+    def complete(cls, hashed: SimHash) -> HashCells:
+        """All nodes opened: 2**n_bits parts."""
+        cells = cls.whole(hashed)
+        for _ in range(hashed.n_bits):
+            cells = cells.open(cells.leaves)
+        return cells
+
+    @property
+    def universe(self) -> EuclideanSpace:
+        """The box."""
+        return self.hashed.space
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``."""
+        return np.flatnonzero(self.child < 0)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of closed nodes."""
+        return len(self.leaves)
+
+    def open(self, nodes: NDArray[np.int64]) -> HashCells:
+        """These closed nodes opened too; none of the last level."""
+        child = self.child.copy()
+        child[nodes] = len(child) + 2 * np.arange(len(nodes))
+        below = np.repeat(self.level[nodes] + 1, 2)
+        return replace(
+            self, child=np.r_[child, np.full(len(below), -1)], level=np.r_[self.level, below]
+        )
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Part of each point, shape (n,)."""
+        part = np.cumsum(self.child < 0) - 1
+        node = np.zeros(len(records), np.int64)
+        for bit in self.hashed.bits(records, int(self.level.max())).T:
+            below = self.child[node]
+            node = np.where(below < 0, node, below + bit)
+        return part[node]

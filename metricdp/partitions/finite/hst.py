@@ -1,0 +1,368 @@
+"""The 2-HST of a public universe: a random tree whose distances dominate the metric and stretch it
+O(log n) times in expectation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.kernels.nested import nested_clusters
+from metricdp.metrics.base import Metric
+from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric
+from metricdp.partitions.finite import storage
+from metricdp.partitions.finite.least_elements import Levels, level_labels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HST:
+    """A 2-HST as flat arrays; build one with `build_hst`.
+
+    Nodes are numbered from the root, 0, parents before children. Each stands for a run of `order`:
+    its points. A node with a single child does not exist; a chain of equal clusters is one node,
+    which keeps the first of its levels. Leaves are points, or several points at distance 0.
+
+    Attributes
+    ----------
+    universe : Metric
+    seed : int
+        Public coins it was built with.
+    beta : float
+        The random factor of all radii, in [1, 2).
+    heights : ndarray of float64, shape (n_levels,)
+        Distance from a node that splits right after this level to its leaves, in the universe's
+        unit of distance: ``beta · Δ / 2**(i + 1)`` at level i (rounded down to the universe's grid,
+        plus what the grid may be off), 0 at the last.
+    order : ndarray of int32, shape (n_points,)
+        Positions, arranged so that the points of every node are a run.
+    parent : ndarray of int32, shape (n_nodes,)
+        -1 for the root.
+    level : ndarray of int8, shape (n_nodes,)
+        First level at which this cluster stands; 0 for the root. All children of a node have one
+        level.
+    start, stop : ndarray of int32, shape (n_nodes,)
+        A node's points are ``order[start:stop]``.
+
+    Examples
+    --------
+    >>> from metricdp.metrics import EuclideanMetric
+    >>> tree = build_hst(EuclideanMetric([[0.0], [1.0], [9.0]], ids=["a", "b", "c"]), seed=1)
+    >>> tree.n_points, tree.n_levels
+    (3, 5)
+    >>> tree.distance("a", "c") >= 9
+    True
+    """
+
+    universe: Metric
+    seed: int
+    beta: float
+    heights: NDArray[np.float64]
+    order: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    level: NDArray[np.int8]
+    start: NDArray[np.int32]
+    stop: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return (
+            f"HST({self.universe.name!r}, {self.n_points:,} points, {self.n_nodes:,} nodes, "
+            f"{self.n_levels} levels, seed={self.seed})"
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Number of points of the universe."""
+        return len(self.order)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included: less than twice the points."""
+        return len(self.parent)
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, the root's (0) and the leaves' included."""
+        return len(self.heights)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of points of every node, shape (n_nodes,)."""
+        return self.stop.astype(np.int64) - self.start
+
+    @cached_property
+    def last_level(self) -> NDArray[np.int8]:
+        """Last level at which each node's cluster stands, shape (n_nodes,): a leaf's is ``n_levels
+        - 1``.
+        """
+        last = np.full(self.n_nodes, self.n_levels - 1, np.int8)
+        last[self.parent[1:]] = self.level[1:] - 1
+        return last
+
+    @cached_property
+    def node_height(self) -> NDArray[np.float64]:
+        """Distance from every node to the leaves below it, shape (n_nodes,)."""
+        return self.heights[self.last_level]
+
+    @cached_property
+    def edge_length(self) -> NDArray[np.float64]:
+        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root."""
+        height = self.node_height
+        return np.r_[0.0, height[self.parent[1:]] - height[1:]]
+
+    @cached_property
+    def leaf(self) -> NDArray[np.int32]:
+        """Leaf of every position, shape (n_points,)."""
+        leaves = np.flatnonzero(self.last_level == self.n_levels - 1)
+        return self._spread(leaves, leaves)
+
+    @cached_property
+    def universe_checksum(self) -> str:
+        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
+        return storage.universe_checksum(self.universe)
+
+    def points(self, node: int) -> NDArray[np.int32]:
+        """Positions of the points of a node."""
+        return self.order[self.start[node] : self.stop[node]]
+
+    def nodes_at(self, level: int) -> NDArray[np.int64]:
+        """Nodes that are the clusters of a level, in the order of their points.
+
+        Raises
+        ------
+        InputError
+            There is no such level.
+        """
+        number = integer(level)
+        if number is None or not 0 <= number < self.n_levels:
+            raise InputError(
+                f"level must be an integer from 0 to {self.n_levels - 1}, got {shown(level)}"
+            )
+        nodes = np.flatnonzero((self.level <= number) & (self.last_level >= number))
+        return nodes[np.argsort(self.start[nodes])]
+
+    def labels_at(self, level: int) -> NDArray[np.int32]:
+        """Cluster of every position at a level: an index into ``nodes_at(level)``, shape
+        (n_points,).
+        """
+        nodes = self.nodes_at(level)
+        return self._spread(nodes, np.arange(len(nodes)))
+
+    def sums(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Weight below every node, shape (n_nodes,), of one weight a position."""
+        upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
+        return upto[self.stop] - upto[self.start]
+
+    def _spread(self, nodes: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int32]:
+        """One value a node, to each of its positions."""
+        spread = np.empty(self.n_points, np.int32)
+        by_place = np.argsort(self.start[nodes])
+        spread[self.order] = np.repeat(values[by_place], self.sizes[nodes[by_place]])
+        return spread
+
+    def distance(self, u: Hashable, v: Hashable) -> float:
+        """Distance of two ids in the tree: at least their distance in the universe.
+
+        Raises
+        ------
+        UnknownIdError
+            One is not an id of the universe.
+        """
+        at = self.universe.positions([u, v])
+        return float(self.position_distances(at[:1], at[1:])[0])
+
+    def position_distances(self, u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
+        """Distances of positions in the tree, elementwise; the shapes broadcast. O(n_levels) a
+        pair.
+
+        Raises
+        ------
+        InputError
+            What is given are not positions.
+        """
+        here, there = np.broadcast_arrays(self._leaves_of(u), self._leaves_of(v))
+        here, there = here.copy(), there.copy()
+        apart = np.flatnonzero(here.ravel() != there.ravel())
+        a, b = here.ravel()[apart], there.ravel()[apart]
+        common = here.ravel()
+        while len(apart):
+            a, b = (
+                np.minimum(a, b),
+                self.parent[np.maximum(a, b)],
+            )  # of two nodes the one with the larger number is no ancestor
+            met = a == b
+            common[apart[met]] = a[met]
+            apart, a, b = apart[~met], a[~met], b[~met]
+        return 2.0 * self.node_height[common].reshape(here.shape)
+
+    def _leaves_of(self, positions: ArrayLike) -> NDArray[np.int32]:
+        try:
+            at = np.asarray(positions)
+        except ValueError:  # rows of several lengths
+            at = np.array(None)
+        if at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= self.n_points):
+            raise InputError(f"positions must be integers from 0 to {self.n_points - 1}")
+        return self.leaf[at.astype(np.int64)]
+
+    def save(self, path: Any) -> Path:
+        """Write the tree to a file (NumPy's npz), wholly or not at all, with a checksum of the
+        universe; return its path.
+
+        Everything in the file is public.
+
+        Raises
+        ------
+        InputError, OSError
+            Not a path; the file cannot be written.
+        """
+        return storage.save(
+            path, self.universe_checksum, {name: getattr(self, name) for name in storage.FIELDS}
+        )
+
+    @classmethod
+    def load(cls, path: Any, metric: Metric) -> HST:
+        """Read the tree of a universe.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that `save` wrote.
+        metric : Metric
+            The universe it was built of: the same ids, structure, lengths and grid. Ids are
+            compared by their ``repr``.
+
+        Raises
+        ------
+        InputError
+            The file is no tree, is damaged, or is the tree of another universe.
+        OSError
+            It cannot be read.
+        """
+        return cls(metric, **storage.load(path, checked_universe(metric)))
+
+
+def build_hst(metric: Metric, seed: int = 0) -> HST:
+    """Build the 2-HST of a public universe (Fakcharoenphol, Rao & Talwar 2004).
+
+    A random permutation π of the universe and one random β in [1, 2) with density 1/(β ln 2) fix
+    the tree. Level i = 0, 1, … has the radius ``β · Δ / 2**(i + 1)``; at each level every point
+    goes to the first point of π within the radius, and the clusters of a level are the
+    intersections of these with the clusters of the level above. Δ is twice the largest distance
+    from π's first point: an upper bound of the diameter at no cost. (The radii's law does not
+    depend on it: β makes log2 of the radii uniform modulo 1 for every Δ.)
+
+    Two points that are parted after level i are at distance ``2 · β · Δ / 2**(i + 1)`` in the tree:
+    at least as far as in the universe, and for every pair at most O(log n) times as far in
+    expectation over the coins.
+
+    Parameters
+    ----------
+    metric : Metric
+        The public universe. Nothing private takes part, so the tree costs no privacy and serves any
+        number of demands.
+    seed : int
+        Public coins, at least 0. The same universe and seed give the same tree, on any number of
+        threads.
+
+    Returns
+    -------
+    HST
+
+    Raises
+    ------
+    InputError
+        `metric` is no finite universe, or `seed` no such integer.
+
+    Notes
+    -----
+    Distances are compared as integers on the metric's grid. For vectors, which snap to it, the tree
+    adds the largest error of that.
+
+    On graphs by least-element lists: O(m log n) queue operations in expectation, some ten
+    single-source searches on two free cores, and O(n · levels) memory. In low dimensions about O(n
+    log² n); where boxes cannot prune (many dimensions, matrices) O(n²) distances, which are never
+    held together.
+
+    References
+    ----------
+    Fakcharoenphol, Rao & Talwar, A tight bound on approximating arbitrary metrics by tree metrics
+    (JCSS 2004). Cohen, Size-estimation framework (JCSS 1997). Blelloch, Gu & Sun, Efficient
+    construction of probabilistic tree embeddings (ICALP 2017).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from metricdp.metrics import GraphMetric
+    >>> tree = build_hst(GraphMetric(nx.path_graph(8), weight=None), seed=3)
+    >>> tree
+    HST('graph', 8 points, 14 nodes, 5 levels, seed=3)
+    >>> tree.distance(0, 7) >= 7
+    True
+    """
+    universe, number = checked_universe(metric), integer(seed)
+    if number is None or number < 0:
+        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
+    rng = np.random.default_rng(number)
+    permutation = rng.permutation(len(universe))
+    return grown(universe, permutation, min(2.0 ** rng.random(), math.nextafter(2.0, 1.0)), number)
+
+
+def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:
+    """The 2-HST for given coins: a permutation of positions, and beta in [1, 2)."""
+    levels, slack = level_labels(metric, permutation, beta), 0.0
+    radii, labels = levels.radii, levels.labels
+    if isinstance(metric, EuclideanMetric | ManhattanMetric):
+        slack = snapping_error(metric)
+        twins = _told_apart(metric, levels) if slack > 0 else None
+        if twins is not None:
+            labels, radii = np.column_stack([labels, twins]), np.r_[radii, 0]
+    heights: NDArray[np.float64] = radii.astype(np.float64) * metric.unit + slack / 2
+    heights[-1] = 0.0
+    rows, *nodes = nested_clusters(labels)
+    return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
+
+
+def checked_universe(metric: Any) -> Metric:
+    """The finite universe given, or an `InputError`."""
+    if not isinstance(metric, Metric):
+        raise InputError(
+            f"a tree needs a finite universe (GraphMetric, EuclideanMetric, …), got "
+            f"{type(metric).__name__}"
+        )
+    return metric
+
+
+def snapping_error(metric: EuclideanMetric | ManhattanMetric) -> float:
+    """The most by which a distance may exceed that on the grid; 0 where the points lie on the grid."""
+    shifted, d = metric.points - metric.points.min(axis=0), metric.points.shape[1]
+    if np.array_equal(shifted, metric._on_grid * metric.unit):
+        return 0.0
+    return metric.unit * (math.sqrt(d) if isinstance(metric, EuclideanMetric) else d) * (1 + 1e-9)
+
+
+def _told_apart(
+    metric: EuclideanMetric | ManhattanMetric, levels: Levels
+) -> NDArray[np.int32] | None:
+    """One more level of labels, equal coordinates together, if there are points that only the grid
+    holds to be one.
+    """
+    same = levels.labels[:, -1]  # at distance 0: one number each
+    shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
+    if len(shared) == 0:
+        return None
+    _, first, inverse = np.unique(
+        metric.points[levels.order[shared]] + 0.0, axis=0, return_index=True, return_inverse=True
+    )
+    if len(first) == len(np.unique(same[shared])):
+        return None
+    twins = same.copy()
+    twins[shared] = shared[first][inverse.ravel()]
+    return twins

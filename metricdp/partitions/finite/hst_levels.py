@@ -1,0 +1,84 @@
+"""The levels of a 2-HST as public partitions, and the tree of a universe that is built once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.hst import HST, build_hst
+
+
+@dataclass(frozen=True, eq=False)
+class LevelCells:
+    """The clusters of one level, in the order of ``tree.nodes_at(level)``: a partition of the
+    tree's universe.
+    """
+
+    tree: HST
+    level: int
+
+    @property
+    def universe(self) -> Metric:
+        """The tree's."""
+        return self.tree.universe
+
+    @property
+    def n_parts(self) -> int:
+        """Number of clusters."""
+        return len(self.tree.nodes_at(self.level))
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cluster of each record (a position)."""
+        return self.tree.labels_at(self.level)[records].astype(np.int64)
+
+
+_trees: WeakKeyDictionary[Metric, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def kept_hst(metric: Metric, seed: int = 0) -> HST:
+    """The universe's 2-HST for this seed: built once, kept as long as the universe is."""
+    known = _trees.setdefault(metric, {})
+    if seed not in known:
+        tree = build_hst(metric, seed)
+        known[seed] = {
+            f.name: getattr(tree, f.name) for f in fields(tree) if f.name != "universe"
+        }  # else the table keeps its own key
+    return HST(metric, **known[seed])
+
+
+def checked_tree(tree: Any) -> HST | None:
+    """The tree given, or None.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    if tree is not None and not isinstance(tree, HST):
+        raise InputError(
+            f"tree must be a 2-HST, mdp.build_hst(metric) or mdp.HST.load(path, metric); got "
+            f"{type(tree).__name__}"
+        )
+    return tree
+
+
+def tree_for(tree: HST | None, metric: Metric, seed: int) -> HST:
+    """The tree given, if it is of this very universe; else the universe's own for this seed.
+
+    Raises
+    ------
+    InputError
+        The tree is of another universe.
+    """
+    if tree is not None and tree.universe is not metric:
+        raise InputError(
+            "the tree is of another universe: build it of, or load it for, the very metric object "
+            "that is asked about"
+        )
+    return kept_hst(metric, seed) if tree is None else tree

@@ -1,0 +1,171 @@
+"""Trees on disk: NumPy's npz, with a checksum of the universe, checked when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import file_path
+from metricdp.atomic import whole_file
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.graph import GraphMetric
+
+FORMAT = "metricdp 2-HST, 1"
+_ARRAYS = {
+    "heights": np.float64,
+    "order": np.int32,
+    "parent": np.int32,
+    "level": np.int8,
+    "start": np.int32,
+    "stop": np.int32,
+}
+FIELDS = ("seed", "beta", *_ARRAYS)
+"""What is kept of a tree, besides the checksum of its universe."""
+_CHUNK = 1 << 16
+
+
+def universe_checksum(metric: Metric) -> str:
+    """SHA-256 of what a tree depends on: the kind of metric, ids (their ``repr``), grid, and edges,
+    points or matrix.
+
+    O(size of the universe). Ids whose ``repr`` differs from one process to the next make another
+    universe each time.
+    """
+    digest = hashlib.sha256(
+        f"{type(metric).__name__} {len(metric)} {float(metric.unit).hex()}\n".encode()
+    )
+    for start in range(0, len(metric), _CHUNK):
+        digest.update(
+            ("\n".join(map(repr, metric.ids[start : start + _CHUNK])) + "\n").encode(
+                "utf-8", "surrogatepass"
+            )
+        )
+    for array in _structure(metric):
+        digest.update(f"{array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _structure(metric: Metric) -> Iterator[NDArray[Any]]:
+    if isinstance(metric, GraphMetric):
+        yield from (metric.graph.indptr, metric.graph.indices, metric.graph.lengths + 0.0)
+        return
+    points = getattr(metric, "points", None)
+    if points is not None:
+        yield points + 0.0  # -0.0 is 0.0
+        return
+    for start in range(0, len(metric), step := max(1, 4_000_000 // len(metric))):
+        yield metric.distance_rows(np.arange(start, min(start + step, len(metric)))) + 0.0
+
+
+def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
+    """Write the `FIELDS` of a tree; links are followed."""
+    target = Path(os.path.realpath(file_path(path, "path")))
+    header = {
+        "format": FORMAT,
+        "universe": checksum,
+        "seed": fields["seed"],
+        "beta": fields["beta"].hex(),
+    }
+    with whole_file(target) as file:
+        np.savez(
+            file, header=np.array(json.dumps(header)), **{name: fields[name] for name in _ARRAYS}
+        )
+    return Path(path)
+
+
+def load(path: Any, universe: Metric) -> dict[str, Any]:
+    """Read and check the `FIELDS` of a tree of this universe."""
+    source, arrays, header = file_path(path, "path"), {}, {}
+    data = BytesIO(
+        source.read_bytes()
+    )  # in memory: a damaged archive may send a file to places that only the system refuses
+    try:
+        with np.load(data, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"][()]))
+            known = header["format"] == FORMAT
+            arrays = {name: archive[name] for name in _ARRAYS} if known else {}
+            seed, beta = int(header["seed"]), float.fromhex(header["beta"])
+    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+        known = False
+    if not known:
+        raise InputError(
+            f"{source}: is not a tree that this version of metricdp wrote, or is damaged; build "
+            f"it again"
+        )
+    if header.get("universe") != universe_checksum(universe):
+        raise InputError(
+            f"{source}: is the tree of another universe, whose ids, structure, lengths or grid "
+            f"differ from those of {universe.name}; "
+            "build it again"
+        )
+    problem = _problem(arrays, beta, len(universe))
+    if problem:
+        raise InputError(f"{source}: is damaged ({problem}); build it again")
+    return {"seed": seed, "beta": beta, **arrays}
+
+
+def _problem(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> str:
+    """What makes the arrays no tree of n points; empty if nothing does. O(n_nodes log n_nodes)."""
+    heights, order, parent, level, start, stop = (arrays[name] for name in _ARRAYS)
+    m = len(parent) if parent.ndim == 1 else 0
+    wrong = [
+        name
+        for name, dtype in _ARRAYS.items()
+        if arrays[name].dtype != dtype or arrays[name].ndim != 1
+    ]
+    if wrong or not 1 <= beta < 2:
+        return f"{wrong[0] if wrong else 'beta'} is of the wrong kind"
+    if not (
+        len(order) == n and 1 <= m < 2 * n + (n == 1) and len(level) == len(start) == len(stop) == m
+    ):
+        return "arrays have the wrong length"
+    n_levels = len(heights)
+    if not (
+        1 <= n_levels <= 127
+        and heights[-1] == 0
+        and np.isfinite(heights).all()
+        and (np.diff(heights) <= 0).all()
+    ):
+        return "heights do not fall to 0"
+    if order.min() < 0 or order.max() >= n or (np.bincount(order, minlength=n) != 1).any():
+        return "the order is no permutation"
+    if parent[0] != -1 or (start[0], stop[0], level[0]) != (0, n, 0):
+        return "the root is not first"
+    above = parent[1:]
+    if (above < 0).any() or (above >= np.arange(1, m)).any():
+        return "a node comes before its parent"
+    if (level[1:] <= level[above]).any() or (level >= n_levels).any() or (start >= stop).any():
+        return "levels or runs do not nest"
+    return (
+        ""
+        if m == 1 or _children_fit(above, level, start, stop)
+        else "runs of children do not fill their parent's"
+    )
+
+
+def _children_fit(
+    above: NDArray[Any], level: NDArray[Any], start: NDArray[Any], stop: NDArray[Any]
+) -> bool:
+    """Whether the runs of each node's children, two at least and all of one level, make up its own."""
+    child = np.argsort(above, kind="stable")
+    of, child = above[child], child + 1
+    next_ = of[1:] == of[:-1]
+    first, last = np.r_[True, ~next_], np.r_[~next_, True]
+    return bool(
+        not (first & last).any()
+        and (level[child[1:]] == level[child[:-1]])[next_].all()
+        and (start[child[1:]] == stop[child[:-1]])[next_].all()
+        and (start[child[first]] == start[of[first]]).all()
+        and (stop[child[last]] == stop[of[last]]).all()
+    )

@@ -1,0 +1,239 @@
+"""A public hierarchy of the universe, and partitions cut from it.
+
+The hierarchy is a Ward tree over well-spread landmarks, continued inside a landmark's cell only
+where a cut needs it. It sees U alone: it costs no privacy, is a function of (universe, seed), and
+serves any number of cuts.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.ward import node_costs, ward_tree
+from metricdp.metrics.base import Metric
+from metricdp.metrics.landmarks import landmarks
+from metricdp.progress import progress
+
+_INNER_LANDMARKS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionTree:
+    """A partition of a universe into parts, with the binary tree above them.
+
+    Attributes
+    ----------
+    universe : Metric
+    labels : ndarray of int32, shape (n_points,)
+        Part of each position.
+    children : ndarray of int64, shape (n_parts - 1, 2)
+        Children of node n_parts + i; nodes 0..n_parts-1 are the parts; children before parents,
+        root last.
+    sizes : ndarray of float64, shape (2 · n_parts - 1,)
+        Number of points of each node.
+    """
+
+    universe: Metric
+    labels: NDArray[np.int32]
+    children: NDArray[np.int64]
+    sizes: NDArray[np.float64]
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self.children) + 1
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Part of each record (a position)."""
+        return self.labels[records].astype(np.int64)
+
+    def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Spread one amount a part evenly over the part's points, shape (n_points,)."""
+        return (amounts / self.sizes[: self.n_parts])[self.labels]
+
+
+class Hierarchy:
+    """Ward hierarchy of a universe, grown on demand.
+
+    Parameters
+    ----------
+    universe : Metric
+    seed : int
+        Public coins: which landmarks are drawn.
+
+    Notes
+    -----
+    1,280 landmarks (`metricdp.metrics.landmarks`); Ward's criterion on them, weighted by the sizes
+    of their cells. A landmark's cell is refined when a cut asks for it: Ward's criterion on its
+    points, or on 32 of them and their cells, with distances inside the cell. So a cut may go down
+    to single points.
+    """
+
+    def __init__(self, universe: Metric, seed: int = 0) -> None:
+        self.universe = universe
+        self._rng = np.random.default_rng(seed)
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.size: list[float] = []
+        self.cost: list[float] = []
+        self.points: dict[int, NDArray[np.int64]] = {}
+        self.root = self._grow_root(seed)
+
+    def cut(self, n_parts: int, density: NDArray[np.float64] | None = None) -> PartitionTree:
+        """Partition into `n_parts` parts (at most one a point): again and again the node that costs
+        most to serve is split in two.
+
+        With a public `density`, shape (n_points,), a node's cost is taken times its mean density:
+        parts get finer where it is higher.
+        """
+        n_parts = min(n_parts, len(self.universe))
+        mass = None if density is None else self._masses(density)
+
+        def urgency(node: int) -> float:
+            return (
+                self.cost[node] if mass is None else self.cost[node] * mass(node) / self.size[node]
+            )
+
+        heap = [(-urgency(self.root), self.root)]
+        internal: list[int] = []
+        finished = 0
+        bar = progress(total=n_parts, label="public partition", unit="part")
+        while heap and len(heap) + finished < n_parts:
+            _, node = heapq.heappop(heap)
+            if self.left[node] < 0 and not self._refine(node):
+                internal.append(-1 - node)
+                finished += 1
+                continue
+            internal.append(node)
+            for child in (self.left[node], self.right[node]):
+                # ties (zero-cost nodes of several points) go to the larger one
+                heapq.heappush(heap, (-urgency(child) - 1e-300 * self.size[child], child))
+            bar.update(1)
+        bar.close()
+        parts = [node for _, node in heap] + [-1 - i for i in internal if i < 0]
+        return self._partition(sorted(parts), [i for i in internal if i >= 0])
+
+    def _masses(self, density: NDArray[np.float64]) -> Callable[[int], float]:
+        """Sum of the density over the points of a node, computed when it is asked for; nodes may be
+        refined in between.
+        """
+        known: dict[int, float] = {}
+
+        def mass(node: int) -> float:
+            stack = [node]
+            while stack:
+                v = stack[-1]
+                below = (
+                    []
+                    if v in known or v in self.points
+                    else [c for c in (self.left[v], self.right[v]) if c not in known]
+                )
+                if below:
+                    stack += below
+                    continue
+                if v not in known:
+                    known[v] = (
+                        float(density[self.points[v]].sum())
+                        if v in self.points
+                        else known[self.left[v]] + known[self.right[v]]
+                    )
+                stack.pop()
+            return known[node]
+
+        return mass
+
+    def _partition(self, parts: list[int], internal: list[int]) -> PartitionTree:
+        number = {node: i for i, node in enumerate(parts)}
+        for node in reversed(internal):  # a child is split after its parent
+            number[node] = len(number)
+        children = np.array(
+            [[number[self.left[v]], number[self.right[v]]] for v in reversed(internal)], np.int64
+        ).reshape(-1, 2)
+        labels = np.empty(len(self.universe), np.int32)
+        for node, part in list(number.items())[: len(parts)]:
+            stack = [node]
+            while stack:
+                v = stack.pop()
+                if v in self.points:
+                    labels[self.points[v]] = part
+                else:
+                    stack += [self.left[v], self.right[v]]
+        sizes = np.array([self.size[v] for v in number])
+        return PartitionTree(self.universe, labels, children, sizes)
+
+    def _grow_root(self, seed: int) -> int:
+        top = landmarks(self.universe, seed=seed)
+        return self._graft(
+            None, np.arange(len(self.universe)), top.label, top.distance, top.between
+        )
+
+    def _refine(self, leaf: int) -> bool:
+        """Replace a leaf by the hierarchy of its points; False for a single point."""
+        points = self.points[leaf]
+        if len(points) < 2:
+            return False
+        if len(points) <= _INNER_LANDMARKS:
+            between = self.universe.inner_distances(points, np.arange(len(points)))
+            label, distance = np.arange(len(points)), np.zeros(len(points))
+        else:
+            chosen = np.sort(self._rng.choice(len(points), _INNER_LANDMARKS, replace=False))
+            rows = self.universe.inner_distances(points, chosen)
+            label = rows.argmin(axis=0)
+            label[chosen] = np.arange(len(chosen))
+            distance = rows[label, np.arange(len(points))].astype(np.float64)
+            between = np.ascontiguousarray(rows[:, chosen])
+        self._graft(leaf, points, label, distance, between)
+        return True
+
+    def _graft(
+        self,
+        leaf: int | None,
+        points: NDArray[np.int64],
+        label: NDArray[Any],
+        distance: NDArray[np.float64],
+        between: NDArray[np.float32],
+    ) -> int:
+        """Append the Ward tree of the cells of `points` (in place of a leaf) and return its root."""
+        m = len(between)
+        sizes = np.bincount(label, minlength=m).astype(np.float64)
+        within = np.bincount(label, distance, minlength=m)
+        children = ward_tree(between * between, sizes) if m > 1 else np.empty((0, 2), np.int64)
+        size, cost = node_costs(children, between, sizes, within)
+        first = len(self.left)
+        n_new = 2 * m - 1 - (leaf is not None)  # a grafted root takes the leaf's place
+        place = np.arange(first, first + 2 * m - 1)
+        if leaf is not None:
+            place[-1] = leaf
+            del self.points[leaf]
+        self.left += [-1] * n_new
+        self.right += [-1] * n_new
+        self.size += size[:n_new].tolist()
+        self.cost += cost[:n_new].tolist()
+        for i, (a, b) in enumerate(children):
+            self.left[place[m + i]], self.right[place[m + i]] = int(place[a]), int(place[b])
+        members = np.argsort(label, kind="stable")
+        for i, run in enumerate(np.split(points[members], np.cumsum(sizes.astype(np.int64))[:-1])):
+            self.points[int(place[i])] = run
+        return int(place[-1])
+
+
+_hierarchies: WeakKeyDictionary[Metric, dict[int, Hierarchy]] = WeakKeyDictionary()
+
+
+def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
+    """The universe's hierarchy for this seed, kept as long as the universe is."""
+    known = _hierarchies.setdefault(universe, {})
+    if seed not in known:
+        known[seed] = Hierarchy(universe, seed)
+        del known[seed].universe  # else the table would keep its own key alive
+    kept = copy(known[seed])  # shares all that has grown so far
+    kept.universe = universe
+    return kept

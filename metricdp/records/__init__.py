@@ -1,0 +1,1 @@
+"""Everything that may hold private records, or exact sums of them."""

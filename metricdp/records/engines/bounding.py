@@ -1,0 +1,126 @@
+"""At most m records of each user: drawn once in memory; on an engine the same ones in every
+reading, whoever reads in whatever order.
+
+In memory every record draws a key of its own (`sample`). On an engine rows come in any order, and
+are read again whenever it retries or recomputes; so a coin cannot be drawn when a row is met.
+Instead a row's rank is a function of the row and of one key, drawn once from the operating system
+when the demand is made:
+
+1. Rows of one user with equal columns are numbered j = 1, 2, … in any order. They are equal, so
+   whichever gets which number, the multiset of triples (user, columns, j) is that of the data
+   alone.
+2. Rank a user's triples by SHA-256(key, user, columns, j), equal ones by the triple itself; keep
+   the m first.
+
+**What is kept is a function of the multiset of rows and of the key**: order, blocks, retries and
+speculative copies change nothing, and all queries see the same sample. Negative zeros are turned
+into zeros first, for equal must mean equal.
+
+**Privacy.** The key fixed, what is kept of a user depends on that user's rows alone, and is at most
+m of them. So neighbors keep multisets that differ in one user's 1 to m records: what every
+sensitivity is stated for. This holds for each key, even a known one, and however good the hash is;
+averaging over keys keeps it (joint convexity).
+
+**Law.** Triples differ, so with a random function in place of SHA-256 under a fresh secret key
+their hashes are independent and uniform, and the m first are a uniform sample without replacement
+of that user's records, independent of other users'.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Sequence
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+
+
+def sample(users: list[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
+    """Indices of at most m records of each user: each record draws a 64-bit key, and a user's m
+    smallest stay.
+
+    Raises
+    ------
+    InputError
+        Not one user for each record.
+    """
+    if len(users) != n_records or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n_records)
+    order = np.lexsort((np.frombuffer(os.urandom(8 * n_records), np.uint64), codes))
+    rank = np.arange(n_records) - np.searchsorted(codes[order], codes[order])
+    return np.sort(order[rank < m])
+
+
+def statement(
+    table: str,
+    names: Sequence[str],
+    user: str,
+    m: int,
+    *,
+    floating: Sequence[str],
+    quote: str,
+    digest: Callable[[list[str]], str],
+) -> str:
+    """The SQL query that keeps at most m rows of each user.
+
+    Parameters
+    ----------
+    table : str
+    names : sequence of str
+        Columns to keep.
+    user : str
+    m : int
+    floating : sequence of str
+        Which of the columns hold floating-point numbers.
+    quote : str
+        Of identifiers.
+    digest : callable
+        From column names to an SQL expression of their hash under the key.
+    """
+
+    def column(name: str, alias: str) -> str:
+        quoted = quote + name.replace(quote, 2 * quote) + quote
+        return f"{quoted}{' + 0.0' if name in floating else ''} AS {alias}"
+
+    inner = [f"_c{i}" for i in range(len(names))]
+    listed = ", ".join(["_u", *inner])
+    rows = ", ".join(
+        [column(user, "_u"), *(column(name, alias) for name, alias in zip(names, inner))]
+    )
+    numbered = (
+        f"SELECT *, row_number() OVER (PARTITION BY {listed} ORDER BY _u) AS _j FROM (SELECT "
+        f"{rows} FROM {table}) AS _a"
+    )
+    hashed = f"SELECT *, {digest(['_u', *inner, '_j'])} AS _h FROM ({numbered}) AS _b"
+    ranked = (
+        f"SELECT *, row_number() OVER (PARTITION BY _u ORDER BY _h, {', '.join(inner)}, _j) AS _r "
+        f"FROM ({hashed}) AS _c"
+    )
+    kept = ", ".join(
+        f"{alias} AS {quote}{name.replace(quote, 2 * quote)}{quote}"
+        for name, alias in zip(names, inner)
+    )
+    return f"SELECT {kept} FROM ({ranked}) AS _d WHERE _r <= {m}"
+
+
+def bounded(block: Any, names: Sequence[str], user: str, m: int, key: str) -> Any:
+    """The same of a pandas DataFrame that holds all rows of its users."""
+    by = list(dict.fromkeys([*names, user]))
+    plain = block[by].reset_index(drop=True)
+    for name in by:
+        if plain[name].dtype.kind == "f":
+            plain[name] = plain[name] + 0.0
+    many = plain[plain.groupby(user, sort=False)[user].transform("size") > m]
+    number = many.groupby(by, sort=False, dropna=False).cumcount()
+    rows = zip(*(many[name].tolist() for name in by), number.tolist())
+    ranks = [sha256(f"{key}{dumps(row, default=str)}".encode()).hexdigest() for row in rows]
+    ranked = many.assign(_h=ranks, _j=number).sort_values(["_h", "_j"], kind="stable")
+    beyond = ranked.groupby(user, sort=False).cumcount() >= m
+    return plain.drop(index=ranked.index[beyond])[list(names)]

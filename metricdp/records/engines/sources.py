@@ -1,0 +1,168 @@
+"""Records of which only sums are asked: counted ones, and blocks that lie on an engine."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Answer = Callable[[NDArray[Any]], NDArray[Any]]
+"""From a block of records, perhaps of none, to an array, by each record alone. Vectors of blocks
+add up to that of all.
+"""
+
+
+class Source(ABC):
+    """Private records that are never listed."""
+
+    @abstractmethod
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """The sum of `answer` over blocks that make up all records: exact if it answers with
+        integers.
+        """
+
+    @abstractmethod
+    def mapped(self, step: Answer) -> Source:
+        """The records that `step` makes of these, block by block: places elsewhere, or fewer
+        records.
+        """
+
+    @abstractmethod
+    def thinned(self, share: float) -> Source | NDArray[Any]:
+        """Each record with this probability, by a coin of its own."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a source is not pickled: it leads to private records")
+
+
+class Tally(Source):
+    """Records of a finite universe as counts of its points.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (n,)
+        Positions, perhaps with repeats.
+    counts : ndarray of int64, shape (n,)
+        Records at each.
+
+    Examples
+    --------
+    >>> Tally(np.array([4, 0, 4]), np.array([3, 10**12, 2])).total(lambda block: np.bincount(block, minlength=5)).tolist()
+    [1000000000000, 0, 0, 0, 5]
+    """
+
+    def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        self.points, place = np.unique(np.asarray(points, np.int64), return_inverse=True)
+        self.counts = np.zeros(len(self.points), np.int64)
+        np.add.at(self.counts, place, np.asarray(counts, np.int64))
+
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """One block for each binary digit of the counts: the points that have it, 2^digit times.
+        O(n · log(largest count)) time.
+        """
+        vector = answer(self.points[:0])
+        for digit in range(int(self.counts.max(initial=0)).bit_length()):
+            vector = vector + answer(self.points[self.counts >> digit & 1 == 1]) * (1 << digit)
+        return vector
+
+    def mapped(self, step: Answer) -> Tally:
+        """Only for steps that leave out points."""
+        kept = np.isin(self.points, step(self.points))
+        return Tally(self.points[kept], self.counts[kept])
+
+    def thinned(self, share: float) -> Tally:
+        """A binomial number of each count."""
+        coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+        return Tally(self.points, coins.binomial(self.counts, share))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Distinct points and their counts, for those who ask nothing else of records:
+        ``np.unique(records, return_counts=True)``.
+        """
+        known = function is np.unique and len(args) == 1 and kwargs == {"return_counts": True}
+        return (self.points, self.counts) if known else NotImplemented
+
+
+def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
+    """The sum of `answer` over all records."""
+    return records.total(answer) if isinstance(records, Source) else answer(records)
+
+
+def thinned(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
+    """Each record with probability `share`, by a coin of its own from the operating system's
+    entropy.
+    """
+    return records.thinned(share) if isinstance(records, Source) else Coins(share)(records)
+
+
+def mapped(records: NDArray[Any] | Source, *steps: Answer) -> NDArray[Any] | Source:
+    """What the steps make of the records, one after another."""
+    for step in steps:
+        records = records.mapped(step) if isinstance(records, Source) else step(records)
+    return records
+
+
+def placed(
+    records: NDArray[Any] | Source, encode: Answer, n_parts: int
+) -> NDArray[np.int64] | Tally:
+    """The part of each record, 0 to n_parts - 1, as records of a finite universe of the parts."""
+    if not isinstance(records, Source):
+        return encode(records)
+    return Tally(np.arange(n_parts), records.total(Tallied(encode, n_parts)))
+
+
+def divided(records: NDArray[Any] | Source, encode: Answer, n_parts: int) -> list[Any]:
+    """The records of each part, by the part that `encode` names for each record."""
+    if isinstance(records, Source):
+        return [records.mapped(InPart(encode, part)) for part in range(n_parts)]
+    labels = encode(records)
+    ends = np.cumsum(np.bincount(labels, minlength=n_parts))[:-1]
+    return np.split(records[np.argsort(labels, kind="stable")], ends)
+
+
+@dataclass(frozen=True)
+class InPart:
+    """Keep the records of one part."""
+
+    encode: Answer
+    part: int
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Those in it."""
+        return block[self.encode(block) == self.part]
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """Records in each part."""
+
+    encode: Answer
+    n_parts: int
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n_parts,)."""
+        return np.bincount(self.encode(block), minlength=self.n_parts)
+
+
+@dataclass(frozen=True)
+class Coins:
+    """Keep each record with a probability, by 32 fresh bits; a second reading of a block draws
+    anew.
+
+    Should an engine mix two readings of a block in one sum, some keys from one and some from the
+    other, each number still has a record in it or not: what one record adds only loses coordinates,
+    so it stays within every sensitivity.
+    """
+
+    share: float
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Those that stay."""
+        return block[
+            np.frombuffer(os.urandom(4 * len(block)), np.uint32) < round(self.share * 2.0**32)
+        ]

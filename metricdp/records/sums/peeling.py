@@ -1,0 +1,294 @@
+"""What rounds of small balls compute from the counts of a grid's cells: scores of radii and of
+balls, and removals.
+
+The rounds are those of Feldman, Xiang, Zhu & Rus, "Coresets for differentially private k-means
+clustering" (IPSN 2017): each looks for a ball of many records and takes the records nearest its
+center away. All of it is deterministic; `metricdp.privacy.balls` says what it means for privacy, by
+two facts about one record more.
+
+**Removal moves one record by at most one.** Let T(P) be P without its w records nearest c, for
+public c and w; the order of records is that of their cells by (distance from c, number), so records
+of one order are equal. T keeps the |P| - w last of P. With a record x more it keeps one more:
+those, and the later one of x and the w-th of P. So T(P + x) is T(P) or T(P) and one record (if |P|
+< w: nothing, both times). Hence a unit of up to m records that joins, leaves or is exchanged makes
+a difference of at most m records that join, leave, or both, after any number of removals. This
+needs that exactly w records go: if all records of a cell went with its first one, or all within the
+*radius* of the w-th, one record more could bring back a whole cell.
+
+**Scores.** A record more raises the count of a ball by 0 or 1. It raises the largest count M(r)
+over public centers by 0 or 1, and t·L(r), the sum of the t largest of ``min(count of the ball
+around x, t)`` over *records* x, by 0 to 2t: each of t terms by at most 1, and its own term, at most
+t, may take the place of another. So L(r), rounded down, moves by 0, 1 or 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
+from metricdp.partitions.box.grid import Grid
+
+SPACING = 4
+"""Candidates for the center of a ball stand this many to a radius, along every axis."""
+_STEPS = 256
+"""Of the longest side of a cell, in which distances are counted."""
+
+
+def peel(counts: NDArray[Any], grid: Grid, cell: int, number: float) -> None:
+    """Take away, in place, the `number` records (or that much weight) that are nearest a cell, all
+    if there are fewer.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_parts,)
+        Not negative.
+    grid : Grid
+    cell : int
+        From whose middle distances are taken.
+    number : int or float
+        Not negative.
+    """
+    held = np.flatnonzero(counts)
+    steps = np.rint(grid.side / grid.side.max() * _STEPS).astype(np.int64)
+    from_cell = [
+        (at - to) * step
+        for at, to, step in zip(
+            np.unravel_index(held, grid.shape), np.unravel_index(cell, grid.shape), steps
+        )
+    ]
+    order = held[np.argsort(sum(away * away for away in from_cell), kind="stable")]
+    there = counts[order]
+    before = np.cumsum(there) - there
+    counts[order] -= np.clip(number - before, 0, there).astype(counts.dtype)
+
+
+@dataclass(frozen=True)
+class Peeled:
+    """What removals leave of the records on a grid.
+
+    Attributes
+    ----------
+    grid : Grid
+    removed : tuple of (int, int)
+        Cells and how many of the records nearest each were taken away, in turn: public, or released
+        before.
+    """
+
+    grid: Grid
+    removed: tuple[tuple[int, int], ...] = ()
+
+    def left(
+        self, counts: Callable[[], NDArray[np.int64]], memory: MutableMapping[Any, Any]
+    ) -> NDArray[np.int64]:
+        """Counts of the cells, shape (n_parts,), for reading.
+
+        `memory` keeps them for the next call, which goes on from them where it removes what this
+        one did, and more; else it starts from ``counts()``, a new array. The result is the same.
+        What is interrupted starts afresh.
+        """
+        done, left = memory.pop(self.grid, ((), None))
+        if left is None or self.removed[: len(done)] != done:
+            done, left = (), counts()
+        for cell, number in self.removed[len(done) :]:
+            peel(left, self.grid, cell, number)
+        memory[self.grid] = self.removed, left
+        return left
+
+
+def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
+    """Public candidates for the center of a ball of cells: along every axis, as many to a radius as
+    `SPACING` says.
+    """
+    step = max(1, radius // SPACING)
+    return [np.arange(min(step // 2, n - 1), n, step) for n in shape]
+
+
+def radii_of(shape: Sequence[int]) -> tuple[int, ...]:
+    """Public candidates for a radius, in cells: 0, 1, 2, 3, 4, 6, 8, 11, …, by factors of √2, up to
+    half the grid.
+    """
+    most = (max(shape) + 1) // 2
+    ladder = {0, most} | {round(2 ** (i / 2)) for i in range(2 * most.bit_length())}
+    return tuple(sorted(r for r in ladder if r <= most))
+
+
+@dataclass(frozen=True)
+class BallScores:
+    """Number of records in the ball around each candidate of a lattice: the center of a good ball,
+    its radius given.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the grid.
+    radius : int
+        In cells, public or released before.
+    change : int
+        By how much one record more moves a score, at most.
+    monotone : bool
+        Whether it moves all scores one way.
+    """
+
+    shape: tuple[int, ...]
+    radius: int
+
+    change, monotone = 1, True
+
+    def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Scores, shape (n_candidates,)."""
+        return lattice_counts(
+            summed_area(counts.reshape(self.shape)), lattice(self.shape, self.radius), self.radius
+        ).ravel()
+
+    def cell(self, index: int) -> int:
+        """Number of the cell that a candidate is."""
+        middles = lattice(self.shape, self.radius)
+        where = np.unravel_index(index, [len(at) for at in middles])
+        return int(np.ravel_multi_index([at[i] for at, i in zip(middles, where)], self.shape))
+
+    def __str__(self) -> str:
+        return f"ball of {self.radius:,} cells' radius with most records left"
+
+
+@dataclass(frozen=True)
+class RadiusScores:
+    """How good radii are: ``min(t - N(the radius before), N(radius) - t + slack)``, largest where
+    the best ball's number N(r) reaches t.
+
+    **Published.** With `average`, N is the paper's L (Algorithm 2, line 2), and the score twice its
+    quality Q; with slack 0 and the largest count M over public centers in place of L, one record
+    moves scores half as much.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    radii : tuple of int
+        In cells, rising.
+    target : int
+        t, at least 1.
+    slack : int
+    average : bool
+    views : tuple of Levels, Intervals or Only
+        Applied to the scores in turn: none moves its output's entries more than its input's.
+    """
+
+    shape: tuple[int, ...]
+    radii: tuple[int, ...]
+    target: int
+    slack: int = 0
+    average: bool = False
+    views: tuple[Any, ...] = ()
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        if not all(type(view) in (Levels, Intervals, Only) for view in self.views):
+            raise InputError("views must be Levels, Intervals or Only")
+
+    @property
+    def change(self) -> int:
+        """By how much one record more moves a score, at most: M by 1, L by 2."""
+        return 2 if self.average else 1
+
+    def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Scores, shape (n_radii,) before the views."""
+        table = summed_area(counts.reshape(self.shape))
+        if self.average:
+            held = np.flatnonzero(counts)
+            cells = np.unravel_index(held, self.shape)
+            most = np.array(
+                [
+                    top_average(cell_counts(table, cells, r), counts[held], self.target)
+                    for r in self.radii
+                ],
+                np.int64,
+            )
+        else:
+            most = np.array(
+                [lattice_counts(table, lattice(self.shape, r), r).max() for r in self.radii],
+                np.int64,
+            )
+        scores = np.minimum(self.target - np.r_[0, most[:-1]], most - self.target + self.slack)
+        for view in self.views:
+            scores = view(scores)
+        return scores
+
+    def __str__(self) -> str:
+        step = f", {type(self.views[-1]).__name__.lower()}" if self.views else ""
+        return f"radius of a ball with {self.target:,} of the records left{step}"
+
+
+def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> int:
+    """Sum of the t largest of ``min(values, t)``, each taken `times` times, over t, rounded down:
+    the paper's L.
+    """
+    if not len(values):
+        return 0
+    clipped = np.minimum(values, t)
+    order = np.argsort(-clipped, kind="stable")
+    before = np.cumsum(times[order]) - times[order]
+    taken = np.clip(t - before, 0, times[order])
+    return int(clipped[order] @ taken) // t
+
+
+@dataclass(frozen=True)
+class Levels:
+    """RecConcave, steps 3 and 4: for each j the score of 2^j as the length of an interval of good
+    solutions.
+
+    ``min(A(j) - keep, promise - A(j + 1))``, A(j) the largest over intervals of 2^j solutions of
+    the smallest score in them: minima and maxima of scores, which move by no more than the scores
+    do.
+    """
+
+    keep: int
+    promise: int
+
+    def __call__(self, scores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shape (log2 T' + 1,), T' the smallest power of two at or above the last solution."""
+        last = len(scores) - 1
+        top = max(last - 1, 0).bit_length()
+        least = np.r_[scores, np.full(2**top - last, min(0, int(scores[-1])))]
+        best = []
+        for j in range(top + 1):
+            best.append(int(least.max()))
+            if j < top:
+                least = np.minimum(least[: -(2**j)], least[2**j :])
+        best.append(min(0, best[-1]))
+        a = np.array(best, np.int64)
+        return np.minimum(a[:-1] - self.keep, self.promise - a[1:])
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """RecConcave, steps 6 and 7: largest score in each interval of `length` solutions, the first
+    cut short by `offset`.
+    """
+
+    length: int
+    offset: int
+
+    def starts(self, size: int) -> NDArray[np.int64]:
+        """First solution of every interval."""
+        return np.unique(np.maximum(np.arange(-self.offset, size, self.length), 0))
+
+    def __call__(self, scores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shape (n_intervals,)."""
+        return np.maximum.reduceat(scores, self.starts(len(scores)))
+
+
+@dataclass(frozen=True)
+class Only:
+    """Some of the solutions."""
+
+    indices: tuple[int, ...]
+
+    def __call__(self, scores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shape (n_indices,)."""
+        return scores[list(self.indices)]

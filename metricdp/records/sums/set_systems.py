@@ -1,0 +1,284 @@
+"""Public set systems: sets that are listed, and balls of a metric, with what is asked of both: sums
+over sets.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import listed, positive
+from metricdp.errors import InputError
+from metricdp.kernels.coverage import add_balls, add_rows, transposed
+from metricdp.kernels.scores import add_covered
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.metrics.base import Metric, checked_ids
+from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.vectors import _RowMetric
+from metricdp.progress import progress
+
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+_LISTED = 1 << 25
+"""Entries of listed balls: 400 MB."""
+
+
+class SetSystem(ABC):
+    """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
+
+    n_elements: int
+    n_sets: int
+
+    @abstractmethod
+    def members(self, number: int) -> NDArray[np.int64]:
+        """The distinct elements of a set."""
+
+    @abstractmethod
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``; shapes
+        (n_sets,), (n,), (n,).
+        """
+
+
+class ListedSets(SetSystem):
+    """Sets given by their elements.
+
+    Parameters
+    ----------
+    indptr : array_like of int, shape (n_sets + 1,)
+        Row starts: set s is ``members[indptr[s]:indptr[s + 1]]``; an element that is listed twice
+        in a set is in it once.
+    members : array_like of int
+        Elements, 0 to n_elements - 1.
+    n_elements : int
+
+    Raises
+    ------
+    InputError
+        There is no set, or an element out of range.
+
+    Notes
+    -----
+    12 bytes an entry.
+    """
+
+    def __init__(self, indptr: Any, members: Any, n_elements: int) -> None:
+        starts, entries = np.asarray(indptr, np.int64), np.asarray(members, np.int64)
+        if (
+            len(starts) < 2
+            or starts[0] != 0
+            or starts[-1] != len(entries)
+            or (np.diff(starts) < 0).any()
+        ):
+            raise InputError(
+                "sets need row starts from 0 to the number of entries, and there must be at least "
+                "one set"
+            )
+        if len(entries) and not 0 <= entries.min() <= entries.max() < n_elements:
+            raise InputError(f"sets must hold elements 0 to {n_elements - 1:,}")
+        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        once = np.unique(rows * int(n_elements) + entries)
+        self._fill(
+            np.searchsorted(once, np.arange(len(starts)) * int(n_elements)),
+            once % int(n_elements),
+            int(n_elements),
+        )
+
+    def _fill(self, starts: NDArray[np.int64], members: NDArray[np.int64], n_elements: int) -> None:
+        self.n_sets, self.n_elements, self._starts, self._members = (
+            len(starts) - 1,
+            n_elements,
+            starts,
+            members,
+        )
+        self._holders = transposed(starts, members, n_elements)
+
+    @classmethod
+    def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
+        """Sets whose elements are known to be distinct and in range: nothing is checked."""
+        system = cls.__new__(cls)
+        system._fill(
+            np.r_[0, np.cumsum([len(one) for one in sets], dtype=np.int64)],
+            np.concatenate(sets),
+            n_elements,
+        )
+        return system
+
+    @classmethod
+    def of(cls, sets: Any, universe: Metric) -> ListedSets:
+        """Sets of ids of a universe: lists of ids, or a sparse matrix with one row a set and one
+        column a point in order of ``ids``.
+        """
+        if hasattr(sets, "tocsr"):
+            matrix = sets.tocsr()
+            if matrix.shape[1] != len(universe):
+                raise InputError(
+                    f"a matrix of sets needs one column a point, {len(universe):,}; got "
+                    f"{matrix.shape[1]:,}"
+                )
+            kept = matrix.data != 0
+            starts = np.r_[0, np.cumsum(kept)][matrix.indptr]
+            return cls(starts, matrix.indices[kept], len(universe))
+        positions = [universe.positions(one) for one in listed(sets, "sets")]
+        starts = np.r_[0, np.cumsum([len(one) for one in positions], dtype=np.int64)]
+        return cls(starts, np.concatenate(positions) if positions else [], len(universe))
+
+    def members(self, number: int) -> NDArray[np.int64]:
+        """The distinct elements of a set."""
+        return self._members[self._starts[number] : self._starts[number + 1]]
+
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """Time: the number of sets of each element."""
+        add_rows(*self._holders, elements, amounts, total)
+
+
+class Balls(SetSystem):
+    """Closed balls of one radius: all points within it of a candidate, by distances rounded up to
+    the universe's grid.
+
+    Parameters
+    ----------
+    metric : Metric
+    radius : float
+        In the universe's unit of length.
+    candidates : ndarray of int64, optional
+        Distinct positions of the centers; all points by default.
+
+    Notes
+    -----
+    No ball is kept. On a graph each is one bounded search: as distances are symmetric, a search
+    from an element finds the balls that hold it. O(n_points + n_arcs) memory. Other metrics compute
+    rows of distances.
+    """
+
+    def __init__(
+        self, metric: Metric, radius: float, candidates: NDArray[np.int64] | None = None
+    ) -> None:
+        self._metric, self.radius, self._candidates = (
+            metric,
+            positive(radius, "radius", or_zero=True),
+            candidates,
+        )
+        self._steps = int(min(self.radius / metric.unit, 2.0**61))
+        self.n_elements = len(metric)
+        self.n_sets = len(metric) if candidates is None else len(candidates)
+        self._work: tuple[NDArray[np.int64], ...] = ()
+        self._nothing = np.zeros(self.n_elements, np.int64)
+
+    @property
+    def centers(self) -> NDArray[np.int64]:
+        """Positions of the balls' centers, shape (n_sets,)."""
+        return np.arange(self.n_elements) if self._candidates is None else self._candidates
+
+    def members(self, number: int) -> NDArray[np.int64]:
+        """All points within the radius of the set's center."""
+        center = np.array([number if self._candidates is None else self._candidates[number]])
+        if isinstance(self._metric, GraphMetric):
+            inside = self._search(center, np.zeros(1, np.int64), self._nothing)
+            return self._metric.order[self._work[1][:inside]]
+        return np.flatnonzero(self._metric.grid_rows(center)[0] <= self._steps)
+
+    def listed(self, most: int = _LISTED) -> ListedSets:
+        """The same sets, each ball listed: one search a candidate, in place of one an element each
+        time.
+
+        Where the balls are so large that they have more than `most` points in all, only the first
+        ones are kept, and at least one.
+        """
+        balls: list[NDArray[np.int64]] = []
+        room = most
+        for number in progress(range(self.n_sets), label="balls", unit="ball"):
+            ball = self.members(number)
+            room -= len(ball)
+            if room < 0 and balls:
+                break
+            balls.append(ball)
+        return ListedSets.of_distinct(balls, self.n_elements)
+
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """One bounded search, or row of distances, an element."""
+        if isinstance(self._metric, GraphMetric):
+            inner = np.zeros(self.n_elements, np.int64)
+            self._search(elements, amounts, inner)
+            total += inner[
+                self._metric.rank
+                if self._candidates is None
+                else self._metric.rank[self._candidates]
+            ]
+            return
+        step = max(1, _ENTRIES // self.n_sets)
+        for start in range(0, len(elements), step):
+            part = slice(start, start + step)
+            add_covered(
+                self._metric.grid_rows(elements[part], self._candidates),
+                amounts[part],
+                self._steps,
+                total,
+            )
+
+    def _search(
+        self, elements: NDArray[np.int64], amounts: NDArray[np.int64], total: NDArray[np.int64]
+    ) -> int:
+        metric = self._metric
+        assert isinstance(metric, GraphMetric)
+        if not self._work:
+            n, room = self.n_elements, len(metric.csr[1]) + 1
+            self._work = (
+                np.full(n, FAR),
+                np.empty(n, np.int64),
+                np.empty(room, np.int64),
+                np.empty(room, np.int64),
+            )
+        return int(
+            add_balls(*metric.csr, metric.rank[elements], amounts, self._steps, total, *self._work)
+        )
+
+
+class GroundSet(_RowMetric):
+    """A universe without geometry: distinct ids, any two of them at distance 1.
+
+    Parameters
+    ----------
+    ids : sequence of hashable
+
+    Examples
+    --------
+    >>> GroundSet(["bread", "milk"]).distances(["bread"])
+    array([[0., 1.]])
+    """
+
+    unit = 1.0
+
+    def __init__(self, ids: Sequence[Hashable]) -> None:
+        known = listed(ids, "ids")
+        if not known:
+            raise InputError("the universe has no points")
+        self.ids = checked_ids(known, len(known))
+        self.name = f"{len(self.ids):,} elements"
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """0 to itself, 1 to all others."""
+        return self.grid_rows(sources, targets).astype(np.float64)
+
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """The same as integers."""
+        there = np.arange(len(self)) if targets is None else np.asarray(targets)
+        return (np.asarray(sources)[:, None] != there).astype(np.int64)
+
+    def diameter_bound(self) -> float:
+        """1, or 0 for a single point."""
+        return float(len(self) > 1)

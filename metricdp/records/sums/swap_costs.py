@@ -1,0 +1,322 @@
+"""Exact costs of all swaps of one center for another, on any metric, kept up to date from swap to
+swap.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.two_nearest import two_nearest
+from metricdp.metrics.base import Metric
+from metricdp.metrics.graph import GraphMetric, in_threads
+
+COST_BITS = 30
+"""Of the largest cost of one record: sums over 2^33 records stay in int64."""
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+_KEPT_ROWS = 1 << 25
+"""Distances from demand points that are kept between swaps, if they all fit: 256 MB. Graphs keep
+none.
+"""
+BLOCK = 1 << 18
+"""Costs handed out at a time: 2 MB."""
+
+
+class Scale(NamedTuple):
+    """What a distance of d grid steps costs: ``min(ceil(d / 2**shift), cap) ** power``, an integer
+    of up to 30 bits.
+    """
+
+    shift: int
+    cap: int
+    power: int
+
+    @classmethod
+    def of(cls, metric: Metric, power: int, cap: float | None = None) -> Scale:
+        """Public facts alone: distances count at most `cap`, by default the universe's bound of its
+        diameter.
+        """
+        steps = max(1, math.ceil((metric.diameter_bound() if cap is None else cap) / metric.unit))
+        shift = max(0, steps.bit_length() - COST_BITS // power)
+        return cls(shift, -(-steps >> shift), power)
+
+    def cost(self, distances: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cost of each distance, in steps of the grid."""
+        out = np.empty(len(distances), np.int64)
+        kernels.coarse_costs(np.ascontiguousarray(distances), *self, out)
+        return out
+
+    @property
+    def unit(self) -> int:
+        """How many grid steps (to the power) a cost of 1 stands for."""
+        return 1 << self.shift * self.power
+
+    @property
+    def beyond(self) -> int:
+        """All distances from here on cost the same."""
+        return self.cap << self.shift
+
+
+class Served(NamedTuple):
+    """Centers (positions, one a slot) and, for every point in the metric's inner order, its two
+    nearest: public where the centers are.
+
+    Attributes
+    ----------
+    centers : ndarray of int64, shape (k,)
+    first : ndarray of int32, shape (n_points,)
+        Slot of the nearest center; of several, any.
+    near, far : ndarray of int64, shape (n_points,)
+        Distances to the nearest and the second-nearest center, FAR for the latter if there is one
+        center only.
+    """
+
+    centers: NDArray[np.int64]
+    first: NDArray[np.int32]
+    near: NDArray[np.int64]
+    far: NDArray[np.int64]
+
+    @classmethod
+    def by(cls, metric: Metric, centers: NDArray[np.int64]) -> Served:
+        """About three Dijkstra searches of a graph; k rows of distances of any other metric."""
+        n, k = len(metric), len(centers)
+        first, near, far = np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR)
+        if isinstance(metric, GraphMetric):
+            room = 4 * len(metric.csr[1]) + k
+            labels = (first, np.empty(n, np.int32), near, far)
+            two_nearest(
+                metric.csr,
+                metric.rank[centers],
+                labels,
+                (np.empty(room, np.int64), np.empty(room, np.int64)),
+            )
+        else:
+            step = max(1, _ENTRIES // n)
+            for start in range(0, k, step):
+                for slot, row in enumerate(metric.grid_rows(centers[start : start + step]), start):
+                    kernels.add_row(row, slot, first, near, far)
+        return cls(centers, first, near, far)
+
+
+def grid_nearest(metric: Metric, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Distance from every point, in the metric's inner order, to its nearest center, in steps of
+    the grid.
+    """
+    if isinstance(metric, GraphMetric):
+        return metric.voronoi(metric.rank[centers])[1]
+    return Served.by(metric, centers).near
+
+
+def inner(metric: Metric, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of positions in the metric's inner order."""
+    return metric.rank[positions] if isinstance(metric, GraphMetric) else positions
+
+
+def outer(metric: Metric, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions of inner numbers."""
+    return metric.order[numbers] if isinstance(metric, GraphMetric) else numbers
+
+
+class SwapCosts:
+    """The exact cost of demand for centers with any one of them swapped for any other point.
+
+    Parameters
+    ----------
+    metric : Metric
+    points : ndarray of int64, shape (n_demand,)
+        Distinct positions of demand.
+    counts : ndarray of int64, shape (n_demand,)
+        Records at each.
+    scale : Scale
+
+    Attributes
+    ----------
+    total : int
+        Cost of the centers as they are, in the scale's units.
+
+    Notes
+    -----
+    Everything here is made of the demand: where that is private, no such object may leave the
+    vault.
+
+    Time: a search from every demand point, ended at its second-nearest center, about 2·n/k vertices
+    each; after a swap, only from those whose two nearest centers have changed, about 4/k of them.
+    Memory: O(n + m) and, of an n × k table, the pages where a point is nearer to some demand of a
+    cluster than that demand's second-nearest center.
+    """
+
+    _slot: NDArray[np.int32]
+    _near: NDArray[np.int64]
+    _far: NDArray[np.int64]
+    _reach: NDArray[np.int64]
+
+    def __init__(
+        self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
+    ) -> None:
+        self._metric, self._scale = metric, scale
+        self._at, self._counts = inner(metric, points), counts
+        self._positions = points
+        self._centers = np.empty(0, np.int64)
+        self._gain = np.zeros(len(metric), np.int64)
+        self._spaces: list[tuple[NDArray[Any], ...]] = []
+        self._rows: NDArray[np.int64] | None = None
+        self.total = 0
+
+    def serve(self, served: Served) -> None:
+        """Bring all sums up to date with these centers: only points with other nearest or
+        second-nearest centers are searched again.
+        """
+        if len(served.centers) != len(self._centers):
+            self._start(len(served.centers))
+        slot, scale = served.first[self._at], self._scale
+        near, far = scale.cost(served.near[self._at]), scale.cost(served.far[self._at])
+        reach = np.minimum(served.far[self._at], scale.beyond)
+        moved = self._centers != served.centers
+        self._vacate(np.flatnonzero(moved))
+        stale = (
+            (near != self._near)
+            | (far != self._far)
+            | ((near < far) & (slot != self._slot))
+            | moved[self._slot]
+        )
+        stale |= self._reach < 0
+        old = (
+            np.where(moved[self._slot] | (self._near == self._far), -1, self._slot),
+            self._near,
+            self._far,
+        )
+        new = (np.where(near == far, -1, slot), near, far)
+        bound = np.maximum(reach, self._reach)
+        self._exchange(np.flatnonzero(stale), bound, old, new)
+        self._slot, self._near, self._far, self._centers = slot, near, far, served.centers
+        self._reach = np.where(stale, reach, self._reach)
+        self.total = kernels.removal_costs(slot, near, far, self._counts, self._removal)
+
+    def costs(
+        self, slots: Iterable[int], candidates: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.int64]]:
+        """Costs after the swap of each slot for each candidate (inner numbers), slot after slot, in
+        blocks.
+        """
+        for slot in slots:
+            for start in range(0, len(candidates), BLOCK):
+                some = candidates[start : start + BLOCK]
+                out = np.empty(len(some), np.int64)
+                kernels.swap_costs(
+                    self._removal[slot], some, self._gain, self._table[slot], self._pages, out
+                )
+                yield out
+
+    def _start(self, k: int) -> None:
+        n, s = len(self._metric), len(self._at)
+        n_pages = (n >> kernels.PAGE_BITS) + 1
+        self._centers, self._removal = np.full(k, -1), np.zeros(k, np.int64)
+        self._slot, self._near, self._far = (
+            np.zeros(s, np.int32),
+            np.zeros(s, np.int64),
+            np.zeros(s, np.int64),
+        )
+        self._reach = np.full(s, -1)
+        self._gain[:] = 0
+        self._table = np.full((k, n_pages), -1, np.int32)
+        self._pages = np.zeros((0, 1 << kernels.PAGE_BITS), np.int64)
+        self._free, self._n_free, self._used = np.empty(k * n_pages, np.int32), 0, 0
+
+    def _vacate(self, slots: NDArray[np.int64]) -> None:
+        """Empty the rows of slots that have another center: their pages may be used again."""
+        for slot in slots:
+            row = self._table[slot]
+            pages = row[row >= 0]
+            self._pages[pages] = 0
+            self._free[self._n_free : self._n_free + len(pages)] = pages
+            self._n_free += len(pages)
+            row[:] = -1
+
+    def _claim(self, slot: int, vertices: NDArray[np.int64]) -> None:
+        self._n_free, self._used = kernels.claim_pages(
+            self._table[slot], vertices, self._free, self._n_free, self._used
+        )
+        if self._used > len(self._pages):
+            grown = np.zeros(
+                (max(self._used, len(self._pages) * 3 // 2), self._pages.shape[1]), np.int64
+            )
+            grown[: len(self._pages)] = self._pages
+            self._pages = grown
+
+    def _exchange(
+        self, which: NDArray[np.int64], bound: NDArray[np.int64], old: tuple, new: tuple
+    ) -> None:
+        """Search from some of the demand points, up to their bounds, and let each exchange what it
+        adds.
+        """
+
+        def take(
+            i: int, vertices: NDArray[np.int64], distance: NDArray[np.int64], packed: bool
+        ) -> None:
+            if new[0][i] >= 0:
+                self._claim(new[0][i], vertices)
+            before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
+            kernels.exchange(
+                vertices,
+                distance,
+                packed,
+                self._counts[i],
+                tuple(self._scale),
+                before,
+                after,
+                self._gain,
+                self._table,
+                self._pages,
+            )
+
+        if isinstance(self._metric, GraphMetric):
+            self._search(self._metric, which, bound, take)
+        else:
+            for i, row in self._each_row(which):
+                near = np.flatnonzero(row < bound[i])
+                take(i, near, row[near], True)
+
+    def _search(
+        self, metric: GraphMetric, which: NDArray[np.int64], bound: NDArray[np.int64], take: object
+    ) -> None:
+        """Searches on all processors; what they find is taken one after the other, in any order:
+        sums of integers do not tell.
+        """
+        queue, lock = iter(which.tolist()), Lock()
+        workers = min(os.cpu_count() or 1, max(len(which), 1))
+        while len(self._spaces) < workers:
+            n = len(metric)
+            self._spaces.append(
+                (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
+            )
+
+        def work(part: int) -> None:
+            space = self._spaces[part]
+            while (i := next(queue, None)) is not None:
+                count = kernels.ball(metric.csr, self._at[i], bound[i], space)
+                with lock:
+                    take(i, space[2][:count], space[0], False)  # type: ignore[operator]
+                kernels.release_ball(space, count)
+
+        in_threads(work, range(workers))
+
+    def _each_row(self, which: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        n = len(self._metric)
+        if self._rows is None and len(self._at) * n <= _KEPT_ROWS:
+            self._rows = self._metric.grid_rows(self._positions)
+        if self._rows is not None:
+            yield from ((i, self._rows[i]) for i in which.tolist())
+            return
+        step = max(1, _ENTRIES // n)
+        for start in range(0, len(which), step):
+            some = which[start : start + step]
+            yield from zip(some.tolist(), self._metric.grid_rows(self._positions[some]))

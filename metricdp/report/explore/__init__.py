@@ -1,0 +1,1 @@
+"""The explore page: several privacy levels, offline."""

@@ -1,0 +1,364 @@
+"""The explore page: privacy levels to choose from by looking, on one self-contained HTML page.
+
+A slider moves over named levels. Each shows what was released under its epsilon: the coreset, the
+centers, their territories, and what public simulation predicts of their accuracy. The same page
+shows a plan, from made-up demand alone.
+
+**Privacy.** Every level is a release of its own. Whoever sees the page sees them all, and whoever
+picks one has looked at the others, so they are charged together: one charge of the sum of all
+epsilons, before any data is read. All else is post-processing of releases, public simulation, or
+(only where the caller gives it, and under a banner) the caller's own centers without privacy.
+
+References
+----------
+Feldman, D., Xiang, C., Zhu, R. & Rus, D. (2017). Coresets for differentially private k-means
+clustering and applications to privacy in mobile sensor networks. IPSN 2017, Section 6 and Figure 8.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
+from metricdp.atomic import write_whole
+from metricdp.errors import InputError
+from metricdp.methods.finite.partition import NET_POINTS
+from metricdp.methods.front import checked_space, k_means, k_median
+from metricdp.methods.method import Method
+from metricdp.methods.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
+from metricdp.methods.question import Question
+from metricdp.methods.registry import method_of
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import PrivateDemand
+from metricdp.releases import Neighboring, Receipt
+from metricdp.report.explore.page import explore_page
+from metricdp.report.explore.scene import Level, level_names
+
+_FRAME = '<iframe sandbox="allow-scripts allow-downloads" style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exploration:
+    """Releases at several privacy levels, and the page that shows them.
+
+    Attributes
+    ----------
+    universe : Metric or EuclideanSpace
+    k : int
+    levels : tuple of Level
+        Ascending privacy: the first has the largest epsilon, as on the slider.
+    receipt : Receipt or None
+        What all levels cost together; None for a plan's page.
+    plan : Plan or None
+        The public simulation behind the predictions.
+    exact_centers : list, ndarray or None
+        Centers without privacy. Where the demand is private, this object and its page must not be
+        published.
+    """
+
+    universe: Metric | EuclideanSpace
+    k: int
+    levels: tuple[Level, ...]
+    receipt: Receipt | None
+    plan: Plan | None = None
+    exact_centers: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of_plan(cls, told: Plan, names: Sequence[str] | None = None) -> Exploration:
+        """The page of a plan: levels of one of its made-up demands. Nothing on it is private."""
+        if not isinstance(told, Plan):
+            raise InputError(
+                f"a Plan is needed, got {type(told).__name__}: mdp.plan(...) makes one"
+            )
+        if any(result.release is None for result in told.example):
+            raise InputError(
+                f"the method {told.method} releases no weights, so there is no coreset to show"
+            )
+        forecasts = [told.forecast(i) for i in range(len(told.epsilons))]
+        levels = _levels(told.epsilons, told.example, forecasts, names)
+        return cls(told.universe, told.k, levels, None, told, told.example_centers)
+
+    @property
+    def made_up(self) -> bool:
+        """Whether it shows a plan, from made-up demand alone."""
+        return self.receipt is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: levels with their centers, and the receipt of all; never the centers
+        without privacy.
+        """
+        levels = [
+            {"name": level.name, "epsilon": float(level.epsilon), **level.result.to_dict()}
+            for level in self.levels
+        ]
+        plan = {} if self.plan is None else {"prediction": self.plan.to_dict()}
+        return {
+            "k": self.k,
+            "levels": levels,
+            "receipt": self.receipt and self.receipt.to_dict(),
+            **plan,
+        }
+
+    def page(self, title: str | None = None) -> str:
+        """The HTML page.
+
+        Parameters
+        ----------
+        title : str, optional
+
+        Returns
+        -------
+        str
+            About 2 MB for plotly.js, and 8 bytes a vertex of a large network.
+
+        Raises
+        ------
+        MissingExtraError
+            plotly is not installed.
+
+        Notes
+        -----
+        Complexity: one search for the nearest centers a level, a picture of half a million pixels,
+        sorting and compressing.
+        """
+        if title is not None and not isinstance(title, str):
+            raise InputError("title must be text")
+        return explore_page(self, title)
+
+    def write(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write the page to a file, wholly or not at all; return the path."""
+        target = file_path(path, "path")
+        write_whole(target, self.page(title))
+        return target
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks: no widgets, no kernel, no network."""
+        return _FRAME.format(escape(self.page(), quote=True))
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{level.name} ({float(level.epsilon):g})" for level in self.levels)
+        return f"Exploration({self.universe.name}, k={self.k:,}, {told})"
+
+
+def explore(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand,
+    epsilons: Iterable[Any] = EPSILONS,
+    k: int = 10,
+    *,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    method: str | Method = "partition",
+    objective: Objective = "k-median",
+    names: Sequence[str] | None = None,
+    records: int | None = None,
+    repeats: int = 1,
+    administrator: Any = None,
+    seed: int = 0,
+) -> Exploration:
+    """Release the demand at several privacy levels, charged together, and show them on one page.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        A box must be of two dimensions.
+    demand : PrivateDemand
+    epsilons : iterable of int, float, str, Decimal or Fraction
+        One level each, distinct. Their sum is charged.
+    k : int
+    delta : same
+        What each level may spend besides; for methods to which it is of use.
+    ledger : Ledger (or Grant), optional
+        By default a fresh one of the sum, add-remove neighbors.
+    method : str or Method
+        One with a release (``METHODS``), so that there is a coreset to show.
+    objective : {"k-median", "k-means"}
+    names : sequence of str, optional
+        One a level, in the order of `epsilons`.
+    records : int, optional
+        A public guess of the number of records, for the predictions; by default the noisy total of
+        the most accurate release.
+    repeats : int
+        Made-up demands of every shape for the predictions (`metricdp.plan`); 0: no predictions.
+        Ctrl-C while they are made leaves them out.
+    administrator : list of ids, or ndarray of shape (n, d), optional
+        The records once more, in plain: then the page shows centers without privacy too, and must
+        not be published.
+    seed : int
+        Public coins.
+
+    Returns
+    -------
+    Exploration
+        Shows itself in notebooks; ``write(path)`` makes the page.
+
+    Raises
+    ------
+    InputError
+        A bad argument; nothing was charged.
+    BudgetError
+        The ledger does not hold the sum; nothing was read.
+
+    Notes
+    -----
+    **Privacy.** (sum of epsilons, sum of deltas)-differential privacy by basic composition: one
+    charge for all levels, before any of them reads the demand. Predictions are public simulation;
+    their number of records is post-processing of a release, or the caller's guess.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(5, 5)] * 500)
+    >>> ledger = mdp.Ledger(epsilon=2)
+    >>> levels = mdp.explore(metric, demand, epsilons=["0.5", 1], k=2, ledger=ledger, repeats=0)
+    >>> ledger.left, [level.name for level in levels.levels]
+    (Fraction(1, 2), ['Good', 'Strong'])
+    """
+    recipe = method_of(method).within(checked_space(universe))
+    order = _named(epsilons, names)
+    power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
+    solve = (k_median, k_means)[power - 1]
+    _check(universe, demand, recipe, records, repeats, ledger)
+    in_space = isinstance(universe, EuclideanSpace)
+    finite = universe.net(NET_POINTS) if isinstance(universe, EuclideanSpace) else universe
+    question = Question.checked(finite, k, power, seed=seed, in_space=in_space)
+    exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
+    prices = [recipe.price(epsilon, delta) for epsilon in order]
+    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
+    for price in prices:
+        recipe.check(demand, question, price, relation)
+    total = Cost.of(sum(price.epsilon for price in prices), sum(price.delta for price in prices))
+    grant = (Ledger(total.epsilon, total.delta) if ledger is None else ledger).charge(
+        total, purpose="explore"
+    )
+    results = [
+        solve(universe, demand, k, epsilon=e, delta=delta, ledger=grant, method=recipe, seed=seed)
+        for e in order
+    ]
+    told = None
+    if repeats:
+        guess = records or max(
+            1, round(float(f"{max(results[-1].release.weights.sum(), 1.0):.2g}"))
+        )
+        with suppress(KeyboardInterrupt):  # what was paid for is not lost with it
+            told = plan(
+                universe,
+                records=guess,
+                k=k,
+                epsilons=order,
+                delta=delta,
+                method=recipe,
+                objective=objective,
+                neighboring=relation,
+                max_contributions=demand.max_contributions,
+                repeats=repeats,
+                seed=seed,
+            )
+    receipts = Receipt.combined(
+        [result.receipt for result in results if result.receipt is not None]
+    )
+    levels = _levels(
+        list(order),
+        results,
+        None if told is None else [told.forecast(i) for i in range(len(order))],
+        list(order.values()),
+    )
+    return Exploration(universe, int(k), levels, receipts, told, exact)
+
+
+def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, str]:
+    """Name of each epsilon, ascending."""
+    given = listed([epsilons] if isinstance(epsilons, str) else epsilons, "epsilons")
+    budgets = checked_epsilons(given)
+    if names is None:
+        return dict(zip(budgets, level_names(budgets)))
+    told = listed(names, "names")
+    if len(told) != len(given) or not all(isinstance(name, str) and name.strip() for name in told):
+        raise InputError(
+            f"names must be {len(given)} texts that are not empty, one for each epsilon"
+        )
+    of = {checked_epsilons([value])[0]: name for value, name in zip(given, told)}
+    return {budget: of[budget] for budget in budgets}
+
+
+def _levels(
+    epsilons: Sequence[Any], results: Sequence[Any], forecasts: Any, names: Sequence[str] | None
+) -> tuple[Level, ...]:
+    """Levels with the largest epsilon first: privacy grows to the right."""
+    called = level_names(epsilons) if names is None else names
+    levels = [
+        Level(n, e, r, None if forecasts is None else forecasts[i])
+        for i, (n, e, r) in enumerate(zip(called, epsilons, results))
+    ]
+    return tuple(reversed(levels))
+
+
+def _check(
+    universe: Any, demand: Any, recipe: Method, records: Any, repeats: Any, ledger: Any
+) -> None:
+    """What can be refused before a charge and is not refused elsewhere."""
+    if isinstance(universe, EuclideanSpace) and universe.dimension != 2:
+        raise InputError(f"a page needs a box of two dimensions, got {universe.dimension}")
+    if not isinstance(demand, PrivateDemand):
+        raise InputError(
+            f"demand must be a PrivateDemand, got {type(demand).__name__}: "
+            f"mdp.PrivateDemand(metric, ids) makes one"
+        )
+    if demand.universe is not universe:
+        raise InputError("the demand is of another universe: use the same metric object for both")
+    if ledger is not None and not isinstance(ledger, Budget):
+        raise InputError(
+            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
+            f"one"
+        )
+    if demand.part is not (None if ledger is None else ledger.scope):
+        raise InputError(
+            "a part of a split demand is paid from the grant that split returned with it "
+            "(ledger=), and nothing else is"
+        )
+    if not recipe.releases:
+        raise InputError(
+            f"the method {recipe.name} releases no weights, so there is no coreset to show"
+        )
+    if isinstance(universe, EuclideanSpace) and not recipe.in_space:
+        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
+    if not isinstance(universe, EuclideanSpace) and not recipe.in_finite:
+        raise InputError(
+            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
+            f"finite universe"
+        )
+    if records is not None and (integer(records) is None or records < 1):
+        raise InputError(f"records must be an integer of at least 1, got {shown(records)}")
+    if integer(repeats) is None or repeats < 0:
+        raise InputError(f"repeats must be an integer of at least 0, got {shown(repeats)}")
+
+
+def _unprotected(universe: Any, records: Any, k: int, power: int, seed: int) -> Any:
+    """Centers of the caller's own plain records: without privacy. Messages quote none of them."""
+    if isinstance(universe, EuclideanSpace):
+        points = universe.clip(
+            floats(records, "administrator must be finite numbers of shape (n, 2)").reshape(-1, 2)
+        )
+        return searched(points, k, power, seed) if len(points) else points
+    at = None
+    try:
+        at = np.asarray(universe.positions(listed(records, "administrator")), dtype=np.int64)
+    except InputError:  # its message quotes the id
+        at = None
+    if at is None:
+        raise InputError(
+            f"administrator must be ids of points of {universe.name}; at least one is not"
+        )
+    counts = np.bincount(at, minlength=len(universe)).astype(np.float64)
+    return (k_median, k_means)[power - 1](universe, k=k, weights=counts, seed=seed).centers

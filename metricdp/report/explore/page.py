@@ -1,0 +1,193 @@
+"""The explore page's text around the map: banner, slider, layers, accuracy, price, notes.
+Everything that is a user's is escaped.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING
+
+from metricdp.methods.planning import percent
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.report import drawing
+from metricdp.report.explore.scene import scene
+from metricdp.report.explore.script import SCRIPT
+from metricdp.report.explore.template import PAGE, STYLE
+from metricdp.report.map.page import plotly_js, script_json
+from metricdp.report.map.template import STYLE as MAP_STYLE
+from metricdp.report.words import receipt_html
+
+if TYPE_CHECKING:
+    from metricdp.report.explore.front import Exploration
+
+_ADMINISTRATOR = (
+    "Do not publish this page. It shows centers computed from the private data without any "
+    "protection."
+)
+_MADE_UP = (
+    "Simulation: the demand on this page is made up on the public universe. Nothing private took "
+    "part, nothing was charged."
+)
+_LAYERS = {
+    "network": "Network",
+    "territories": "Territories",
+    "coreset": "Coreset",
+    "centers": "Private centers",
+}
+_EXACT = "Centers without privacy"
+
+
+def explore_page(shown: Exploration, title: str | None = None) -> str:
+    """Return the page; see `Exploration.page`."""
+    library = _library()
+    drawn, notes = scene(shown.universe, shown.levels, shown.exact_centers, shown.made_up)
+    drawn["who"] = "record" if shown.receipt is None else shown.receipt.unit
+    drawn["delta"] = (
+        f"{float(shown.receipt.delta):g}"
+        if shown.receipt is not None and shown.receipt.delta
+        else None
+    )
+    drawn["mass"] = "simulated demand" if shown.made_up else "noisy demand"
+    centers = f"{shown.k:,} center{'' if shown.k == 1 else 's'} · {shown.universe.name}"
+    page = {
+        "TITLE": escape(
+            title
+            if title is not None
+            else f"{'A plan' if shown.made_up else 'Privacy levels'} for {centers}"
+        ),
+        "STYLE": MAP_STYLE + STYLE,
+        "BANNER": _banner(shown),
+        "LAST": str(len(shown.levels) - 1),
+        "START": str(len(shown.levels) // 2),
+        "TICKS": "".join(
+            _tick(i, level.name, float(level.epsilon)) for i, level in enumerate(shown.levels)
+        ),
+        "CROWD": "many" if len(shown.levels) > 5 else "few",
+        "LAYERS": _layers(shown),
+        "ACCURACY": _accuracy(shown),
+        "NOUN": str(drawn["noun"]).capitalize(),
+        "MASS": str(drawn["mass"]).capitalize(),
+        "RECEIPT": _price(shown),
+        "NOTES": _notes([*notes, *_reading(shown)]),
+        "DATA": script_json(drawn),
+        "LIBRARY": library,
+        "SCRIPT": SCRIPT,
+    }
+    head, *pieces = PAGE.split("@@")
+    return head + "".join(page[piece] if i % 2 == 0 else piece for i, piece in enumerate(pieces))
+
+
+@cache
+def _library() -> str:
+    """plotly.js, compressed once a process."""
+    return drawing.squeezed_text(plotly_js())
+
+
+def _tick(i: int, name: str, epsilon: float) -> str:
+    return f'<span data-level="{i}">{escape(name)}<br>ε = {epsilon:g}</span>'
+
+
+def _banner(shown: Exploration) -> str:
+    if shown.made_up:
+        return f'<div id="banner" class="calm" role="note">{_MADE_UP}</div>'
+    return (
+        ""
+        if shown.exact_centers is None
+        else f'<div id="banner" role="alert">{_ADMINISTRATOR}</div>'
+    )
+
+
+def _layers(shown: Exploration) -> str:
+    names = dict(_LAYERS)
+    if isinstance(shown.universe, EuclideanSpace):
+        del names["network"]
+    elif not hasattr(shown.universe, "graph"):
+        names["network"] = "Points"
+    if shown.exact_centers is not None:
+        names["exact"] = "Centers without noise" if shown.made_up else _EXACT
+    box = (
+        '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
+    )
+    return "".join(box.format(key, name) for key, name in names.items())
+
+
+def _accuracy(shown: Exploration) -> str:
+    """The predictions, as a table with bars: dark to the median, light to what 9 in 10 runs stay
+    below.
+    """
+    told = [
+        (i, level, level.forecast)
+        for i, level in enumerate(shown.levels)
+        if level.forecast is not None
+    ]
+    if shown.plan is None or not told:
+        return ""
+    top = max((f.high for _, _, f in told if f.high < float("inf")), default=0.0) or 1.0
+    rows = []
+    for i, level, f in told:
+        long, dark = min(max(f.high, 0.0) / top, 1.0), min(max(f.median, 0.0) / top, 1.0)
+        bar = f'<i style="width:{100 * long:.1f}%"></i><i class="half" style="width:{100 * dark:.1f}%"></i>'
+        name = f"{escape(level.name)} · {float(level.epsilon):g}"
+        rows.append(
+            f'<tr data-level="{i}"><td>{name}<div>{bar}</div></td><td>{percent(f.median)}</td><td>{percent(f.high)}</td></tr>'
+        )
+    blind = shown.plan.forecast(None)
+    rows.append(
+        f"<tr><td>without any "
+        f"data</td><td>{percent(blind.median)}</td><td>{percent(blind.high)}</td></tr>"
+    )
+    head = "<tr><th>Extra cost</th><th>half of runs below</th><th>9 in 10 below</th></tr>"
+    return (
+        '<section class="accuracy"><h2>Predicted accuracy</h2>'
+        f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+        f"<details><summary>What was "
+        f"simulated</summary><p>{escape(shown.plan.caption())}</p></details></section>"
+    )
+
+
+def _price(shown: Exploration) -> str:
+    if shown.receipt is None:
+        return receipt_html(None, "public")
+    parts, total = (
+        " + ".join(f"{float(level.epsilon):g}" for level in shown.levels),
+        float(shown.receipt.epsilon),
+    )
+    loss = f", and δ = {float(shown.receipt.delta):g}" if shown.receipt.delta else ""
+    return (
+        '<section class="receipt" id="charged"><h2>Shown together, charged together</h2>'
+        f"<p>This page shows all {len(shown.levels)} levels, and whoever sees it has seen them "
+        f"all: together they cost "
+        f"ε = {parts} = <b>{total:g}</b>{loss}, and that was charged. A level is chosen in view "
+        f"of the others, so publishing "
+        "only one of them afterwards does not make it cheaper.</p></section>"
+        + receipt_html(shown.receipt)
+    )
+
+
+def _reading(shown: Exploration) -> list[str]:
+    what = "simulated" if shown.made_up else "released"
+    told = [
+        f"Black dots: the {what} coreset, summed over squares that follow the zoom; area is "
+        f"proportional to weight. Dots below a "
+        "thousandth of the heaviest are not drawn.",
+        "A center keeps its number and color from level to level where that is possible.",
+        "Keyboard: Tab to the slider or to the map; there the arrow keys move, plus and minus "
+        "zoom, 0 shows the whole.",
+    ]
+    if shown.plan is not None and shown.made_up:
+        told.append(
+            f"The map shows one of the simulated demands, of the shape "
+            f"“{shown.plan.example_shape}”; the figures are of all."
+        )
+    elif shown.plan is not None:
+        told.append(
+            f"Predictions come from runs on {shown.plan.records:,} made-up records, not from the "
+            f"data."
+        )
+    return told
+
+
+def _notes(notes: list[str]) -> str:
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f'<section class="notes"><h2>Reading this page</h2><ul>{items}</ul></section>'

@@ -1,0 +1,367 @@
+"""What the explore page draws: the universe once, in an order that compresses, and for every level
+what was released.
+
+Nothing here knows of a demand: levels hold releases, the simulation is public, and centers without
+privacy are the caller's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
+
+from metricdp.methods.planning import Forecast, percent
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.report import drawing
+from metricdp.report.colors import PALETTE
+from metricdp.report.map.page import center_records
+
+STEPS = 1 << 20
+"""Places are drawn on a grid of so many steps."""
+_WEIGHTS = 50_000
+"""Distinct weights that a level keeps; more are rounded to three digits."""
+_BOX_PIXELS = 400
+_MATCHED = 400
+"""Up to so many centers keep rank and color between levels where they can."""
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One privacy level: its name, what it may spend, what was released under it, and what
+    simulation predicts.
+
+    Attributes
+    ----------
+    name : str
+    epsilon : Fraction
+    result : Result
+        Centers, receipt and release.
+    forecast : Forecast or None
+    """
+
+    name: str
+    epsilon: Fraction
+    result: Result = field(repr=False)
+    forecast: Forecast | None = None
+
+
+def level_names(epsilons: Sequence[Fraction]) -> list[str]:
+    """A word for each epsilon, by how sure an attacker can become.
+
+    Examples
+    --------
+    >>> level_names([Fraction(1, 10), Fraction(1, 2), Fraction(2)])
+    ['Very strong', 'Strong', 'Moderate']
+    """
+    bands = ((0.1, "Very strong"), (0.5, "Strong"), (1, "Good"), (2, "Moderate"), (5, "Weak"))
+    return [
+        next((name for most, name in bands if epsilon <= most), "Very weak") for epsilon in epsilons
+    ]
+
+
+def sureness(epsilon: Fraction) -> str:
+    """How sure even odds can become under epsilon-differential privacy: e^epsilon / (1 +
+    e^epsilon), rounded up.
+
+    Examples
+    --------
+    >>> sureness(Fraction(1)), sureness(Fraction(20))
+    ('73.2 %', 'over 99.9 %')
+    """
+    share = 1 / (1 + np.exp(-float(epsilon)))
+    return "over 99.9 %" if share > 0.999 else f"{np.ceil(1000 * share) / 10:.1f} %"
+
+
+def scene(
+    universe: Metric | EuclideanSpace, levels: Sequence[Level], exact: Any, example: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Everything the page's script draws, and the notes on how to read it.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        A box must be of two dimensions.
+    levels : sequence of Level
+    exact : list of ids, ndarray of shape (k, 2), or None
+        Centers without privacy.
+    example : bool
+        The demand is made up.
+    """
+    stage = _Box(universe) if isinstance(universe, EuclideanSpace) else _Network(universe)
+    drawn, before = [], None
+    for level in levels:
+        drawn.append(stage.level(level, before))
+        before = drawn[-1]
+    told = {
+        "unit": stage.unit,
+        "layout": stage.unit is None,
+        "noun": stage.noun,
+        "palette": list(PALETTE),
+        "steps": STEPS,
+        "box": stage.box,
+        **stage.shared(),
+        "levels": [entry.data for entry in drawn],
+        "example": example,
+        "exact": None if exact is None else stage.markers(exact),
+    }
+    return told, stage.notes(drawn)
+
+
+@dataclass
+class _Drawn:
+    """A level's part of the scene, and where its centers are, by rank."""
+
+    data: dict[str, Any]
+    places: Points
+    color: NDArray[np.int64]
+
+
+class _Stage:
+    """What networks and boxes have in common."""
+
+    unit: str | None
+    noun: str
+    box: list[float]
+
+    def level(self, level: Level, before: _Drawn | None) -> _Drawn:
+        """One level, its centers ranked like those of the level before it that they are nearest to."""
+        places = self.places(level.result.centers)
+        rank = _matched(places, None if before is None else before.places)
+        centers = [level.result.centers[i] for i in rank]
+        forecast = level.forecast
+        told = {
+            "name": level.name,
+            "epsilon": f"{float(level.epsilon):g}",
+            "sure": sureness(level.epsilon),
+            "forecast": None
+            if forecast is None
+            else [percent(forecast.median), percent(forecast.high)],
+        }
+        data, color = self.territories(
+            centers, places[rank], level.result.release, None if before is None else before.color
+        )
+        return _Drawn({**told, **data}, places[rank], color)
+
+    def places(self, centers: Any) -> Points:
+        raise NotImplementedError
+
+    def territories(
+        self, centers: Any, places: Points, release: Any, color: Any
+    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        raise NotImplementedError
+
+    def steps(self, points: Points) -> NDArray[np.int64]:
+        """Places as steps of the drawing's grid, shape (n, 2)."""
+        low, span = np.array(self.box[:2]), _span(self.box)
+        return np.clip(np.rint((points - low) / span * (STEPS - 1)), 0, STEPS - 1).astype(np.int64)
+
+    def markers(self, centers: Any) -> list[dict[str, Any]]:
+        """Centers without privacy: what is written at them, and where they are."""
+        places = self.places(centers)
+        named = [_called(c) for c in centers]
+        return [
+            {"id": n, "x": float(x), "y": float(y)}
+            for n, (x, y) in zip(named, places)
+            if np.isfinite([x, y]).all()
+        ]
+
+
+class _Network(_Stage):
+    """A finite universe: vertices, edges, and for every level a territory and a weight of each
+    vertex.
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric, plane = metric, drawing.project(metric)
+        self.unit, self.everywhere = plane.unit, plane.points
+        self.noun = "vertices" if hasattr(metric, "graph") else "points"
+        kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
+        self.order = kept[drawing.z_order(plane.points[kept])]
+        self.points = plane.points[self.order]
+        self.box = [*self.points.min(axis=0).tolist(), *self.points.max(axis=0).tolist()]
+        new = np.full(len(plane.points), -1, dtype=np.int64)
+        new[self.order] = np.arange(len(self.order))
+        self.edges = np.sort(new[drawing.all_edges(metric, plane.points)], axis=1)
+        self.edges = self.edges[np.lexsort((self.edges[:, 1], self.edges[:, 0]))]
+        self.ground = (
+            drawing.ground(self.points, self.edges)
+            if self.unit is not None and len(self.points) > 2
+            else None
+        )
+
+    def shared(self) -> dict[str, Any]:
+        at = self.steps(self.points)
+        tails, heads = self.edges[:, 0], self.edges[:, 1]
+        parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
+        return {name: drawing.squeezed(values) for name, values in parts.items()}
+
+    def places(self, centers: Any) -> Points:
+        return self.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
+
+    def territories(
+        self, centers: Any, places: Points, release: Any, color: Any
+    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        label = self.metric.nearest(centers)[0]
+        if color is None:
+            around = self.order[self.edges]
+            color = drawing.territory_colors(
+                label,
+                around,
+                self.everywhere,
+                np.asarray(self.metric.positions(centers), dtype=np.int64),
+            )
+        coreset = release.coreset()
+        weights = np.zeros(len(self.metric))
+        weights[np.asarray(self.metric.positions(list(coreset.points)), dtype=np.int64)] = (
+            coreset.weights
+        )
+        values, index = np.unique(_few(weights[self.order]), return_inverse=True)
+        data = {
+            "centers": center_records(centers, places, label, color, weights),
+            "label": drawing.squeezed(label[self.order]),
+            "weight": {"index": drawing.squeezed(index), "values": drawing.packed(values, "f4")},
+            "shade": None if self.ground is None else self.ground.painted(color[label[self.order]]),
+            "size": len(coreset.weights),
+            "total": float(coreset.weights.sum()),
+            "parts": _parts(release),
+        }
+        return data, color
+
+    def notes(self, drawn: list[_Drawn]) -> list[str]:
+        told = []
+        if self.unit is None:
+            told.append(
+                "The universe has no coordinates: places are a layout computed from public "
+                "distances (pivot MDS), not geography."
+            )
+        else:
+            told.append(
+                "Shading: the territory of what is nearest on the page. Territories themselves "
+                "follow the metric's distances."
+            )
+        if len(self.order) < len(self.everywhere):
+            lost = len(self.everywhere) - len(self.order)
+            told.append(
+                f"{lost:,} of {len(self.everywhere):,} {self.noun} have no coordinates and are "
+                f"not drawn; figures count them."
+            )
+        return told
+
+
+class _Box(_Stage):
+    """A box in the plane: for every level the points of its coreset."""
+
+    def __init__(self, space: EuclideanSpace) -> None:
+        self.space, self.unit, self.noun = space, "", "points"
+        self.box = [*space.lower.tolist(), *space.upper.tolist()]
+        pixel = _span(self.box) / _BOX_PIXELS
+        columns, rows = np.maximum(
+            1, np.rint((space.upper - space.lower) / pixel).astype(int)
+        ).tolist()
+        gx, gy = np.meshgrid(np.arange(columns) + 0.5, rows - np.arange(rows) - 0.5)
+        self.pixels = (
+            np.column_stack([gx.ravel() / columns, gy.ravel() / rows]) * (space.upper - space.lower)
+            + space.lower
+        )
+        width, height = (space.upper - space.lower).tolist()
+        self.ground = drawing.Ground(
+            np.arange(rows * columns).reshape(rows, columns),
+            self.box[0],
+            self.box[3],
+            width,
+            height,
+        )
+
+    def shared(self) -> dict[str, Any]:
+        return {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
+
+    def places(self, centers: Any) -> Points:
+        return np.asarray(centers, dtype=np.float64).reshape(-1, 2)
+
+    def territories(
+        self, centers: Any, places: Points, release: Any, color: Any
+    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        near = cKDTree(places)
+        if color is None:
+            pairs = np.column_stack(
+                [np.repeat(np.arange(len(places)), 7), near.query(places, 7)[1].ravel()]
+            )
+            color = drawing.assign_colors(len(places), pairs[pairs[:, 1] < len(places)])
+        coreset = release.coreset()
+        points, weights = (
+            np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2),
+            np.asarray(coreset.weights),
+        )
+        order = drawing.z_order(points) if len(points) else np.empty(0, np.int64)
+        at, values = self.steps(points[order]), _few(weights[order])
+        distinct, index = np.unique(values, return_inverse=True)
+        label = near.query(points)[1] if len(points) else order
+        data = {
+            "centers": center_records([_called(c) for c in centers], places, label, color, weights),
+            "x": drawing.squeezed(at[:, 0]),
+            "y": drawing.squeezed(at[:, 1]),
+            "weight": {"index": drawing.squeezed(index), "values": drawing.packed(distinct, "f4")},
+            "shade": self.ground.painted(color[near.query(self.pixels)[1]]),
+            "size": len(weights),
+            "total": float(weights.sum()),
+            "parts": _parts(release),
+        }
+        return data, color
+
+    def notes(self, drawn: list[_Drawn]) -> list[str]:
+        return [
+            "The universe is a box: demand may lie anywhere in it, and the coreset's points are "
+            "cells of a public grid."
+        ]
+
+
+def _matched(places: Points, before: Points | None) -> NDArray[np.int64]:
+    """Which center takes each rank: near the one that had it on the level before."""
+    if (
+        before is None
+        or len(places) != len(before)
+        or len(places) > _MATCHED
+        or not np.isfinite([places, before]).all()
+    ):
+        return np.arange(len(places))
+    distance = ((before[:, None] - places[None]) ** 2).sum(axis=2)
+    return np.asarray(linear_sum_assignment(distance)[1], dtype=np.int64)
+
+
+def _few(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights, rounded to three digits if nearly all differ."""
+    if len(weights) <= _WEIGHTS or len(np.unique(weights)) <= _WEIGHTS:
+        return weights
+    with np.errstate(divide="ignore"):
+        digit = np.where(
+            weights > 0, 10.0 ** np.floor(np.log10(np.maximum(weights, 1e-300)) - 2), 1.0
+        )
+    return np.rint(weights / digit) * digit
+
+
+def _parts(release: Any) -> int | None:
+    return getattr(getattr(release, "partition", None), "n_parts", None)
+
+
+def _span(box: list[float]) -> float:
+    return max(box[2] - box[0], box[3] - box[1]) or 1.0
+
+
+def _called(center: Any) -> str:
+    """An id as text; coordinates in a few digits."""
+    return (
+        f"({', '.join(f'{float(c):.6g}' for c in center)})"
+        if isinstance(center, np.ndarray)
+        else str(center)
+    )

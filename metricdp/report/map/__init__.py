@@ -1,0 +1,1 @@
+"""The map page: one release or answer, offline."""

@@ -1,0 +1,1 @@
+"""Graph files, one format a file."""

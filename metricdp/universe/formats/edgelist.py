@@ -1,0 +1,239 @@
+"""Edge lists: CSV, TSV, blank-separated text, Parquet and Matrix Market."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import GraphFileError
+from metricdp.universe.convert import edges_from
+from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints
+from metricdp.universe.tables import Table, read_table
+from metricdp.universe.text import check_promise, is_number, whole_numbers
+
+ENDPOINT_NAMES = (
+    ("source", "target"),
+    ("from", "to"),
+    ("u", "v"),
+    ("a_node", "b_node"),
+    ("node_1", "node_2"),
+    ("node1", "node2"),
+    ("tail", "head"),
+    ("from_node", "to_node"),
+    ("fromnodeid", "tonodeid"),
+    ("from_node_id", "to_node_id"),
+    ("init_node", "term_node"),
+    ("start", "end"),
+    ("src", "dst"),
+    ("i", "j"),
+)
+"""Pairs of columns taken for endpoints, in this order, when the caller names none."""
+
+NEVER_LENGTHS = frozenset(
+    (
+        "id",
+        "edge_id",
+        "link_id",
+        "edge",
+        "link",
+        "key",
+        "osmid",
+        "osm_id",
+        "direction",
+        "oneway",
+        "reversed",
+        "fid",
+    )
+)
+"""Numeric columns that do not make a file's lengths ambiguous."""
+
+_ONEWAY = {
+    **dict.fromkeys(("0", "0.0", "false", "f", "no", "n", ""), 0),
+    **dict.fromkeys(("1", "1.0", "true", "t", "yes", "y"), 1),
+    **dict.fromkeys(("-1", "-1.0", "reverse"), -1),
+}
+_DIRECTION = {
+    "0": 0,
+    "0.0": 0,
+    "both": 0,
+    "1": 1,
+    "1.0": 1,
+    "forward": 1,
+    "-1": -1,
+    "-1.0": -1,
+    "backward": -1,
+}
+
+
+def read_edgelist(
+    path: str | Path,
+    data: bytes,
+    weight: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+) -> EdgeData:
+    """Parse an edge list.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages; its ending may tell Parquet.
+    data : bytes
+        The file's content.
+    weight : str or None
+        Column with lengths. None takes the first of `LENGTH_NAMES`, or without a header the third
+        column if it is numeric, or length 1 where no other column is numeric; ``"unit"`` makes
+        every edge 1 long.
+    source, target : str or None
+        Columns with endpoints; None takes the first pair of `ENDPOINT_NAMES`, or without a header
+        the first two columns. Columns of a file without a header are named "1", "2", ….
+
+    Returns
+    -------
+    EdgeData
+        Each row is an edge in both directions, except where a column ``direction`` (0 both, 1
+        forward, -1 backward) or ``oneway`` (true or false) says otherwise. Ids are integers if all
+        are, else text.
+
+    Raises
+    ------
+    GraphFileError, InputError
+        Unknown columns, lengths that are not numbers, directions other than these, a damaged table.
+    """
+    if data[:14].lower() == b"%%matrixmarket":
+        return _read_matrix_market(path, data, weight)
+    table = read_table(path, min_fields=2, data=data)
+    if (source is None) != (target is None):
+        raise GraphFileError(path, "name both endpoint columns (source and target) or none")
+    named = source is not None
+    u, v = (
+        (source, target) if source is not None and target is not None else _endpoint_columns(table)
+    )
+    tails, heads, ids = index_endpoints(*_same_kind(table, u, v))
+    lengths = _lengths(table, weight, (u, v), guess_third=not named)
+    edges = EdgeData(tails, heads, lengths, ids, False)
+    return _with_directions(table, edges)
+
+
+def _endpoint_columns(table: Table) -> tuple[str, str]:
+    if not table.has_header:
+        if len(table.names) < 2:
+            raise GraphFileError(table.path, "an edge list needs two columns, found one")
+        if len(table.names) > 3:
+            reason = f"has {len(table.names)} columns and no header line"
+            raise GraphFileError(
+                table.path, f"{reason}; name the endpoint columns by number (source=, target=)"
+            )
+        return "1", "2"
+    for pair in ENDPOINT_NAMES:
+        u, v = (table.find(name) for name in pair)
+        if u is not None and v is not None:
+            return u, v
+    raise GraphFileError(
+        table.path,
+        f"no known pair of endpoint columns; columns: {', '.join(table.names)}; "
+        "name two of them (source= and target=), or add a header line if the first line is an edge",
+    )
+
+
+def _same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
+    """Both endpoint columns as integers, or both as text: they come from one set of ids."""
+    tails, heads = table.ids(u), table.ids(v)
+    for name, column in ((u, tails), (v, heads)):
+        if isinstance(column, list) and float in set(map(type, column)):
+            raise GraphFileError(
+                table.path, f"column {name!r} must hold vertex ids, integers or text, not fractions"
+            )
+    if isinstance(tails, list) != isinstance(heads, list):
+        return table.strings(u), table.strings(v)
+    return tails, heads
+
+
+def _lengths(
+    table: Table, weight: str | None, ends: tuple[str, str], *, guess_third: bool
+) -> NDArray[np.float64] | None:
+    if weight is not None:
+        return None if weight == UNIT and UNIT not in table else table.numbers(weight)
+    if not table.has_header:
+        return table.numbers("3") if guess_third and len(table.names) == 3 else None
+    column = table.find(*(name for name in LENGTH_NAMES if name not in ends))
+    if column is not None:
+        return table.numbers(column)
+    others = [
+        n
+        for n in table.names
+        if n not in ends and n.strip().lower() not in NEVER_LENGTHS and not n.isdecimal()
+    ]
+    numeric = [n for n in others if _is_numeric(table, n)]
+    if numeric:
+        raise GraphFileError(
+            table.path,
+            f"no column is known as a length; numeric ones: {', '.join(numeric)}; "
+            "name one (weight=, --weight), or weight='unit' for edges of length 1",
+        )
+    return None
+
+
+def _is_numeric(table: Table, name: str) -> bool:
+    """Whether a column seems to hold numbers, perhaps with gaps."""
+    try:
+        cells = table[name]
+    except GraphFileError:  # a Parquet column that is neither number nor text
+        return False
+    return isinstance(cells, np.ndarray) or is_number(next(filter(None, cells), ""))
+
+
+def _with_directions(table: Table, edges: EdgeData) -> EdgeData:
+    """Arcs instead of edges where the table has one-way rows."""
+    column = table.find("direction", "oneway") if table.has_header else None
+    if column is None:
+        return edges
+    cells = [c.strip().lower() for c in table.strings(column)]
+    allowed = _ONEWAY if column.strip().lower() == "oneway" else _DIRECTION
+    unknown = next((c for c in cells if c not in allowed), None)
+    if unknown is not None:
+        rule = (
+            "true or false" if allowed is _ONEWAY else "0 (both ways), 1 (forward) or -1 (backward)"
+        )
+        raise GraphFileError(table.path, f"column {column!r} must hold {rule}, not {unknown!r}")
+    way = np.array([allowed[c] for c in cells], dtype=np.int64)
+    if not way.any():
+        return edges
+    forward, backward = way >= 0, way <= 0
+    lengths = (
+        None if edges.lengths is None else np.r_[edges.lengths[forward], edges.lengths[backward]]
+    )
+    tails = np.r_[edges.tails[forward], edges.heads[backward]]
+    heads = np.r_[edges.heads[forward], edges.tails[backward]]
+    return replace(edges, tails=tails, heads=heads, lengths=lengths, directed=True)
+
+
+def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> EdgeData:
+    """A coordinate matrix with its header; ids are 1..n as in the file."""
+    from scipy.io import mmread
+
+    head = data.split(b"\n", 1)[0].decode("ascii", "replace").lower()
+    if "coordinate" not in head:
+        raise GraphFileError(path, "only Matrix Market files in coordinate format are graphs", 1)
+    size = next((line for line in BytesIO(data) if line.strip() and not line.startswith(b"%")), b"")
+    promised = whole_numbers(size.decode("ascii", "replace").split())
+    if len(promised) != 3 or promised[2] > data.count(b"\n"):
+        raise GraphFileError(
+            path, "expected a line 'rows columns entries', then one line for each entry"
+        )
+    check_promise(path, max(promised[:2]), promised[2])
+    problem, matrix = "", None
+    try:
+        matrix = mmread(BytesIO(data), spmatrix=False)
+    except (ValueError, TypeError, OverflowError) as error:
+        problem = str(error).split("\n")[0]
+    if matrix is None:
+        raise GraphFileError(path, f"is not readable as Matrix Market ({problem})")
+    unit = weight == UNIT or "pattern" in head
+    edges = edges_from(matrix, None if unit else "length")
+    return replace(edges, ids=range(1, len(edges.ids) + 1))

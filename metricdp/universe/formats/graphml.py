@@ -1,0 +1,81 @@
+"""GraphML, as networkx and OSMnx write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from metricdp.errors import GraphFileError
+from metricdp.universe.convert import edges_from
+from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData
+
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+
+
+def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> EdgeData:
+    """Parse GraphML through networkx; node ids are integers when all of them are, as in OSMnx, else
+    text.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    data : bytes
+        The file's content.
+    weight : str or None
+        Edge attribute with lengths; None takes the first of `LENGTH_NAMES` that exists, or length 1
+        where edges have no number at all; ``"unit"`` makes every edge 1 long.
+
+    Raises
+    ------
+    GraphFileError
+        The file is not GraphML that networkx reads.
+    InputError
+        Lengths that are missing or not numbers; numeric attributes of which none is known as a
+        length.
+
+    Notes
+    -----
+    Coordinates as `graph_from` finds them: OSMnx's x and y are degrees when ``crs`` is EPSG:4326.
+    """
+    import networkx as nx
+
+    problem, graph = "", None
+    try:
+        graph = nx.read_graphml(BytesIO(data))
+    except Exception as error:  # ElementTree and networkx raise many types here
+        problem = str(error).split("\n")[0] or type(error).__name__
+    if graph is None:
+        raise GraphFileError(path, f"is not readable as GraphML ({problem})")
+    if graph.number_of_nodes() and all(isinstance(i, str) and _INTEGER.fullmatch(i) for i in graph):
+        graph = nx.relabel_nodes(graph, {i: int(i) for i in graph})
+    return replace(edges_from(graph, _length_attribute(path, graph, weight)), name=Path(path).name)
+
+
+def _length_attribute(path: str | Path, graph: Any, weight: str | None) -> str | None:
+    if weight is not None:
+        present = any(weight in d for _, _, d in graph.edges(data=True))
+        return None if weight == UNIT and not present else weight
+    known: dict[str, None] = {key: None for _, _, d in graph.edges(data=True) for key in d}
+    for candidate in LENGTH_NAMES:
+        if candidate in known:
+            return candidate
+    numeric = [
+        k
+        for k in known
+        if k != "id" and any(_is_real(v) for _, _, v in graph.edges(data=k) if v is not None)
+    ]
+    if numeric:
+        raise GraphFileError(
+            path,
+            f"no edge attribute is known as a length; numeric ones: {', '.join(numeric)}; "
+            "name one (weight=, --weight), or weight='unit'",
+        )
+    return None
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

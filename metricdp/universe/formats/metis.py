@@ -1,0 +1,106 @@
+"""METIS ``.graph`` files: ``n m [fmt [ncon]]``, then the neighbors of each vertex, 1-based, each
+edge at both ends.
+
+References
+----------
+G. Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual 5.1.0 (2013),
+Section 4.1.1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from metricdp.errors import GraphFileError
+from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.text import check_promise, is_number, whole_numbers
+
+
+def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
+    """Parse a METIS file; ids are 1..n, an empty line is a vertex without neighbors, vertex weights
+    are skipped.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    text : str
+        The file's content.
+    weight : str or None
+        ``"unit"`` makes every edge 1 long even if the file has edge weights.
+
+    Raises
+    ------
+    GraphFileError
+        A malformed header or line, a neighbor outside 1..n, or other numbers of vertices or edges
+        than the header promises.
+    """
+    lines = [
+        (at, line)
+        for at, line in enumerate(text.split("\n"), 1)
+        if not line.lstrip().startswith("%")
+    ]
+    while lines and not lines[0][1].strip():
+        lines.pop(0)
+    n, m, skip, weighted = _header(path, *lines[0]) if lines else (0, 0, 0, False)
+    lines = lines[1:]
+    while len(lines) > n and not lines[-1][1].strip():
+        lines.pop()
+    if len(lines) > n:
+        raise GraphFileError(
+            path, f"the header promises {n:,} vertices, the file has {len(lines):,} lines for them"
+        )
+    width = 2 if weighted else 1
+    flat: list[str] = []
+    degrees = np.zeros(len(lines), np.int64)
+    for vertex, (at, line) in enumerate(lines):
+        cells = line.split()
+        rest = cells[skip:]
+        if len(cells) < skip or len(rest) % width:
+            pairs = "pairs of neighbor and weight" if weighted else "neighbors"
+            raise GraphFileError(path, f"expected {skip} vertex numbers, then {pairs}", at)
+        degrees[vertex] = len(rest) // width
+        flat += rest
+    if degrees.sum() != 2 * m:
+        short = f" on {len(lines):,} of {n:,} lines" if len(lines) < n else ""
+        promised = f"the header promises {m:,} edges ({2 * m:,} neighbors)"
+        raise GraphFileError(path, f"{promised}, the file has {degrees.sum():,} neighbors{short}")
+    check_promise(path, n, m)
+    values = _numbers(path, flat, lines, skip)
+    heads = values[::width]
+    if len(heads) and not (
+        heads.min() >= 1 and heads.max() <= n and (heads == np.floor(heads)).all()
+    ):
+        raise GraphFileError(path, f"neighbors must be whole numbers in 1..{n}")
+    tails = np.repeat(np.arange(len(lines)), degrees)
+    lengths = values[1::2].copy() if weighted and weight != UNIT else None
+    return EdgeData(tails, heads.astype(np.int64) - 1, lengths, range(1, n + 1), True)
+
+
+def _header(path: str | Path, at: int, line: str) -> tuple[int, int, int, bool]:
+    """n, m, how many leading numbers of each line to skip, and whether edges have weights."""
+    cells = line.split()
+    numbers = whole_numbers(cells)
+    if not 2 <= len(numbers) <= 4:
+        raise GraphFileError(path, "expected the header 'n m [fmt [ncon]]' of whole numbers", at)
+    fmt = (cells[2] if len(cells) > 2 else "0").zfill(3)
+    if len(fmt) != 3 or set(fmt) - {"0", "1"}:
+        raise GraphFileError(path, f"fmt must be three digits 0 or 1, got {cells[2]!r}", at)
+    sizes, weights, edge_weights = (d == "1" for d in fmt)
+    constraints = numbers[3] if len(numbers) > 3 else 1
+    return numbers[0], numbers[1], sizes + weights * constraints, edge_weights
+
+
+def _numbers(
+    path: str | Path, flat: list[str], lines: list[tuple[int, str]], skip: int
+) -> np.ndarray:
+    values: np.ndarray | None = None
+    try:
+        values = np.array(list(map(float, flat)), dtype=np.float64)
+    except ValueError:
+        at = next((at for at, line in lines if not all(map(is_number, line.split()[skip:]))), None)
+    if values is None:
+        raise GraphFileError(path, "expected numbers", at)
+    return values

@@ -1,0 +1,94 @@
+"""OR-Library's uncapacitated p-median files: ``n m p``, then m lines ``i j cost``, 1-based and
+undirected.
+
+Of a repeated edge the last cost counts, as the library's description of the allocation cost matrix
+says.
+
+References
+----------
+J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research
+21 (1985) 270-273.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from metricdp.errors import GraphFileError
+from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.text import check_promise, read_text, whole_numbers
+
+
+def looks_like_pmed(text: str) -> bool:
+    """Whether text starts with ``n m p``, three whole numbers, followed by exactly m lines of three
+    numbers.
+
+    Examples
+    --------
+    >>> looks_like_pmed("3 2 1\\n1 2 5\\n2 3 4\\n"), looks_like_pmed("1 2 30\\n2 3 46\\n")
+    (True, False)
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    header = whole_numbers(lines[0].split()) if lines else []
+    if len(header) != 3:
+        return False
+    n, m, p = header
+    return m == len(lines) - 1 and 1 <= p <= n and (m == 0 or len(lines[1].split()) == 3)
+
+
+def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
+    """Parse a p-median file; ids are 1..n.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    text : str
+        The file's content.
+    weight : str or None
+        ``"unit"`` makes every edge 1 long.
+
+    Raises
+    ------
+    GraphFileError
+        A malformed header or line, an endpoint outside 1..n, fewer or more lines than promised.
+    """
+    n, m, _ = _header(path, text)
+    rows = [(at, line.split()) for at, line in enumerate(text.split("\n"), 1) if line.strip()][1:]
+    if len(rows) != m:
+        raise GraphFileError(path, f"the header promises {m:,} edges, the file has {len(rows):,}")
+    check_promise(path, n, m)
+    tails, heads, costs = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m)
+    for e, (at, cells) in enumerate(rows):
+        try:
+            i, j, cost = int(cells[0]), int(cells[1]), float(cells[2])
+        except (ValueError, IndexError):
+            i = j = 0
+        if len(cells) != 3 or not (1 <= i <= n and 1 <= j <= n):
+            raise GraphFileError(path, f"expected 'i j cost' with i and j in 1..{n}", at)
+        tails[e], heads[e], costs[e] = i - 1, j - 1, cost
+    return EdgeData(tails, heads, None if weight == UNIT else costs, range(1, n + 1), False, "last")
+
+
+def _header(path: str | Path, text: str) -> tuple[int, int, int]:
+    cells = text.split("\n", 1)[0].split() or text.split()[:3]
+    numbers = whole_numbers(cells)
+    if len(numbers) != 3:
+        raise GraphFileError(path, "expected the header 'n m p' of three whole numbers", 1)
+    n, m, p = numbers
+    if not 1 <= p <= n:
+        raise GraphFileError(path, f"p must lie in 1..n, got n={n} and p={p}", 1)
+    return n, m, p
+
+
+def read_pmed_p(path: str | Path) -> int:
+    """Return p, the number of medians that an OR-Library file asks for.
+
+    Raises
+    ------
+    GraphFileError
+        The file cannot be read or has no header ``n m p``.
+    """
+    return _header(path, read_text(path))[2]

@@ -1,0 +1,250 @@
+"""What mechanisms cost together: bounds are valid, tight enough, and never rounded in the user's
+favor.
+"""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from metricdp.accounting import (
+    Cost,
+    Grant,
+    Ledger,
+    Pool,
+    selection_epsilon,
+    selections,
+    zcdp_epsilon,
+    zcdp_rho,
+)
+from metricdp.errors import BudgetError, InputError
+from metricdp.releases import Mechanism, Receipt
+
+DELTAS = st.sampled_from([Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)])
+RHOS = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
+
+
+def gaussian_delta(rho: float, epsilon: float) -> float:
+    """Exact delta of the continuous Gaussian mechanism of this rho at epsilon (Balle & Wang, ICML
+    2018, theorem 8).
+    """
+    shift = math.sqrt(2 * rho)
+    log_tail = epsilon + norm.logcdf(-shift / 2 - epsilon / shift)
+    return float(norm.cdf(shift / 2 - epsilon / shift) - np.exp(log_tail))
+
+
+@settings(max_examples=200, deadline=None)
+@given(RHOS, DELTAS)
+def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
+    epsilon = float(zcdp_epsilon(rho, delta))
+    assert gaussian_delta(float(rho), epsilon) <= float(delta) * (1 + 1e-9)
+    assert gaussian_delta(float(rho), 0.8 * epsilon - 0.05) > float(delta)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RHOS, DELTAS)
+def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
+    first = float(rho) + 2 * math.sqrt(
+        float(rho) * math.log(1 / delta)
+    )  # Bun & Steinke 2016, proposition 1.3
+    assert float(zcdp_epsilon(rho, delta)) <= first + 1e-9
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.fractions(min_value=Fraction(1, 10**4), max_value=50, max_denominator=10**4), DELTAS)
+def test_rho_and_epsilon_invert_each_other(epsilon, delta):
+    rho = zcdp_rho(epsilon, delta)
+    assert abs(zcdp_epsilon(rho, delta) - epsilon) <= epsilon / 10**6
+    assert zcdp_epsilon(rho * Fraction(11, 10), delta) > epsilon
+
+
+def test_extreme_budgets_still_have_a_price():
+    for epsilon, delta in ((1e-9, 1e-12), (1000, 1e-300), (1, 0.999), ("1/3", "1/7")):
+        cost = Cost.zcdp(epsilon, delta)
+        assert cost.rho > 0
+        assert cost.pooled
+
+
+def bounded_range_delta(each: float, times: int, epsilon: float) -> float:
+    """Worst exact delta over the extreme mechanisms of bounded range: losses t or t - each (Dong,
+    Durfee & Rogers, lemma 4.4).
+    """
+    worst = 0.0
+    for t in np.linspace(each / 100, each * 0.99, 99):
+        high = (math.exp(each - t) - 1) / (
+            math.exp(each - t) - math.exp(-t)
+        )  # P(loss = t), as the mean of exp(-loss) under P is 1
+        ups = np.arange(times + 1)
+        loss = ups * t + (times - ups) * (t - each)
+        weight = binom.pmf(ups, times, high)
+        worst = max(worst, float(np.sum(weight * np.maximum(0, 1 - np.exp(epsilon - loss)))))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("each", "times", "delta"),
+    [(0.1, 20, 1e-6), (0.5, 10, 1e-6), (0.05, 200, 1e-9), (1.0, 5, 1e-3)],
+)
+def test_the_price_of_selections_holds_for_the_extreme_mechanisms(each, times, delta):
+    cost = selections(each, times, delta=delta)
+    assert bounded_range_delta(each, times, float(cost.epsilon)) <= delta
+    assert bounded_range_delta(each, times, 0.6 * float(cost.epsilon)) > delta
+
+
+def test_the_cheaper_bound_is_chosen_and_named():
+    assert selections(0.1, 1, delta=1e-6) == Cost(Fraction(1, 10), rho=Fraction(1, 200))
+    many = selections(0.1, 20, delta=1e-6)
+    assert (many.bound, many.delta, many.rho) == ("zCDP", Fraction(1, 10**6), Fraction(1, 40))
+    assert many.epsilon <= Fraction(121, 100)
+    assert selections(0.1, 20) == Cost(Fraction(2), rho=Fraction(2))
+    ledger = Ledger(2, 1e-6)
+    quote = ledger.quote(many)
+    assert (quote.fits, quote.epsilon, quote.bound) == (True, many.epsilon, "zCDP")
+    assert ledger.spent == 0
+    grant = ledger.charge(many)
+    assert isinstance(grant, Pool)
+    assert (ledger.spent, ledger.spent_delta) == (many.epsilon, many.delta)
+    for _ in range(20):
+        grant.draw(Cost.selection(0.1))
+    with pytest.raises(BudgetError, match="asked rho"):
+        grant.draw(Cost.selection(0.1))
+    assert grant.spent == many.epsilon
+    assert grant.spent_delta == many.delta
+
+
+@given(st.integers(1, 500), st.floats(0.05, 5), DELTAS)
+@settings(max_examples=50, deadline=None)
+def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
+    budget = Cost.zcdp(epsilon, delta)
+    each = selection_epsilon(budget, times)
+    assert times * Cost.selection(each).rho <= budget.rho
+    assert times * Cost.selection(each * (1 + Fraction(1, 10**6))).rho > budget.rho
+    assert selection_epsilon(Cost.of(epsilon), times) * times == Cost.of(epsilon).epsilon
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: selections(0, 5), "epsilon > 0"),
+        (lambda: selections(0.1, 0), "times >= 1"),
+        (lambda: selections(0.1, 2.5), "times >= 1"),
+        (lambda: selections(0.1, True), "times >= 1"),
+        (lambda: selections(0.1, 2, delta=1), "delta < 1"),
+        (lambda: selections(float("nan"), 2), "finite number"),
+        (lambda: Cost.zcdp(1, 0), "0 < delta < 1"),
+        (lambda: Cost.zcdp(-1, 0.1), "epsilon > 0"),
+        (
+            lambda: Cost(Fraction(1), Fraction(1, 10**6), Fraction(9), "zCDP"),
+            "costs more than epsilon 1",
+        ),
+        (lambda: Cost(Fraction(1), Fraction(0), Fraction(1, 100), "zCDP"), "0 < delta < 1"),
+        (
+            lambda: Cost(Fraction(1, 10), Fraction(1, 10**6), Fraction(100)),
+            "costs more than epsilon 0.1",
+        ),
+        (lambda: Ledger(Cost.zcdp(1, 1e-6)), "two numbers"),
+        (lambda: Ledger(1, 1e-6).charge(1, 1e-6).draw(Cost(Fraction(-1))), "must not be negative"),
+    ],
+)
+def test_bad_costs_are_refused(call, error):
+    with pytest.raises(InputError, match=error):
+        call()
+
+
+def test_a_pool_takes_any_mechanism_of_known_rho_and_no_other():
+    pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
+    pool.draw(Cost.zcdp(0.3, 1e-6))
+    pool.draw(0.1)  # pure: 0.005
+    spent = zcdp_rho(Fraction(3, 10), Fraction(1, 10**6)) + Fraction(1, 200)
+    assert pool.spent_rho == spent
+    with pytest.raises(InputError, match="states none"):
+        pool.draw(0.01, 1e-9)
+    inner = pool.charge(0.05, purpose="a call inside")
+    assert type(inner) is Grant
+    assert pool.spent_rho == spent + Fraction(1, 800)
+    with pytest.raises(BudgetError):
+        inner.draw("0.051")
+    with pytest.raises(BudgetError, match="asked rho"):
+        pool.charge(0.9)
+
+
+def test_a_grant_bought_from_a_pool_costs_what_any_mechanism_may_make_of_it():
+    pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
+    inner = pool.charge(Cost.selection("1/10"))
+    assert pool.spent_rho == Fraction(1, 200)
+    assert inner.epsilon == Fraction(1, 10)
+    pool.draw(Cost.selection("1/10"))
+    assert pool.spent_rho == Fraction(1, 200) + Fraction(1, 800)
+
+
+def test_grants_nest_and_never_exceed_what_was_charged():
+    ledger = Ledger(1)
+    outer = ledger.charge(0.5)
+    inner = outer.charge(0.3)
+    inner.draw(0.3)
+    assert (ledger.spent, outer.left, inner.left) == (Fraction(1, 2), Fraction(1, 5), 0)
+    with pytest.raises(BudgetError):
+        outer.charge(0.3)
+
+
+def test_threads_cannot_overdraw_a_pool():
+    pool = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
+
+    def try_one(_):
+        try:
+            pool.draw(Cost.selection(0.1))
+            return 1
+        except BudgetError:
+            return 0
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(try_one, range(100))) == 20
+
+
+def test_receipts_of_a_pool_state_its_price():
+    pool = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
+    one = Mechanism(
+        "exponential mechanism", "a point", 1, 10.0, Fraction(1, 10), rho=Fraction(1, 800)
+    )
+    receipt = pool.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
+    assert (receipt.epsilon, receipt.delta, receipt.bound) == (pool.epsilon, pool.delta, "zCDP")
+    assert receipt.to_dict()["composition"] == "zCDP"
+    assert receipt.to_dict()["mechanisms"][0]["rho_exact"] == "1/800"
+    assert "by zCDP" in str(receipt)
+    grant = Ledger(2).charge(2)
+    plain = grant.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
+    assert (plain.epsilon, plain.bound) == (2, "basic composition")
+
+
+def test_an_adaptive_spender_of_a_pool_stays_private():
+    """Exact privacy of every way to spend a pool on randomized responses chosen in view of the
+    answers before.
+    """
+    delta = Fraction(1, 100)
+    pool = Cost.zcdp(Fraction(3, 2), delta)
+
+    def losses(
+        spent: Fraction, epsilon: Fraction, p: float, q: float, rounds: int
+    ) -> list[tuple[float, float]]:
+        """(P, Q) of every transcript, choosing twice the last epsilon after a revealing answer,
+        else half.
+        """
+        if rounds == 0 or spent + Cost.of(epsilon).rho > pool.rho:
+            return [(p, q)]
+        yes = math.exp(float(epsilon)) / (1 + math.exp(float(epsilon)))
+        out = []
+        for seen, (a, b) in ((True, (yes, 1 - yes)), (False, (1 - yes, yes))):
+            following = epsilon * 2 if seen else epsilon / 2
+            out += losses(spent + Cost.of(epsilon).rho, following, p * a, q * b, rounds - 1)
+        return out
+
+    for first in (Fraction(1, 20), Fraction(1, 10), Fraction(1, 4)):
+        transcripts = np.array(losses(Fraction(0), first, 1.0, 1.0, 12))
+        excess = np.maximum(0, transcripts[:, 0] - math.exp(1.5) * transcripts[:, 1]).sum()
+        assert 0 <= excess <= float(delta)
+        assert len(transcripts) > 500

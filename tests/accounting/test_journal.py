@@ -1,0 +1,376 @@
+"""The journal never counts less than was granted: crashes, damage, full disks, many writers."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from metricdp.accounting import journal
+from metricdp.errors import BudgetError, JournalError
+from metricdp.privacy import Ledger
+
+pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
+TENTH = Fraction(1, 10)
+
+
+def filled(path: Path, n: int = 3) -> bytes:
+    ledger = Ledger(1, journal=path)
+    for i in range(n):
+        ledger.charge(TENTH, purpose=f"call {i}, naïve \n line")
+    return path.read_bytes()
+
+
+def python(code: str, *args: object, **options):
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, **options)
+
+
+def test_another_process_goes_on_from_the_file(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    filled(path)
+    again = Ledger(1.0, journal=str(path))
+    assert (again.spent, len(again.entries)) == (3 * TENTH, 3)
+    assert again.entries[2].purpose == "call 2, naïve \n line"
+    again.charge(0.7)
+    with pytest.raises(BudgetError):
+        Ledger(1, journal=path).charge(1e-9)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(path.read_bytes().splitlines()) == 5
+
+
+def test_two_ledgers_on_one_file_see_each_other(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    one, other = Ledger(1, journal=path), Ledger(1, journal=path)
+    one.charge(0.6)
+    assert other.quote(0.5).fits is False
+    with pytest.raises(BudgetError, match=r"asked epsilon 0.5, spent 0.6, left 0.4"):
+        other.charge(0.5)
+    other.charge(0.4)
+    assert not one.quote(0.1).fits
+    assert one.spent == other.spent == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"epsilon": 2}, {"delta": 1e-6}, {"neighboring": "replace-one"}], ids=str
+)
+def test_another_budget_is_refused(tmp_path, other):
+    path = tmp_path / "ledger.jsonl"
+    before = filled(path)
+    with pytest.raises(JournalError, match="is of another ledger"):
+        Ledger(**{"epsilon": 1, **other}, journal=path)
+    assert path.read_bytes() == before
+
+
+def test_a_crash_at_any_byte_of_the_last_line(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    whole = filled(path, 2)
+    last = whole.rindex(b"\n", 0, -1) + 1
+    for cut in range(last, len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        ledger = Ledger(1, journal=path)
+        complete = cut >= len(whole) - 1  # with or without its line end
+        assert ledger.spent == (2 if complete else 1) * TENTH
+        assert path.read_bytes() == (whole if complete else whole[:last])
+        ledger.charge(TENTH)
+        assert Ledger(1, journal=path).spent == ledger.spent
+
+
+def test_a_crash_while_the_file_was_made(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    header = filled(path, 0)
+    for cut in range(len(header)):
+        path.write_bytes(header[:cut])
+        assert Ledger(1, journal=path).spent == 0
+        assert path.read_bytes() == header
+
+
+def test_any_changed_byte_is_noticed(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    whole = filled(path, 2)
+    for at in range(len(whole)):
+        for change in (1, 0x20):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ change]) + whole[at + 1 :])
+            with pytest.raises(JournalError, match=r"damaged|another ledger|not a journal"):
+                Ledger(1, journal=path)
+
+
+def test_lost_and_moved_lines_are_noticed(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    head, one, two, three = filled(path).splitlines(keepends=True)
+    orders = [
+        [head, two, three],
+        [head, one, three],
+        [head, two, one],
+        [one, two],
+        [head, one, one],
+    ]
+    orders += [[head, b"\n", one], [head, one, two[:-1], three]]
+    for lines in orders:
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(JournalError):
+            Ledger(1, journal=path)
+
+
+def test_a_file_of_someone_else_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    for text in (b"my notes", b"my notes\n", b'{"a": 1}\n', b"\0\0\0"):
+        path.write_bytes(text)
+        with pytest.raises(JournalError):
+            Ledger(1, journal=path)
+        assert path.read_bytes() == text
+
+
+def test_a_file_cut_or_removed_under_a_running_ledger(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    filled(path)
+    ledger = Ledger(1, journal=path)
+    path.write_bytes(b"")
+    with pytest.raises(JournalError, match="shorter"):
+        ledger.charge(TENTH)
+    path.unlink()
+    with pytest.raises(JournalError, match="cannot open"):
+        ledger.charge(TENTH)
+    assert not path.exists()
+    assert ledger.spent == 3 * TENTH
+
+
+@pytest.mark.parametrize("where", [".", "missing/ledger.jsonl"])
+def test_unusable_paths(tmp_path, where):
+    with pytest.raises(JournalError, match="cannot open the journal"):
+        Ledger(1, journal=tmp_path / where)
+
+
+@pytest.mark.parametrize("call", ["write", "short write", "fsync"])
+def test_full_disk_grants_nothing_and_restores_the_file(tmp_path, monkeypatch, call):
+    path = tmp_path / "ledger.jsonl"
+    before = filled(path)
+    ledger = Ledger(1, journal=path)
+    with monkeypatch.context() as patch:
+        real, calls = os.write, []
+
+        def no_space(file, data=b""):
+            calls.append(data)
+            if call == "short write" and len(calls) == 1:
+                return real(file, data[:7])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patch.setattr(journal.os, "fsync" if call == "fsync" else "write", no_space)
+        with pytest.raises(
+            JournalError,
+            match=r"cannot write the journal .*No space left on device; nothing charged",
+        ):
+            ledger.charge(TENTH)
+    assert path.read_bytes() == before
+    assert ledger.spent == 3 * TENTH
+    ledger.charge(TENTH)
+    assert Ledger(1, journal=path).spent == 4 * TENTH
+
+
+def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "ledger.jsonl"
+    filled(path)
+    ledger = Ledger(1, journal=path)
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "ftruncate"):
+            patch.setattr(
+                journal.os, name, lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error"))
+            )
+        with pytest.raises(JournalError):
+            ledger.charge(TENTH)
+    assert Ledger(1, journal=path).spent == 4 * TENTH
+    ledger.charge(TENTH)
+    assert ledger.spent == Ledger(1, journal=path).spent == 5 * TENTH
+
+
+def test_interrupted_between_write_and_sync(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.jsonl"
+    before = filled(path)
+    ledger = Ledger(1, journal=path)
+    synced = []
+
+    def interrupted(file):
+        synced.append(file)
+        if len(synced) == 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.os, "fsync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.charge(TENTH)
+    assert path.read_bytes() == before
+    assert ledger.charge(TENTH).epsilon == TENTH
+
+
+def test_a_real_limit_on_the_file_size(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    code = """
+        import resource, sys
+        from metricdp.errors import JournalError
+        from metricdp.accounting import journal
+        from metricdp.privacy import Ledger
+        ledger = Ledger(1, journal=sys.argv[1])
+        ledger.charge("1/10")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+        try:
+            ledger.charge("1/10", purpose="x" * 200)
+        except JournalError as error:
+            print(error, ledger.spent)
+    """
+    out, _ = python(code, path).communicate(timeout=60)
+    assert b"File too large; nothing charged 1/10" in out
+    assert Ledger(1, journal=path).spent == TENTH
+
+
+def test_kill_9_while_writing(tmp_path):
+    code = """
+        import os, sys
+        from metricdp.accounting import journal
+        from metricdp.privacy import Ledger
+        ledger = Ledger(1000, journal=sys.argv[1])
+        while True:
+            ledger.charge("1/1000", purpose="p" * 3000)
+            os.write(1, b".")
+    """
+    for round_ in range(4):
+        path = tmp_path / f"{round_}.jsonl"
+        child = python(code, path)
+        granted = len(child.stdout.read(20 + 13 * round_))
+        child.send_signal(signal.SIGKILL)
+        granted += len(child.stdout.read())
+        child.wait()
+        ledger = Ledger(1000, journal=path)
+        assert granted <= len(ledger.entries) <= granted + 1
+        ledger.charge("1/1000")
+
+
+def test_kill_9_during_private_calls(tmp_path):
+    """Whatever a killed call had released, or read, stands in the journal."""
+    code = """
+        import os, sys
+        import numpy as np
+        import metricdp as mdp
+        metric = mdp.PrecomputedMetric(np.ones((40, 40)) - np.eye(40))
+        demand = mdp.PrivateDemand(metric, list(range(40)) * 100)
+        ledger = mdp.Ledger(100, journal=sys.argv[1])
+        os.write(1, b"!")
+        while True:
+            mdp.k_median(metric, demand, k=3, epsilon="1/100", ledger=ledger)
+            os.write(1, b".")
+    """
+    path = tmp_path / "ledger.jsonl"
+    child = python(code, path)
+    done = len(child.stdout.read(6))
+    child.send_signal(signal.SIGKILL)
+    done += len(child.stdout.read()) - 1
+    child.wait()
+    ledger = Ledger(100, journal=path)
+    assert done >= 5
+    assert done <= len(ledger.entries) <= done + 1
+    assert ledger.spent == len(ledger.entries) * Fraction(1, 100)
+
+
+def test_eight_threads_of_fifty_charges(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledgers = [
+        Ledger(1, journal=path) for _ in range(2)
+    ]  # two openings of one file, shared by four threads each
+
+    def work(number):
+        granted = 0
+        for i in range(50):
+            try:
+                ledgers[number % 2].charge("1/390", purpose=f"thread {number}, charge {i}")
+                granted += 1
+            except BudgetError:
+                pass
+        return granted
+
+    with ThreadPoolExecutor(8) as threads:
+        granted = sum(threads.map(work, range(8)))
+    ledger = Ledger(1, journal=path)
+    assert granted == len(ledger.entries) == 390
+    assert ledger.left == 0
+    assert len({e.purpose for e in ledger.entries}) == 390
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """On a file system of 64 kB, made in a mount namespace of its own."""
+    code = """
+        import pathlib, sys
+        from metricdp.errors import JournalError
+        from metricdp.privacy import Ledger
+        path = pathlib.Path(sys.argv[1]) / "ledger.jsonl"
+        ledger, granted = Ledger(1000, journal=path), 0
+        try:
+            while True:
+                ledger.charge("1/1000", purpose="p" * 900)
+                granted += 1
+        except JournalError as error:
+            assert "nothing charged" in str(error), error
+        again = Ledger(1000, journal=path)
+        assert again.spent == ledger.spent and len(again.entries) == granted > 20, (granted, len(again.entries))
+        print("never under-counted")
+    """
+    script = 'mount -t tmpfs -o size=64k none "$0" || exit 77; exec "$1" -c "$2" "$0"'
+    command = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        tmp_path,
+        sys.executable,
+        textwrap.dedent(code),
+    ]
+    try:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("no unshare command")
+    if done.returncode and ("unshare" in done.stderr or done.returncode == 77):
+        pytest.skip("no right to mount a small file system")
+    assert done.stdout == "never under-counted\n", done.stderr
+
+
+def test_two_processes_of_four_threads(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    code = """
+        import sys
+        from concurrent.futures import ThreadPoolExecutor
+        from metricdp.errors import BudgetError
+        from metricdp.accounting import journal
+        from metricdp.privacy import Ledger
+        ledger = Ledger(1, journal=sys.argv[1])
+        def work(_):
+            granted = 0
+            for _ in range(25):
+                try:
+                    ledger.charge("1/150")
+                    granted += 1
+                except BudgetError:
+                    pass
+            return granted
+        with ThreadPoolExecutor(4) as pool:
+            print(sum(pool.map(work, range(4))))
+    """
+    children = [python(code, path) for _ in range(2)]
+    granted = [int(child.communicate(timeout=120)[0]) for child in children]
+    ledger = Ledger(1, journal=path)
+    assert sum(granted) == len(ledger.entries) == 150
+    assert ledger.left == 0
+
+
+def test_no_times_in_the_file(tmp_path):
+    text = filled(tmp_path / "ledger.jsonl").decode()
+    assert set(json.loads(text.splitlines()[1])["line"]) == {"epsilon", "delta", "purpose"}

@@ -1,0 +1,244 @@
+"""Budgets are exact, charged before anything is read, thread-safe, and never copied."""
+
+import copy
+import math
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.errors import BudgetError, InputError
+from metricdp.privacy import Ledger, exact
+
+epsilons = st.one_of(
+    st.fractions(min_value=Fraction(1, 10**6), max_value=2, max_denominator=10**6),
+    st.floats(min_value=1e-6, max_value=2),
+    st.decimals(min_value=Decimal("0.001"), max_value=2, places=4),
+    st.integers(1, 2),
+)
+
+
+def test_numbers_are_read_as_meant():
+    assert exact(0.1) == exact("0.1") == exact("1/10") == exact(Decimal("0.1")) == Fraction(1, 10)
+    assert exact(1 / 3) == Fraction(1, 3)
+    assert exact(0.5 / 11) == Fraction(1, 22)
+    assert exact(np.float64(0.25)) == exact(np.float32(0.25)) == Fraction(1, 4)
+    assert exact(np.int64(3)) == exact(3.0) == exact(" 3 ") == 3
+    assert exact(1e-9) == Fraction(1, 10**9)
+    assert exact(math.pi) == Fraction("3.141592653589793")
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300))
+def test_a_float_is_read_within_one_unit_in_its_last_place(x):
+    assert abs(exact(x) - Fraction(x)) <= Fraction(math.ulp(x))
+
+
+@given(st.fractions(max_denominator=10**6, min_value=0, max_value=1000))
+def test_a_simple_fraction_survives_being_a_float(f):
+    assert exact(float(f)) == f == exact(str(f))
+
+
+BAD = [
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    True,
+    np.True_,
+    None,
+    "",
+    "x",
+    "1/0",
+    "nan",
+    "1e999999999",
+    [],
+    1j,
+]
+BAD += [b"1", Decimal("NaN"), Decimal("Infinity"), Decimal("1e-999999999"), object]
+
+
+@pytest.mark.parametrize("value", BAD, ids=repr)
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(
+        InputError, match="epsilon must be a finite number, a Fraction or a string such as '1/10'"
+    ):
+        exact(value)
+    for make in (Ledger, Ledger(1).charge, Ledger(1).quote):
+        with pytest.raises(InputError):
+            make(value)
+    with pytest.raises(InputError, match="delta"):
+        Ledger(1, delta=value)
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, 0.0, -0.1, 1e-12, 1001, 1e9, 10**400, Fraction(-1, 3)], ids=repr
+)
+def test_absurd_budgets_are_refused(value):
+    ledger = Ledger(1)
+    for make in (Ledger, ledger.charge, ledger.quote):
+        with pytest.raises(InputError, match="epsilon must be between 1e-09 and 1000"):
+            make(value)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, 1.5])
+def test_delta_has_its_range(delta):
+    with pytest.raises(InputError, match="delta must be at least 0 and below 1"):
+        Ledger(1, delta)
+
+
+def test_unknown_relation_is_refused():
+    with pytest.raises(InputError, match="'add-remove' or 'replace-one', got 'swap'"):
+        Ledger(1, neighboring="swap")
+
+
+def test_eleven_elevenths_fit():
+    ledger = Ledger(0.5)
+    for _ in range(11):
+        ledger.charge(0.5 / 11)
+    assert (ledger.spent, ledger.left) == (Fraction(1, 2), 0)
+    with pytest.raises(BudgetError, match=r"asked epsilon 1e-09, spent 0.5, left 0"):
+        ledger.charge(1e-9)
+
+
+def test_refusal_says_asked_spent_left_and_charges_nothing():
+    ledger = Ledger("1", delta=1e-6)
+    ledger.charge("0.75", purpose="first")
+    with pytest.raises(BudgetError) as refused:
+        ledger.charge(0.5)
+    told = refused.value
+    assert (told.asked, told.spent, told.left) == (Fraction(1, 2), Fraction(3, 4), Fraction(1, 4))
+    assert str(refused.value) == "privacy budget refused: asked epsilon 0.5, spent 0.75, left 0.25"
+    with pytest.raises(BudgetError, match="asked delta 1e-05, spent 0, left 1e-06"):
+        ledger.charge(0.1, delta=1e-5)
+    assert ledger.spent == Fraction(3, 4)
+    assert [(e.epsilon, e.delta, e.purpose) for e in ledger.entries] == [
+        (Fraction(3, 4), 0, "first")
+    ]
+    assert ledger.quote(0.25) == (
+        True,
+        Fraction(1, 4),
+        Fraction(1, 10**6),
+        Fraction(1, 4),
+        0,
+        "basic composition",
+    )
+    assert not ledger.quote(0.26).fits
+    assert not ledger.quote(0.1, delta=0.1).fits
+    assert ledger.spent == Fraction(3, 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(epsilons, st.lists(epsilons, max_size=30))
+def test_spent_is_the_exact_sum_of_what_was_granted(budget, asked):
+    ledger, granted = Ledger(budget), Fraction(0)
+    for epsilon in asked:
+        fits = granted + exact(epsilon) <= exact(budget)
+        assert ledger.quote(epsilon).fits == fits
+        if fits:
+            assert ledger.charge(epsilon).epsilon == exact(epsilon)
+            granted += exact(epsilon)
+        else:
+            with pytest.raises(BudgetError):
+                ledger.charge(epsilon)
+        assert ledger.spent == granted <= ledger.epsilon
+        assert ledger.left == ledger.epsilon - granted
+    assert sum(e.epsilon for e in ledger.entries) == granted
+
+
+def test_a_grant_is_spent_in_exact_pieces():
+    ledger = Ledger(1, delta="1e-6", neighboring="replace-one")
+    grant = ledger.charge(0.3, delta="1e-6", purpose="k_median")
+    assert (grant.epsilon, grant.neighboring) == (Fraction(3, 10), "replace-one")
+    grant.draw(grant.epsilon / 20)
+    grant.draw(grant.epsilon * Fraction(19, 20), delta=1e-6)
+    assert (grant.left, grant.left_delta) == (0, 0)
+    for piece in ((Fraction(1, 10**12), 0), (0, Fraction(1, 10**12))):
+        with pytest.raises(BudgetError):
+            grant.draw(*piece)
+    with pytest.raises(InputError, match="negative"):
+        grant.draw(-1)
+    assert grant.spent == Fraction(3, 10)
+    assert ledger.spent == Fraction(3, 10)
+
+
+def test_eight_threads_fifty_charges_each():
+    ledger = Ledger(1)
+    grants = []
+
+    def work(_):
+        for _ in range(50):
+            try:
+                grants.append(ledger.charge(Fraction(1, 300)))
+            except BudgetError:
+                grants.append(None)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(grants) == 400
+    assert sum(g is not None for g in grants) == len(ledger.entries) == 300
+    assert ledger.spent == 1
+
+
+def test_a_grant_is_not_overdrawn_by_threads():
+    grant = Ledger(1).charge(1)
+
+    def work(_):
+        try:
+            grant.draw(Fraction(1, 30))
+        except BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(work, range(200))) == 30
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_budgets_are_not_copied(clone):
+    ledger = Ledger(1)
+    for budget in (ledger, ledger.charge(0.5)):
+        with pytest.raises(
+            TypeError, match="cannot be copied or pickled: a copy would spend the same budget twice"
+        ):
+            clone(budget)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "spent", "left", "neighboring"])
+def test_budgets_are_not_assigned(name):
+    ledger = Ledger(1)
+    for budget in (ledger, ledger.charge(0.5)):
+        with pytest.raises(AttributeError):
+            setattr(budget, name, 5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_cannot_spend_the_same_budget():
+    ledger = Ledger(1)
+    grant = ledger.charge(0.5)
+    child = os.fork()
+    if child == 0:  # pragma: no cover - another process
+        refused = 0
+        for spend in (lambda: ledger.charge(0.1), lambda: grant.draw(0.1)):
+            try:
+                spend()
+            except InputError:
+                refused += 1
+        os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    grant.draw(0.1)
+
+
+def test_repr_shows_spent_and_left():
+    ledger = Ledger(1, delta=1e-6, neighboring="replace-one")
+    ledger.charge(0.25)
+    assert (
+        repr(ledger) == "Ledger(spent 0.25 of 1, left 0.75; delta: spent 0 of 1e-06; replace-one)"
+    )
+    assert repr(Ledger(0.5).charge(0.1)) == "Grant(spent 0 of 0.1, left 0.1; add-remove)"

@@ -1,0 +1,484 @@
+"""The audit itself: its laws are right, its bounds hold, it can fail, and its short form passes on
+the package as it is.
+"""
+
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.audit import blackbox, canaries, laws, planted, report, runner, samplers, tape, worlds
+from metricdp.audit.__main__ import main
+from metricdp.audit.exact import Case, examine
+from metricdp.audit.patch import patched, rewritten
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+
+CHECKS = {check.name: check for check in runner.checks()}
+BUGS = {bug.name: bug for bug in planted.bugs()}
+QUICK = [check for check in CHECKS.values() if check.essential]
+
+
+# What the audit says of the package
+
+
+@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.name)
+def test_the_short_form_passes(check):
+    finding = runner.perform(check, quick=True)
+    assert finding.passed, finding
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
+def test_every_planted_bug_is_caught(bug):
+    assert set(bug.caught_by) <= set(CHECKS)
+    assert len(bug.story) > 60
+    assert runner.catch(bug, list(CHECKS.values()), quick=True).evidence is not None
+
+
+def test_the_folder_holds_the_bugs_that_must_be_caught_for_ever():
+    for name in (
+        "half the noise",
+        "doubled exponent",
+        "replace one forgotten",
+        "users counted as records",
+        "monotone exponent everywhere",
+        "budget spent twice",
+        "noise scaled by data",
+        "candidates from private data",
+        "diameter measured on data",
+        "empty parts skipped",
+        "raw counts kept",
+        "permute and flip in a pool",
+        "parallel composition charged once",
+        "progress counts records",
+        "seeded noise",
+        "covered points count on",
+        "loose exponent beyond its range",
+        "rounds charged nothing",
+        "cover priced one way",
+    ):
+        assert name in BUGS
+
+
+def test_bugs_leave_no_trace():
+    before = {
+        name: check
+        for name, check in CHECKS.items()
+        if name.startswith("HistogramQuery, two points, add-remove")
+    }
+    for bug in BUGS.values():
+        with bug.plant():
+            pass
+    assert all(runner.perform(check, quick=True).passed for check in before.values())
+
+
+def test_all_methods_and_queries_are_audited():
+    for method in mdp.METHODS:
+        assert any(f"k_median, {method}, " in name for name in CHECKS)
+        assert f"k_median, {method}, black box" in CHECKS
+    for query in (
+        "CountQuery",
+        "HistogramQuery",
+        "LevelsQuery",
+        "CostQuery",
+        "CoverageQuery",
+        "CoverQuery",
+    ):
+        for relation in worlds.RELATIONS:
+            assert f"{query}, two points, {relation}" in CHECKS
+
+
+def test_what_a_pool_sells_at_a_selections_price_buys_no_laplace_noise():
+    two = worlds.worlds()["two points"].universe
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    epsilon, releases = Fraction(1, 100), 0
+    try:
+        while releases < 500:
+            grant = pool.charge(Cost.selection(epsilon))
+            measure(PrivateDemand(two, []), HistogramQuery(worlds.finest(two)), epsilon, grant)
+            releases += 1
+    except (mdp.InputError, mdp.BudgetError):
+        pass
+    assert releases * epsilon**2 / 2 <= pool.rho
+
+
+# The frame can fail
+
+
+def claiming(factor, name="a mechanism"):
+    """A case that spends `factor` times what it charges, by asking a second ledger."""
+
+    def call(demand, ledger):
+        paid = ledger.charge("1/2").epsilon
+        return measure(
+            demand,
+            HistogramQuery(worlds.finest(demand.universe)),
+            paid * factor,
+            mdp.Ledger(9).charge(paid * factor),
+        )
+
+    two = worlds.worlds()["two points"]
+    return Case(name, two, call, worlds.demands(2, 2), "add-remove")
+
+
+def test_twice_the_claim_is_refuted_exactly_and_once_is_not():
+    assert examine(claiming(1)).passed
+    found = examine(claiming(2))
+    assert (found.passed, found.excess) == (False, pytest.approx(2))
+    assert not examine(claiming(Fraction(1001, 1000))).passed
+
+
+def test_a_check_that_finds_far_too_little_does_not_pass():
+    found = examine(claiming(Fraction(1, 2)))
+    assert not found.passed
+    assert "too blind" in found.found
+    assert found.excess < 1
+
+
+@pytest.mark.parametrize(
+    ("leak", "channel"),
+    [
+        (lambda release, n: setattr_frozen(release, "exact", n), "pickle"),
+        (lambda release, n: __import__("sys").stdout.write(str(n)), "stdout"),
+        (lambda release, n: __import__("sys").stderr.write(str(n)), "stderr"),
+        (lambda release, n: __import__("logging").getLogger("x").debug("%s", n), "log"),
+        (lambda release, n: __import__("warnings").warn(f"{n} records", stacklevel=1), "warnings"),
+        (lambda release, n: 1 / (n - 1), "exception"),
+    ],
+    ids=["pickle", "stdout", "stderr", "log", "warnings", "exception"],
+)
+def test_whatever_shows_is_noticed(leak, channel):
+    from metricdp.privacy import _vault
+
+    def call(demand, ledger):
+        release = measure(demand, CountQuery(), 1, ledger.charge(1))
+        leak(release, len(_vault._open(demand)))
+        return release
+
+    two = worlds.worlds()["two points"]
+    found = examine(Case("a leak", two, call, worlds.demands(2, 2), "add-remove"))
+    assert not found.passed
+    assert (
+        channel in found.found or channel == "exception"
+    )  # there all that is returned is missing, too
+    assert found.excess == math.inf
+
+
+def setattr_frozen(release, name, value):
+    object.__setattr__(release, name, value)
+
+
+def test_noise_that_is_not_on_the_tape_is_noticed():
+    def call(demand, ledger):
+        from metricdp.privacy import _vault
+
+        ledger.charge(1)
+        return len(_vault._open(demand)) + int(np.random.default_rng().laplace(0, 100) * 1000)
+
+    two = worlds.worlds()["two points"]
+    assert (
+        examine(Case("own noise", two, call, worlds.demands(2, 1), "add-remove")).excess == math.inf
+    )
+
+
+def test_a_check_that_breaks_down_fails_but_catches_nothing():
+    def broken(quick):
+        raise RuntimeError("no")
+
+    check = runner.Check("broken", True, broken)
+    finding = runner.perform(check, quick=True)
+    assert not finding.passed
+    assert "RuntimeError: no" in finding.found
+    bug = planted.Bug("b", "", ("broken",), lambda: patched(planted, "bugs", None))
+    assert runner.catch(bug, [check], quick=True).evidence is None
+
+
+def test_a_bug_whose_place_is_gone_is_told_and_not_caught():
+    bug = planted.Bug(
+        "gone",
+        "",
+        ("CountQuery, two points, add-remove",),
+        lambda: rewritten(planted, "bugs", "no such line", "pass"),
+    )
+    caught = runner.catch(bug, list(CHECKS.values()), quick=True)
+    assert caught.evidence is None
+    assert "LookupError" in caught.note
+    assert not report.clean([], [caught])
+    with pytest.raises(AttributeError), patched(planted, "no_such_name", 1):
+        pass
+
+
+# Lower bounds from outputs alone
+
+
+def laplace(scale, n, at, rng):
+    return (np.round(rng.laplace(0, scale, n) * 1) + at).astype(np.int64)[:, None]
+
+
+def discrete(scale, n, at, rng):
+    """Discrete Laplace noise: the difference of two geometric variables."""
+    q = -math.expm1(-1 / scale)
+    return (at + rng.geometric(q, n) - rng.geometric(q, n))[:, None]
+
+
+def test_black_box_refutes_twice_the_claim_and_never_the_claim():
+    rng = np.random.default_rng(5)
+    bounds = []
+    for _ in range(40):  # false alarms: probability below 40 · 10^-6, and the seed is fixed
+        p, q = (discrete(1.0, 3000, at, rng) for at in (0, 1))
+        bounds.append(blackbox.lower_bound(p, q)[0])
+    assert max(bounds) <= 1.0
+    assert min(bounds) > 0.6
+    p, q = (discrete(0.5, 3000, at, rng) for at in (0, 1))
+    assert not blackbox.judged("half the noise", p, q, 1.0).passed
+    assert blackbox.judged(
+        "the claim", *(discrete(1.0, 3000, at, rng) for at in (0, 1)), 1.0
+    ).passed
+
+
+def test_black_box_bounds_are_not_optimistic_even_at_a_loose_alarm():
+    rng = np.random.default_rng(8)
+    alarms = sum(
+        blackbox.lower_bound(*(discrete(1.0, 400, at, rng) for at in (0, 1)), alarm=0.2)[0] > 1.0
+        for _ in range(200)
+    )
+    assert binom.sf(alarms - 1, 200, 0.2) > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("low bits", lambda at, rng: at + 2 * discrete(20.0, 4000, 0, rng)),
+        (
+            "atom",
+            lambda at, rng: np.where(
+                rng.random((4000, 1)) < 0.4, 7 * (1 - at) + 3 * at, rng.integers(0, 11, (4000, 1))
+            ),
+        ),
+        ("threshold", lambda at, rng: discrete(0.2, 4000, at, rng)),
+        (
+            "likelihood ratio",
+            lambda at, rng: np.hstack(
+                [discrete(1.5, 4000, s * at, rng) for s in (1, -1, 1, -1, 1, -1)]
+            ),
+        ),
+    ],
+    ids=["low bits", "atom", "threshold", "likelihood ratio"],
+)
+def test_every_kind_of_event_earns_its_place(kind, make):
+    rng = np.random.default_rng(3)
+    found, best = blackbox.lower_bound(make(0, rng), make(1, rng))
+    assert found > 1
+    assert best == kind or kind in ("atom", "threshold")
+
+
+def test_delta_is_taken_off():
+    p, q = np.array([[1]] * 50 + [[0]] * 950).repeat(4, axis=0), np.zeros((4000, 1), int)
+    order = np.random.default_rng(0).permutation(4000)
+    assert blackbox.lower_bound(p[order], q)[0] > 1
+    assert blackbox.lower_bound(p[order], q, delta=0.06)[0] < 0.1
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(10, 0.05), (57, 0.01), (200, 1e-4)])
+def test_clopper_pearson_covers_at_every_probability(n, alpha):
+    bounds = [blackbox.clopper_pearson(k, n, alpha) for k in range(n + 1)]
+    for p in np.linspace(0.001, 0.999, 211):
+        mass = binom.pmf(np.arange(n + 1), n, p)
+        assert mass[[low > p for low, _ in bounds]].sum() <= alpha * (1 + 1e-9)
+        assert mass[[high < p for _, high in bounds]].sum() <= alpha * (1 + 1e-9)
+    assert bounds[0][0] == 0 and bounds[-1][1] == 1
+
+
+# Laws and divergences
+
+
+def test_laws_are_normalized():
+    z = np.arange(-4000, 4001)
+    for scale in (0.3, 2.0, 50.0):
+        assert np.exp(laws.log_laplace(z, scale)).sum() == pytest.approx(1, abs=1e-12)
+        assert np.exp(laws.log_gaussian(z, scale)).sum() == pytest.approx(1, abs=1e-12)
+    rng = np.random.default_rng(2)
+    for n in (1, 2, 5, 12):
+        scores = rng.integers(-9, 9, n) * 10**15
+        for law in laws.LAWS.values():
+            assert np.exp(law(scores, Fraction(1, 10**15))).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_permute_and_flip_is_the_mechanism_itself():
+    """Against the definition: all orders, coin by coin."""
+    import itertools
+
+    scores, eta = [0, 2, 3], Fraction(2, 3)
+    p = [math.exp(float(eta) * (s - 3)) for s in scores]
+    law = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        left = 1 / 6
+        for i in order:
+            law[i] += left * p[i]
+            left *= 1 - p[i]
+    np.testing.assert_allclose(np.exp(laws.log_permute_and_flip(scores, eta)), law, rtol=1e-12)
+
+
+def test_divergences_of_known_pairs():
+    p, q = np.log([0.75, 0.25]), np.log([0.25, 0.75])
+    assert laws.log_ratio(p, q) == pytest.approx(math.log(3))
+    assert laws.hockey_stick(p, q, math.log(2)) == pytest.approx(0.25)
+    assert laws.renyi(p, q, 2) == pytest.approx(math.log(0.75**2 / 0.25 + 0.25**2 / 0.75))
+    z = np.arange(-60, 61)
+    gauss = [laws.log_gaussian(z - at, 2.0) for at in (0, 1)]
+    assert laws.needed_rho(*gauss) == pytest.approx(1 / 8, rel=1e-6)
+    assert laws.log_ratio(np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])) == math.inf
+
+
+def test_randomized_response_reaches_its_claims_of_pool_and_epsilon():
+    epsilon = 0.3
+    one = laws.log_exponential_mechanism([1, 0], Fraction(3, 10))
+    other = laws.log_exponential_mechanism([0, 1], Fraction(3, 10))
+    assert laws.log_ratio(one, other) == pytest.approx(epsilon)
+    assert laws.needed_rho(one, other) > 0.95 * epsilon**2 / 2
+
+
+# The tape
+
+
+def test_scripts_walk_through_every_choice_also_where_draws_depend_on_draws():
+    def run(script):
+        reel = tape.Tape(script)
+        first = reel.selection([np.zeros(2, np.int64)], Fraction(1), "exponential mechanism")
+        for _ in range(first):
+            reel.selection([np.zeros(3, np.int64)], Fraction(1), "permute-and-flip")
+        return reel
+
+    found = list(tape.scripts(run))
+    assert found == [(0,), (1, 0), (1, 1), (1, 2)]
+    assert sum(math.exp(run(script).log_p) for script in found) == pytest.approx(1)
+
+
+def test_patterns_tell_any_two_coordinates_apart():
+    for n in (1, 2, 3, 4, 5, 16, 33):
+        far = tape.patterns(n)[:-1] > 0
+        pairs = {(i, j) for row in far for i in range(n) for j in range(n) if row[i] and not row[j]}
+        assert len(pairs) == n * (n - 1)
+        assert far.all(axis=1).any() and (~far).all(axis=1).any()
+
+
+def test_coins_keep_every_choice_of_records_equally_often():
+    user, m = (0, 0, 1), 2
+    kept = [tuple(sorted(np.argsort(ranks)[:m])) for ranks in worlds.coins((user,), m)]
+    assert sorted(kept) == [(0, 1), (0, 2), (1, 2)]
+    assert len(worlds.coins(((0, 1), (0, 0, 1)), 1)) == 6
+
+
+def test_neighbors_by_the_definition():
+    assert worlds.neighbors(((0,),), ((0,), (1,)), "add-remove")
+    assert not worlds.neighbors(((0,),), ((1,),), "add-remove")
+    assert worlds.neighbors(((0,), (1,)), ((0,), (0, 1)), "replace-one")
+    assert not worlds.neighbors(((0,), (1,)), ((0,), (1,)), "replace-one")
+    assert not worlds.neighbors(((0,), (0,)), ((1,), (1,)), "replace-one")
+
+
+def test_rewritten_code_is_put_back():
+    def answer():
+        return CountQuery().exact(np.zeros(3))[0]
+
+    with rewritten(CountQuery, "exact", "len(records)", "7"):
+        assert answer() == 7
+    assert answer() == 3
+    with pytest.raises(ZeroDivisionError), rewritten(CountQuery, "exact", "len(records)", "7"):
+        raise ZeroDivisionError
+    assert answer() == 3
+
+
+# Samplers' tests, canaries
+
+
+def test_chi_square_is_uniform_under_the_right_law():
+    rng = np.random.default_rng(1)
+    law = np.r_[np.full(10, 0.0999), 1e-4, 9e-4]
+    p_values = [
+        samplers.p_value(rng.multinomial(3000, law / law.sum()), law / law.sum())
+        for _ in range(400)
+    ]
+    assert 0.3 < np.mean(p_values) < 0.7
+    assert min(p_values) > 1e-5
+    assert samplers.p_value(np.array([1, 5]), np.array([0.0, 1.0])) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", ["CANARY-48611-3", "48611", "48,611 records", "[48611]", "24306 kept", "n=24,306"]
+)
+def test_canaries_sing(text):
+    assert canaries.sings(text)
+
+
+@pytest.mark.parametrize("text", ["0.48611", "1248611", "486110", "148,611", "243.06"])
+def test_canaries_are_silent(text):
+    assert not canaries.sings(text)
+
+
+def test_hidden_numbers_are_found_in_what_a_pickle_holds():
+    secrets = [np.arange(9)]
+    for value in ({"n": 48_611}, [np.arange(9.0)], (24_306.0,), {1: [{2: np.arange(9)}]}):
+        assert canaries._hidden(pickle.loads(pickle.dumps(value)), secrets)
+    assert not canaries._hidden([1, "a", np.arange(8), {2.5}], secrets)
+
+
+def test_a_demand_of_canaries_is_what_it_says():
+    from metricdp.privacy import _vault
+
+    _, places, demand = canaries.scene()
+    assert (len(places), len(_vault._open(demand))) == (canaries.NUMBER, canaries.KEPT)
+    assert isinstance(demand, PrivateDemand)
+
+
+# The command
+
+
+def test_the_command_prints_a_table_and_its_status(capsys):
+    assert main(["--quick", "--only", "CountQuery, two points, add-remove"]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "mechanism" in out and "verdict" in out and "2 of 2 checks passed" in out.splitlines()[-1]
+    )
+    assert main(["--quick", "--only", "half the noise"]) == 0
+    assert "ε ≥ 1.4" in capsys.readouterr().out
+
+
+def test_the_command_prints_json(capsys):
+    assert main(["--quick", "--json", "--only", "budget spent"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (
+        shown["passed"]
+        and shown["planted"][0]["caught"]
+        and shown["planted"][0]["evidence"]["excess"] == pytest.approx(1.5)
+    )
+
+
+def test_a_bug_in_the_package_makes_status_1(capsys):
+    with BUGS["half the noise"].plant():
+        assert main(["--quick", "--only", "HistogramQuery, two points, add-remove"]) == 1
+    assert "FAIL" in capsys.readouterr().out
+
+
+def test_a_bug_that_nothing_catches_makes_status_1(capsys, monkeypatch):
+    harmless = planted.Bug(
+        "harmless",
+        "",
+        ("CountQuery, two points, add-remove",),
+        lambda: patched(planted, "bugs", planted.bugs),
+    )
+    monkeypatch.setattr(planted, "bugs", lambda: iter([harmless]))
+    assert main(["--quick", "--only", "harmless"]) == 1
+    assert "NOT CAUGHT" in capsys.readouterr().out
+
+
+def test_a_name_that_nothing_has_is_bad_input(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--only", "no such thing"])
+    assert left.value.code == 2
+    assert "no check and no planted bug" in capsys.readouterr().err

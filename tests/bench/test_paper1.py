@@ -1,0 +1,463 @@
+"""``metricdp bench paper1`` and ``peers``: sets of points, arithmetic of the tables, and tiny runs
+of the whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.bench import (
+    paper1,
+    paper1_figures,
+    paper1_methods,
+    paper1_tables,
+    peer_runner,
+    peers,
+    point_sets,
+    ratios,
+)
+from metricdp.bench.mixtures import gaussian_mixture
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from tests.cli_world import run
+
+Capture = pytest.CaptureFixture[str]
+FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
+TINY = ("--sets", "gm-d2-k8", "--records", "400", "--repeats", "2")
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Made-up files in the formats of the real ones."""
+    rng = np.random.default_rng(0)
+    (tmp_path / "points/sipu").mkdir(parents=True)
+    (tmp_path / "uci").mkdir()
+    np.savetxt(
+        tmp_path / "points/sipu/s1.data", rng.integers(0, 10**6, (50, 2)), "%d", delimiter="   "
+    )
+    with gzip.open(tmp_path / "uci/Skin_NonSkin.txt.gz", "wt") as file:
+        file.write(
+            "r,g,b,skin\n"
+            + "".join(f"{a},{b},{c},1\n" for a, b, c in rng.integers(0, 256, (60, 3)))
+        )
+    for name, n in (("shuttle.trn", 30), ("shuttle.tst", 20)):
+        rows = rng.integers(-2000, 2000, (n, 9))
+        (tmp_path / "uci" / name).write_text(
+            "".join(",".join(map(str, row)) + ",Rad Flow\n" for row in rows)
+        )
+    rows = np.c_[
+        rng.uniform(0, 255, (40, 10)), rng.integers(0, 2, (40, 44)), rng.integers(1, 8, 40)
+    ]
+    np.savetxt(tmp_path / "covtype.data", rows, "%g", delimiter=",")
+    np.savetxt(
+        tmp_path / "uci/HIGGS.csv", np.c_[np.ones(900), rng.normal(size=(900, 28))], delimiter=","
+    )
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    return tmp_path
+
+
+# sets of points
+
+
+def test_sets_are_read_wherever_they_lie(data):
+    shapes = {
+        "s1": (50, 2),
+        "skin": (60, 3),
+        "shuttle": (50, 9),
+        "covertype": (40, 54),
+        "higgs": (900, 28),
+    }
+    for name, shape in shapes.items():
+        found = point_sets.POINT_SETS[name]
+        points = found.load()
+        assert (
+            points.shape == shape
+            and found.bounds[0] <= points.min() < points.max() <= found.bounds[1]
+        )
+    assert point_sets.POINT_SETS["skin"].load()[0] * 255 == pytest.approx(_skin(data))
+    some = point_sets.POINT_SETS["higgs"].load(20, seed=3)
+    assert some.shape == (20, 28) and {tuple(row) for row in some} <= {
+        tuple(row) for row in point_sets.POINT_SETS["higgs"].load()[:400]
+    }
+    assert not np.array_equal(some, point_sets.POINT_SETS["higgs"].load(20, seed=4))
+
+
+def _skin(data: Path) -> np.ndarray:
+    with gzip.open(data / "uci/Skin_NonSkin.txt.gz", "rt") as file:
+        return np.array([float(v) for v in file.read().splitlines()[1].split(",")[:3]])
+
+
+@pytest.mark.parametrize("text", ["1 2\n3 x\n", "", "1 2\n3\n", "1 nan\n", "a b\n"])
+def test_other_files_are_no_tables(data, text):
+    (data / "points/sipu/s1.data").write_text(text)
+    with pytest.raises(GraphFileError, match="is no table of numbers"):
+        point_sets.POINT_SETS["s1"].load()
+
+
+def test_what_is_not_there_is_skipped_and_named(data):
+    assert point_sets.chosen_sets("gm,s1", ())[0] == [
+        "gm-d2-k8",
+        "gm-d2-k20",
+        "gm-d10-k8",
+        "gm-d10-k20",
+        "s1",
+    ]
+    there, skipped = point_sets.chosen_sets("s1, s2", ())
+    assert there == ["s1"] and skipped == [
+        "s2: skipped, METRICDP_DATA names no folder with sipu/s2.data (perhaps .gz)"
+    ]
+    for bad, message in (
+        ("s2", "nothing to measure; s2: skipped"),
+        ("s9", "sets must be of"),
+        ("", "got ''"),
+        ("g", "got 'g'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            point_sets.chosen_sets(bad, ())
+
+
+def test_mixtures_lie_in_the_ball_and_around_their_centers():
+    points = gaussian_mixture(4000, 3, 5, std=0.01, seed=1)
+    assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
+    centers = ratios.best_known(points, 5, 2, 0, 4)
+    assert ratios.cost(points, centers, 2) / 4000 == pytest.approx(3 * 0.01**2, rel=0.1)
+    assert np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=1))
+    assert not np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=2))
+
+
+def test_mixtures_are_those_that_figures_speak_of():
+    """The first rows of the generator that published figures were measured with."""
+    for name, d, k, std in (("gm-d2-k20", 2, 20, 0.05), ("gw-d10-k8", 10, 8, 0.15)):
+        rng = np.random.default_rng(7)
+        centers = rng.normal(size=(k, d))
+        centers *= (
+            0.8 * rng.random((k, 1)) ** (1 / d) / np.linalg.norm(centers, axis=1, keepdims=True)
+        )
+        which = rng.choice(k, size=100_000, p=rng.dirichlet(np.full(k, 5.0)))
+        points = centers[which] + std * rng.normal(size=(100_000, d))
+        long = np.linalg.norm(points, axis=1, keepdims=True)
+        assert np.allclose(point_sets.POINT_SETS[name].load(), points / np.maximum(long, 1))
+
+
+# arithmetic
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_costs_and_references(power):
+    points = np.random.default_rng(3).random((300, 2))
+    centers = points[:4]
+    expected = (np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum()
+    assert ratios.cost(points, centers, power) == pytest.approx(expected)
+    better = ratios.improved(points, centers, power, 10)
+    assert (
+        ratios.cost(points, ratios.best_known(points, 4, power, 0, 3), power)
+        <= ratios.cost(points, better, power) * 1.02
+        < expected
+    )
+
+
+def test_the_reference_is_the_best_that_is_known():
+    place = {"setting": "s1/1", "k": 3, "reference": 10.0, "seconds": 1.0}
+    draws = [
+        {**place, "method": m, "repeat": i, "final": cost}
+        for m, of in (("kmed++", (12.0, 8.0)), ("HST", (16.0, 4.0)))
+        for i, cost in enumerate(of)
+    ]
+    report = paper1_tables.report({"epsilons": ["1"], "power": 1}, draws, ["why"], "", 1.0)
+    by_method = {row["method"]: row for row in report.rows}
+    assert by_method["kmed++"]["ratios"]["final"] == pytest.approx((1.25, 0.25))
+    assert by_method["HST"]["ratios"]["final"] == pytest.approx(
+        (1.25, 0.75)
+    )  # private runs are no reference
+    assert (
+        report.summary["mean_ratio"] == {"s1/1": {"kmed++": 1.25, "HST": 1.25}}
+        and "why" in report.lines
+    )
+
+
+def test_statements_are_judged_at_every_epsilon():
+    draws = []
+    for epsilon, hst in (("0.5", 1.2), ("1", 2.0)):
+        for method, cost in (("HST", hst), ("lsh", 1.5), ("balcan", 1.6), ("kmed++", 1.0)):
+            place = {
+                "setting": f"skin/{epsilon}",
+                "k": 5,
+                "reference": 1.0,
+                "seconds": 1.0,
+                "method": method,
+            }
+            draws += [{**place, "repeat": i, "final": cost} for i in range(2)]
+    report = paper1_tables.report({"epsilons": ["0.5", "1"], "power": 1}, draws, [], "", 1.0)
+    verdicts = {v["claim"]: (v["holds_in_cells"], v["cells"]) for v in report.summary["claims"]}
+    assert verdicts["HST costs less than Balcan et al."] == (1, 2) and verdicts[
+        "the LSH coreset costs less than Balcan et al."
+    ] == (2, 2)
+    assert "private Lloyd" not in " ".join(verdicts)
+
+
+def test_times_are_medians_over_those_of_one_method():
+    rows = [
+        {"setting": "a/1", "k": 2, "method": "sklearn", "seconds": [2.0, 1.0, 9.0]},
+        {"setting": "a/2", "k": 2, "method": "sklearn", "seconds": [4.0, 4.0]},
+        {"setting": "a/1", "k": 2, "method": "x", "seconds": [8.0]},
+    ]
+    ratios.timed(rows, "sklearn")
+    assert [row["cpu"] for row in rows] == [0.5, 1.0, 2.0]
+    ratios.timed(rows)
+    assert [row["cpu"] for row in rows] == [2.0, 4.0, 8.0]
+
+
+# the whole
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return paper1.run(
+        "gm-d2-k8", k=[2, 3], repeats=2, records=300, epsilons="1/2,5", methods=",".join(FAST)
+    )
+
+
+def test_every_method_answers_every_cell(tiny):
+    assert [
+        row["method"] for row in tiny.rows if (row["setting"], row["k"]) == ("gm-d2-k8/5", 3)
+    ] == list(FAST)
+    assert len(tiny.rows) == 2 * 2 * len(FAST) and not tiny.unfinished
+    for row in tiny.rows:
+        assert len(row["costs"]["final"]) == 2 == len(row["seconds"]) and row["cpu"] >= 0
+        assert row["ratios"]["final"][0] > 0.97 and math.isfinite(row["ratios"]["final"][0])
+    own = {
+        (row["setting"], row["k"]): row["ratios"]["final"][0]
+        for row in tiny.rows
+        if row["method"] == "kmed++"
+    }
+    assert all(value < 1.6 for value in own.values())
+
+
+def test_names_stand_for_the_methods_of_the_paper():
+    world = paper1_methods.World.of("gm-d2-k8", 300, 0)
+    assert (
+        world.radius == 1.0
+        and world.method("lsh") == mdp.methods.LSHCoreset(radius=1.0)
+        and world.method("partition") == "partition"
+    )
+    cell = paper1.Cell("gm-d2-k8", 3, "1000", 0)
+    plan = paper1.Plan("1e-6", 2, 0, 300, paper1.METHODS)
+    least = world.reference(3, 2, 0)
+    for method in ("HST", "HST-tree", "lsh", "lloyd", "k-variates", "balcan", "partition"):
+        most = {"partition": 1.1, "balcan": 2.5, "HST": 2.5, "HST-tree": 3}.get(method, 12)
+        assert world.cost(world.answered(method, cell, plan), 2) < most * least, method
+
+
+def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs the extra: plots")
+    paths = paper1_figures.draw(tiny, paper1_figures.checked_folder(str(tmp_path / "new")))
+    assert [path.name for path in paths] == ["paper1_epsilon-1-over-2.png", "paper1_epsilon-5.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG\r\n") for path in paths)
+
+
+def test_the_table_says_what_the_json_says(capsys, tmp_path):
+    out = tmp_path / "out.json"
+    ran = run(
+        capsys,
+        "bench",
+        "paper1",
+        *TINY,
+        "-k",
+        "2",
+        "--methods",
+        "lsh,lloyd",
+        "--output",
+        str(out),
+        "--quiet",
+    )
+    assert (ran.status, ran.err) == (0, "")
+    written, lines = json.loads(out.read_text()), ran.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("setting"))
+    assert lines[at].split() == ["setting", "k", "kmed++", "lsh", "lloyd"]
+    cells = lines[at + 1].replace(" ± ", "±").split()
+    assert cells == [
+        "gm-d2-k8/0.5",
+        "2",
+        *("{:.3f}±{:.3f}".format(*row["ratios"]["final"]) for row in written["rows"]),
+    ]
+    assert written["settings"]["records"] == 400 and written["suite"] == "paper1"
+
+
+def test_ctrl_c_keeps_the_cells_that_are_done(capsys, monkeypatch, tmp_path):
+    real, cells = paper1_methods.World.answered, []
+
+    def until_the_second(self, name, cell, plan):
+        cells.append(cell)
+        if len(set(cells)) == 2:
+            raise KeyboardInterrupt
+        return real(self, name, cell, plan)
+
+    monkeypatch.setattr(paper1_methods.World, "answered", until_the_second)
+    ran = run(capsys, "bench", "paper1", *TINY, "-k", "2", "--methods", "lloyd", "--quiet")
+    assert (ran.status, ran.lines) == (
+        130,
+        ["metricdp: interrupted after 1 of 2 cells"],
+    ) and "kmed++" in ran.out
+
+
+BAD = [
+    (["--sets", "s9"], "sets must be of"),
+    (["-k", "0"], "k must be numbers from 1 to 4,096"),
+    (["-k", "5;6"], "k must be whole numbers"),
+    (["--records", "10", "-k", "11"], "k must be numbers from 1 to 10"),
+    (["--records", "0"], "records must be at least 1"),
+    (["--repeats", "0"], "repeats must be at least 1"),
+    (["--power", "3"], "power must be 1 (k-median) or 2 (k-means)"),
+    (["-e", "0"], "epsilon"),
+    (["-e", "1,1"], "epsilons must be different"),
+    (["-e", "1,,2"], "epsilon"),
+    (["-d", "2"], "delta"),
+    (["--methods", "best"], "methods must be of kmed++"),
+    (["--plots", "file/figures"], "is no folder and cannot be made one"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD, ids=range(len(BAD)))
+def test_bad_input_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, options, message):
+    if "--plots" in options:
+        pytest.importorskip("matplotlib", reason="needs the extra: plots")
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    ran = run(capsys, "bench", "paper1", "--sets", "gm-d2-k8", *options)
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
+    assert ran.err.startswith("metricdp: error: ") and message in ran.err
+
+
+# peers
+
+FAKE = """#!{python}
+import json, sys
+request = json.loads(open(sys.argv[2]).read())
+if request["peer"] is None:
+    told = {{"google": {{"there": False, "reason": "gone"}}, "diffprivlib": {{"there": True, "version": "9"}}}}
+elif request["epsilon"] > 1:
+    told = {{"failed": "ValueError: no"}}
+else:
+    assert request["radius"] == 1 and request["low"] == -1 and request["delta"] == 1e-6 and request["k"] == 8
+    told = {{"centers": [[0.1 * i, 0] for i in range(8)], "seconds": 0.5}}
+print("noise of a library")
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """A Python in which one peer is there."""
+    pytest.importorskip("sklearn", reason="needs the extra: sklearn")
+    path = tmp_path / "python"
+    path.write_text(FAKE.format(python=sys.executable))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
+    report = peers.run(
+        "gm-d2-k8",
+        repeats=1,
+        epsilons="1/2,2",
+        records=300,
+        methods="lsh,google,diffprivlib",
+        peer_python=python,
+    )
+    told = {(row["setting"], row["method"]): row for row in report.rows}
+    points = point_sets.POINT_SETS["gm-d2-k8"].load(300)
+    here = told["gm-d2-k8/1/2", "diffprivlib"]
+    assert here["costs"]["final"] == [
+        pytest.approx(ratios.cost(points, np.c_[0.1 * np.arange(8), np.zeros(8)], 2))
+    ]
+    assert (
+        here["seconds"] == [0.5]
+        and told["gm-d2-k8/1/2", "sklearn"]["ratios"]["final"][0] >= 1 - 1e-9
+    )
+    assert (
+        told["gm-d2-k8/2", "google"]["absent"] == "gone"
+        and ("gm-d2-k8/2", "diffprivlib") not in told
+    )
+    assert "diffprivlib failed on gm-d2-k8/2: ValueError: no" in report.lines
+    assert any(
+        line.startswith("google's LSH coreset") and "absent (gone)" in line for line in report.lines
+    )
+    table = report.table()
+    assert (
+        table.count("absent") >= 4
+        and "OpenDP's k-means: absent" in table
+        and "\n" in report.table()
+    )
+    json.dumps(report.to_dict())
+
+
+def test_the_runner_needs_nothing_of_ours(tmp_path):
+    request = tmp_path / "request.json"
+    request.write_text('{"peer": null}')
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import runpy, sys; sys.argv = ['x', {str(request)!r}]; "
+            f"runpy.run_path({str(peers.RUNNER)!r}, run_name='__main__'); assert 'metricdp' not "
+            f"in sys.modules",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout.strip().splitlines()[-1])
+    assert set(told) == set(peers.PEERS) and all(
+        found["there"] in (True, False) for found in told.values()
+    )
+
+
+def test_a_peer_that_fails_says_why(tmp_path, monkeypatch):
+    np.save(tmp_path / "points.npy", np.zeros((3, 2)))
+    request = {
+        "peer": "google",
+        "points": str(tmp_path / "points.npy"),
+        "k": 1,
+        "low": 0,
+        "high": 1,
+        "radius": 1,
+        "epsilon": 1,
+        "delta": 0,
+    }
+    monkeypatch.setitem(
+        peer_runner.PEERS, "google", lambda points, request: lambda: [[math.nan, 0]]
+    )
+    assert peer_runner.answer(request) == {"failed": "centers that are not finite"}
+    monkeypatch.setitem(peer_runner.PEERS, "google", lambda points, request: lambda: points[:1] + 1)
+    assert peer_runner.answer(request)["centers"] == [[1, 1]]
+
+
+def test_bad_input_of_peers(capsys, python, tmp_path):
+    (tmp_path / "text").write_text("no program")
+    for options, message in (
+        (["--peer-python", str(tmp_path / "none")], "is no file"),
+        (["--peer-python", str(tmp_path / "text")], "cannot run peer_runner.py"),
+        (["--peer-python", "/bin/true"], "cannot run peer_runner.py"),
+        (["--methods", "HST"], "methods must be of partition"),
+        (["--records", "0"], "records must be at least 1"),
+        (["-d", "1"], "delta"),
+    ):
+        ran = run(capsys, "bench", "peers", "--sets", "gm-d2-k8", *options)
+        assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
+
+
+def test_without_scikit_learn_nothing_is_measured(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError) as raised:
+        peers.run("gm-d2-k8")
+    assert raised.value.extra == "sklearn"

@@ -1,0 +1,617 @@
+"""``metricdp bench paper2``: made-up universes, arithmetic of the tables, judgements that can fail,
+and tiny runs of the whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import metricdp as mdp
+from metricdp.bench import paper2, paper2_figures, paper2_methods, universes
+from metricdp.bench import paper2_tables as tables
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from tests.cli_world import run
+
+Capture = pytest.CaptureFixture[str]
+TINY = ("--settings", "graph-r1", "--points", "200", "--records", "30")
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("METRICDP_DATA", raising=False)
+
+
+def write_idx(
+    folder: Path, images: np.ndarray, labels: np.ndarray, *, packed: bool = False
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in (("t10k-images-idx3-ubyte", images), ("t10k-labels-idx1-ubyte", labels)):
+        raw = struct.pack(f">{1 + data.ndim}I", 0x800 + data.ndim, *data.shape) + data.tobytes()
+        (folder / (name + ".gz" * packed)).write_bytes(gzip.compress(raw) if packed else raw)
+
+
+@pytest.fixture
+def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """300 made-up images of ten kinds behind METRICDP_DATA."""
+    rng = np.random.default_rng(4)
+    digits = (np.arange(300) % 10).astype(np.uint8)
+    kinds = rng.integers(0, 200, (10, 28, 28))
+    pixels = (kinds[digits] + rng.integers(0, 56, (300, 28, 28))).astype(np.uint8)
+    write_idx(tmp_path / "points/mnist", pixels, digits, packed=True)
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    return pixels.reshape(300, 784)
+
+
+# universes
+
+
+def test_a_clustered_graph_is_as_the_paper_says():
+    metric, cluster = universes.clustered_graph(100.0, 1, points=600, clusters=4, links=25)
+    graph = metric.graph
+    tails = np.repeat(np.arange(600), np.diff(graph.indptr))
+    heads, lengths = graph.indices, graph.lengths
+    inside = cluster[tails] == cluster[heads]
+    sizes = np.bincount(cluster)
+    pairs = (sizes * (sizes - 1) / 2).sum()
+    assert len(sizes) == 4 and sizes.min() > 110
+    assert inside.sum() / 2 / pairs == pytest.approx(0.2, abs=0.01)
+    assert 0 <= lengths[inside].min() < 0.01 and 0.99 < lengths[inside].max() <= 1
+    assert lengths[inside].mean() == pytest.approx(0.5, abs=0.01)
+    assert 6 * 24 <= (~inside).sum() / 2 <= 6 * 25  # two links may join the same vertices
+    assert 0.5 <= lengths[~inside].min() < 10 and 90 < lengths[~inside].max() <= 100
+    assert (
+        np.unique(cluster[tails[~inside]] * 4 + cluster[heads[~inside]]).size == 12
+    )  # every pair, both ways
+
+
+def test_a_seed_fixes_the_graph():
+    one, same, other = (
+        universes.clustered_graph(1.0, seed, points=200)[0].graph for seed in (1, 1, 2)
+    )
+    assert (one.lengths == same.lengths).all() and (one.indices == same.indices).all()
+    assert len(one.lengths) != len(other.lengths) or (one.lengths != other.lengths).any()
+    with pytest.raises(InputError, match="empty"):
+        universes.clustered_graph(1.0, 0, points=12)
+
+
+def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
+    classes = np.arange(200) % 10
+    universe = universes.Classified(
+        "u", mdp.EuclideanMetric(np.arange(200.0)[:, None]), classes, (3, 7)
+    )
+    rng = np.random.default_rng(0)
+    even, uneven = universe.draw(40, rng, imbalanced=False), universe.draw(40, rng, imbalanced=True)
+    assert len(set(even)) == 40 and len(set(classes[even])) > 5
+    assert sorted(uneven) == np.flatnonzero(np.isin(classes, (3, 7))).tolist()
+    for records, imbalanced in ((41, True), (201, False), (0, False)):
+        with pytest.raises(InputError, match="records must be from 1 to"):
+            universe.draw(records, rng, imbalanced=imbalanced)
+
+
+@pytest.mark.parametrize(("norm", "name"), [(1, "cityblock"), (2, "euclidean")])
+def test_images_become_exact_distances(images, norm, name):
+    metric, digits = universes.mnist(universes.mnist_folder(), norm)
+    assert np.array_equal(metric.matrix, cdist(images.astype(float), images.astype(float), name))
+    assert digits.tolist() == [i % 10 for i in range(300)]
+
+
+def test_unpacked_images_at_the_top_are_found_too(images, tmp_path, monkeypatch):
+    write_idx(tmp_path / "other", images.reshape(300, 28, 28), np.zeros(300, np.uint8))
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "other"))
+    assert universes.mnist_folder() == tmp_path / "other"
+    assert universes.mnist(tmp_path / "other", 2)[0].matrix[0, 1] > 0
+    (tmp_path / "other/t10k-labels-idx1-ubyte").unlink()
+    assert universes.mnist_folder() is None
+
+
+@pytest.mark.parametrize("spoil", ["magic", "short", "labels", "tiny"])
+def test_other_files_are_no_images(images, tmp_path, spoil):
+    folder = tmp_path / "other"
+    write_idx(
+        folder, images.reshape(300, 28, 28), np.zeros(299 if spoil == "labels" else 300, np.uint8)
+    )
+    path = folder / "t10k-images-idx3-ubyte"
+    data = path.read_bytes()
+    path.write_bytes(
+        {"magic": b"\1" + data[1:], "short": data[:-1], "tiny": data[:5], "labels": data}[spoil]
+    )
+    with pytest.raises(
+        GraphFileError, match="299 labels" if spoil == "labels" else "is no IDX file"
+    ):
+        universes.mnist(folder, 2)
+
+
+# arithmetic
+
+
+def test_means_errors_and_iterations():
+    values = [1.0, 4.0, 2.5, 7.0]
+    assert tables.mean_error(values) == pytest.approx((np.mean(values), np.std(values, ddof=1) / 2))
+    assert tables.mean_error([3.0]) == (3.0, None)
+    costs = np.random.default_rng(0).random(20)
+    means = np.convolve(costs, np.ones(5) / 5, "valid")
+    assert tables.iterations(costs.tolist()) == int(means.argmin()) + 5
+    assert tables.iterations([2.0, 1.0]) == 2 and tables.iterations([1] * 20) == 5
+
+
+def draws(
+    costs: dict[str, list[float]],
+    *,
+    setting: str = "graph-r1/imbalanced",
+    k: int = 5,
+    **more: list[float],
+) -> list[dict]:
+    """Draws of one cell: initial costs (all measures alike) of each repetition, references 1, 2, …"""
+    place = {"setting": setting, "k": k, "seconds": 0.1}
+    return [
+        {
+            **place,
+            "repeat": i,
+            "method": method,
+            "reference": 1.0 + i,
+            **dict.fromkeys(tables.MEASURES, cost),
+        }
+        | {name: values[i] for name, values in more.items()}
+        for method, of in costs.items()
+        for i, cost in enumerate(of)
+    ]
+
+
+def test_ratios_are_of_the_same_repetition():
+    rows = tables.gathered_rows(draws({"DP-HST": [2.0, 6.0, 3.0]}))
+    assert (
+        len(rows) == 1
+        and rows[0]["costs"]["final"] == [2.0, 6.0, 3.0]
+        and rows[0]["references"] == [1.0, 2.0, 3.0]
+    )
+    assert rows[0]["ratios"]["final"] == pytest.approx(
+        (2.0, np.std([2, 3, 1], ddof=1) / math.sqrt(3))
+    )
+
+
+def test_rows_come_by_setting_and_k_whatever_the_order_of_draws():
+    cells = itertools.product((1.0, 2.0), ("graph-r1/balanced", "graph-r1/imbalanced"), (2, 5))
+    rows = tables.gathered_rows(
+        draw for cost, setting, k in cells for draw in draws({"hst": [cost]}, setting=setting, k=k)
+    )
+    assert [(row["setting"].split("/")[1], row["k"]) for row in rows] == [
+        (s, k) for s in ("balanced", "imbalanced") for k in (2, 5)
+    ]
+    assert all(len(row["repeats"]) == 2 for row in rows)
+
+
+def test_there_is_no_ratio_to_nothing(no_data, capsys):
+    zero = tables.gathered_rows(
+        {**d, "reference": 0.0}
+        for d in draws({"DP-rand": [1.0], "DP-kmedian++": [1.0], "DP-HST": [0.0]})
+    )
+    assert [row["ratios"] for row in zero] == [{}] * 3
+    assert (
+        tables.judged(LOWER, zero)["cells"] == 0
+        and tables.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
+    )
+    ran = run(
+        capsys, "bench", "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json"
+    )
+    assert ran.status == 0 and {
+        row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]
+    } == {True, False}
+
+
+LOWER = tables.Claim(
+    "DP-HST is below", "initial", "DP-HST", ("DP-rand", "DP-kmedian++"), ("imbalanced",)
+)
+
+
+def test_an_ordering_that_holds_and_one_that_does_not():
+    good = draws({"DP-rand": [3.0, 6.0], "DP-kmedian++": [2.0, 4.0], "DP-HST": [1.0, 2.0]})
+    bad = draws({"DP-rand": [3.0, 6.0], "DP-kmedian++": [1.0, 2.2], "DP-HST": [1.5, 3.2]}, k=10)
+    slight = draws(
+        {"DP-rand": [1.0, 4.0], "DP-kmedian++": [9.0, 9.0], "DP-HST": [2.0, 3.0]},
+        setting="graph-r100/imbalanced",
+    )
+    verdict = tables.judged(LOWER, tables.gathered_rows([*good, *bad, *slight]))
+    assert (
+        verdict["cells"],
+        verdict["holds_in_cells"],
+        verdict["settings"],
+        verdict["holds_in_settings"],
+    ) == (3, 1, 2, 1)
+    failed, vague = verdict["fails"]
+    assert (failed["setting"], failed["k"], failed["clear"]) == ("graph-r1/imbalanced", 10, True)
+    assert failed["margin"] == pytest.approx((1.0 - 1.5 + 1.1 - 1.6) / 2)
+    assert (vague["setting"], vague["clear"]) == ("graph-r100/imbalanced", False)
+    assert vague["margin"] == pytest.approx((1.0 - 2.0 + 2.0 - 1.5) / 2)
+    assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx((1.0 - 0.5) / 2)
+    assert (
+        tables._told(verdict)
+        == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; clearly not in graph-r1/imbalanced k=10 by 0.5"
+    )
+
+
+def test_an_ordering_is_judged_where_it_is_claimed_and_measured_only():
+    balanced = draws(
+        {"DP-rand": [3.0], "DP-kmedian++": [2.0], "DP-HST": [1.0]}, setting="graph-r1/balanced"
+    )
+    partial = draws({"DP-rand": [3.0], "DP-HST": [1.0]})
+    assert tables.judged(LOWER, tables.gathered_rows([*balanced, *partial]))["cells"] == 0
+
+
+def test_fewer_iterations_are_judged_as_they_are():
+    claim = tables.Claim("fewer", tables.ITERATIONS, "DP-HST", ("DP-rand",), ("imbalanced",))
+    cell = [
+        *draws({"DP-rand": [1.0, 1.0]}, iterations=[9, 20]),
+        *draws({"DP-HST": [1.0, 1.0]}, iterations=[5, 6]),
+    ]
+    verdict = tables.judged(claim, tables.gathered_rows(cell))
+    assert verdict["holds_in_cells"] == 1 and verdict["margins"][
+        "graph-r1/imbalanced"
+    ] == pytest.approx(9.0)
+
+
+def test_the_default_over_private_local_search():
+    rows = tables.gathered_rows(
+        draws({"partition": [1.0, 2.0], "DP-HST": [2.0, 4.0]})
+        + draws({"partition": [1.0, 2.0], "DP-HST": [1.0, 2.0]}, k=20)
+        + draws({"partition": [9.0, 9.0], "DP-HST": [1.0, 2.0]}, setting="mnist-l2/balanced")
+    )
+    found = tables.over_searched(rows)
+    assert found["mean"] == pytest.approx(0.75) and set(found["cells"]) == {
+        "graph-r1/imbalanced k=5",
+        "graph-r1/imbalanced k=20",
+    }
+    for cost, told in (
+        (8.0, "0.800; aim at most 0.7: missed"),
+        (6.0, "0.600; aim at most 0.7: met"),
+    ):
+        report = tables.report(
+            {"power": 1}, draws({"partition": [cost], "DP-HST": [10.0]}), [], "", 1.0
+        )
+        assert any(line.endswith(told) for line in report.lines)
+    assert tables.over_searched(rows[:1])["mean"] is None
+
+
+# tiny runs
+
+
+@pytest.fixture(scope="module")
+def tiny() -> paper2.Report:
+    """Two settings of a graph of 200 vertices, two values of k, two repetitions."""
+    return paper2.run("graph-r1", k=(3, 2), repeats=2, points=200, records=30, steps=6, epsilon=2)
+
+
+def test_a_run_has_every_method_in_every_cell(tiny):
+    settings = ["graph-r1/balanced", "graph-r1/imbalanced"]
+    expected = [(s, k, m) for s in settings for k in (2, 3) for m in tables.METHODS]
+    assert [(row["setting"], row["k"], row["method"]) for row in tiny.rows] == expected
+    for row in tiny.rows:
+        of = {m for m, (_, methods) in tables.MEASURES.items() if row["method"] in methods}
+        assert set(row["costs"]) == of and row["repeats"] == [0, 1]
+        assert all(len(costs) == 2 and min(costs) > 0 for costs in row["costs"].values())
+        assert len(row["iterations"]) == (2 if row["method"] in tables.PRIVATE else 0) and all(
+            5 <= i <= 6 for i in row["iterations"]
+        )
+    assert tiny.settings["settings"] == settings and not tiny.unfinished
+    json.dumps(tiny.to_dict(), allow_nan=False)
+
+
+def test_costs_are_in_their_order(tiny):
+    for row in tiny.rows:
+        costs = row["costs"]
+        if row["method"] in tables.NON_PRIVATE:
+            assert all(final <= start for start, final in zip(costs["initial"], costs["final"]))
+        if row["method"] in tables.PRIVATE:
+            assert all(best <= average for best, average in zip(costs["best"], costs["average"]))
+        assert all(
+            cost >= least * (1 - 1e-9) for cost, least in zip(costs["final"], row["references"])
+        )
+
+
+@pytest.fixture(scope="module")
+def trial() -> paper2_methods.Trial:
+    plan = paper2.Plan("1", 1, 3, 200, 25, 20)
+    universe = paper2._universe("graph-r100", plan)
+    return paper2_methods.Trial.drawn(
+        universe, records=25, imbalanced=True, power=1, epsilon="1", steps=20, seed=3, repeat=0
+    )
+
+
+def test_the_reference_is_the_optimum_of_a_small_instance(trial):
+    rows = trial.universe.metric.matrix[:, trial.positions]
+    best = min(np.minimum(rows[a], rows[b]).sum() for a, b in itertools.combinations(range(200), 2))
+    assert trial.reference(2) == pytest.approx(best)
+    assert trial.cost(np.array([5, 9])) == pytest.approx(np.minimum(rows[5], rows[9]).sum())
+
+
+def test_costs_are_the_demand_s_exact_ones(trial):
+    centers = np.array([0, 50, 150])
+    with pytest.warns(mdp.PrivateDataWarning):
+        assert trial.cost(centers) == pytest.approx(
+            mdp.exact_cost(trial.demand, [trial.universe.metric.ids[i] for i in centers])
+        )
+
+
+def test_another_repetition_has_another_demand_and_tree_of_the_same_universe(trial):
+    other = paper2_methods.Trial.drawn(
+        trial.universe,
+        records=25,
+        imbalanced=True,
+        power=2,
+        epsilon="1",
+        steps=20,
+        seed=3,
+        repeat=1,
+    )
+    assert set(other.positions) != set(trial.positions) and other.tree.beta != trial.tree.beta
+    assert np.array_equal(other.block, trial.universe.metric.matrix[:, other.positions] ** 2)
+    assert set(trial.universe.classes[other.positions]) == {0, 1}
+
+
+def test_what_lies_below_the_last_level_of_the_tree_does_not_matter(trial):
+    tree, weights, levels = trial.tree, trial.weights(), 3
+    whole = paper2_methods.hst_begin(tree, weights, 4, 1, levels=100)
+    assert np.array_equal(whole, paper2_methods.hst_init(tree, tree.sums(weights), 4))
+    label = tree.labels_at(paper2_methods.splitting_levels(tree)[levels - 1])
+    moved = np.zeros(200)  # all demand to one point of its cluster
+    for cluster in np.unique(label):
+        inside = np.flatnonzero(label == cluster)
+        moved[inside[-1]] = weights[inside].sum()
+    short = paper2_methods.hst_begin(tree, weights, 4, 1, levels=levels)
+    assert np.array_equal(short, paper2_methods.hst_begin(tree, moved, 4, 1, levels=levels))
+    assert len(set(label[short])) == 4 and not np.array_equal(
+        whole, paper2_methods.hst_begin(tree, moved, 4, 1, levels=100)
+    )
+
+
+def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
+    from dataclasses import replace
+
+    rich = replace(trial, epsilon="1000")
+    found = dict(paper2_methods.measured(rich, 2))
+    for method in tables.PRIVATE:
+        assert found[method]["best"] == pytest.approx(found["NDP-rand"]["reference"], rel=0.05)
+        assert found[method]["final"] <= found[method]["initial"] * (1 + 1e-9)
+    assert (
+        found["partition"]["final"]
+        <= found["NDP-rand"]["reference"] * 1.01
+        < found["uniform"]["final"]
+    )
+
+
+def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
+    from dataclasses import replace
+
+    asked = []
+    real = mdp.k_median
+    monkeypatch.setattr(
+        mdp,
+        "k_median",
+        lambda *args, **options: asked.append(options["epsilon"]) or real(*args, **options),
+    )
+    for half in (False, True):
+        for method in tables.PRIVATE:
+            paper2_methods._private(
+                replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method
+            )
+    assert [str(epsilon) for epsilon in asked] == ["1/3"] * 3 + ["1/6", "1/6", "1/3"]
+
+
+def test_k_means_costs_are_of_squares():
+    report = paper2.run(
+        "graph-r1/imbalanced", k=[2], repeats=1, points=200, records=30, steps=3, power=2
+    )
+    row = next(row for row in report.rows if row["method"] == "NDP-HST")
+    plan = paper2.Plan("1", 2, 0, 200, 30, 3)
+    block = paper2_methods.Trial.drawn(
+        paper2._universe("graph-r1", plan),
+        records=30,
+        imbalanced=True,
+        power=2,
+        epsilon="1",
+        steps=3,
+        seed=0,
+        repeat=0,
+    ).block
+    best = min(
+        np.minimum(block[a], block[b]).sum() for a, b in itertools.combinations(range(200), 2)
+    )
+    assert row["references"] == pytest.approx([best])
+
+
+def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
+    report = paper2.run("mnist-l1/imbalanced", k=[3], repeats=1, records=40, steps=2)
+    assert {row["setting"] for row in report.rows} == {"mnist-l1/imbalanced"} and report.summary[
+        "skipped"
+    ] == []
+    assert (
+        report.summary["mean_final_ratio"]["mnist"]["partition"]
+        < report.summary["mean_final_ratio"]["mnist"]["uniform"]
+    )
+    monkeypatch.delenv("METRICDP_DATA")
+    ran = run(capsys, "bench", "paper2", "--settings", "mnist")
+    assert (ran.status, ran.out, len(ran.lines)) == (
+        2,
+        "",
+        1,
+    ) and "nothing to measure; mnist: skipped" in ran.err
+    both = paper2.run(
+        "graph-r1/balanced,mnist-l2", k=[2], repeats=1, points=200, records=20, steps=1
+    )
+    assert {row["setting"] for row in both.rows} == {"graph-r1/balanced"}
+    assert both.summary["skipped"] == [paper2.NO_MNIST] and paper2.NO_MNIST in both.lines
+
+
+# the command
+
+
+def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
+    ran = run(
+        capsys,
+        "bench",
+        "paper2",
+        *TINY,
+        "-k",
+        "2",
+        "--repeats",
+        "2",
+        "--output",
+        str(tmp_path / "out.json"),
+        "--quiet",
+    )
+    assert (ran.status, ran.err) == (0, "")
+    written = json.loads((tmp_path / "out.json").read_text())
+    lines = ran.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("final cost"))
+    assert lines[at + 1].split() == ["setting", "k", *tables.METHODS]
+    for line, setting in zip(lines[at + 2 : at + 4], ("graph-r1/balanced", "graph-r1/imbalanced")):
+        cells = line.replace(" ± ", "±").split()
+        rows = [row for row in written["rows"] if row["setting"] == setting]
+        assert cells[:2] == [setting, "2"]
+        assert cells[2:] == ["{:.3f}±{:.3f}".format(*row["ratios"]["final"]) for row in rows]
+    assert any(
+        line.startswith("DP-HST starts below DP-kmedian++ and DP-rand, imbalanced: in ")
+        for line in lines
+    )
+    assert written["summary"]["claims"][0]["cells"] == 1 and written["settings"]["points"] == 200
+
+
+def test_quick_is_two_values_of_k_twice_unless_more_is_said(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(
+        paper2,
+        "run",
+        lambda **options: asked.append(options) or tables.report({"power": 1}, [], [], "", 0.0),
+    )
+    run(capsys, "bench", "paper2", "--quick")
+    run(capsys, "bench", "paper2", "--quick", "-k", "3", "--settings", "graph")
+    run(capsys, "bench", "paper2", "--power", "2", "-e", "1/2", "--seed", "4")
+    common = {"epsilon": "1", "power": 1, "records": 500, "half_search": False, "seed": 0}
+    assert asked[0] == {"settings": "graph-r1", "k": (5, 20), "repeats": 2, **common}
+    assert asked[1] == {"settings": "graph", "k": [3], "repeats": 2, **common}
+    assert asked[2] == {**common, "power": 2, "epsilon": "1/2", "seed": 4}
+
+
+def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs the extra: plots")
+    paths = paper2_figures.draw(tiny, paper2_figures.checked_folder(str(tmp_path / "new/figures")))
+    assert [path.name for path in paths] == [
+        "paper2_costs_graph-r1.png",
+        "paper2_iterations.png",
+        "paper2_best.png",
+    ]
+    for path in paths:
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n") and len(data) > 10_000
+    assert sorted(p.name for p in (tmp_path / "new/figures").iterdir()) == sorted(
+        p.name for p in paths
+    )
+
+
+def test_curves_are_the_means_and_errors(tiny):
+    pytest.importorskip("matplotlib", reason="needs the extra: plots")
+    _, axes = paper2_figures._figure(1, 1)
+    paper2_figures._curves(
+        axes[0][0],
+        [row for row in tiny.rows if row["setting"] == "graph-r1/balanced"],
+        "final",
+        ("DP-HST",),
+    )
+    line, _, bars = axes[0][0].containers[0]
+    own = [
+        row["costs"]["final"]
+        for row in tiny.rows
+        if row["setting"] == "graph-r1/balanced" and row["method"] == "DP-HST"
+    ]
+    assert line.get_xdata().tolist() == [2, 3] and line.get_ydata() == pytest.approx(
+        [np.mean(c) for c in own]
+    )
+    lengths = [segment[1][1] - segment[0][1] for segment in bars[0].get_segments()]
+    assert lengths == pytest.approx([2 * np.std(c, ddof=1) / math.sqrt(2) for c in own])
+
+
+def test_without_matplotlib_nothing_is_measured(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError) as raised:
+        paper2_figures.checked_folder(str(tmp_path))
+    assert raised.value.extra == "plots"
+    ran = run(capsys, "bench", "paper2", "--quick", "--plots", str(tmp_path))
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and "metricdp[plots]" in ran.err
+
+
+def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_path):
+    real, cells = paper2_methods.measured, []
+
+    def until_the_third(trial, k):
+        cells.append(k)
+        if len(cells) == 3:
+            raise KeyboardInterrupt
+        return real(trial, k)
+
+    monkeypatch.setattr(paper2_methods, "measured", until_the_third)
+    ran = run(
+        capsys,
+        "bench",
+        "paper2",
+        *TINY,
+        "-k",
+        "2",
+        "--repeats",
+        "3",
+        "--output",
+        str(tmp_path / "out.json"),
+        "--quiet",
+    )
+    assert (ran.status, ran.lines) == (130, ["metricdp: interrupted after 2 of 6 cells"])
+    written = json.loads((tmp_path / "out.json").read_text())
+    done = {(row["setting"], *row["repeats"]) for row in written["rows"]}
+    assert done == {("graph-r1/balanced", 0), ("graph-r1/imbalanced", 0)}
+    assert "DP-HST starts below" in ran.out and written["unfinished"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--settings", "graph-r"], "settings must be of graph-r1/balanced, "),
+        (["--settings", ""], "settings must be of"),
+        (["--settings", "mnist-l3"], "got 'mnist-l3'"),
+        (["-k", "5;20"], "k must be whole numbers"),
+        (["-k", ""], "k must be whole numbers"),
+        (["-k", "0"], "k must be numbers from 1 to 3,000"),
+        (["-k", "201", "--points", "200"], "k must be numbers from 1 to 200"),
+        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--records", "0"], "records must be at least 1"),
+        (["--points", "0"], "points must be at least 1"),
+        (
+            ["--points", "200", "--records", "150", "--settings", "graph-r1/imbalanced", "-k", "2"],
+            "the points of graph-r1 to draw from",
+        ),
+        (["--power", "3"], "power must be 1 (k-median) or 2 (k-means)"),
+        (["-e", "0"], "epsilon"),
+        (["-e", "nan"], "epsilon"),
+        (["--seed", "-1"], "--seed"),
+        (["--plots", "file/figures"], "is no folder and cannot be made one"),
+        (["--output", "folder"], "is a directory"),
+        (["graph"], "unrecognized arguments"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    no_data, capsys, monkeypatch, tmp_path, options, message
+):
+    if "--plots" in options:
+        pytest.importorskip("matplotlib", reason="needs the extra: plots")
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    Path("folder").mkdir()
+    ran = run(capsys, "bench", "paper2", *options)
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
+    assert ran.err.startswith("metricdp: error: ") and message in ran.err

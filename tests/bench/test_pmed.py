@@ -1,0 +1,431 @@
+"""``metricdp bench``: gaps against brute force, ratios of private methods, tables that say what the
+JSON says.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import re
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.bench import demands, pmed
+from metricdp.bench.report import Column, Report
+from tests.cli_world import run
+from tests.data import DATA
+
+needs_data = pytest.mark.skipif(
+    not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
+)
+Capture = pytest.CaptureFixture[str]
+
+
+def instance(n: int, k: int, seed: int) -> tuple[str, int]:
+    """A random instance with repeated edges as text, and its optimum by trying all centers (of a
+    repeated edge the last cost counts).
+    """
+    rng = np.random.default_rng(seed)
+    edges = [(i, i + 1, int(rng.integers(1, 100))) for i in range(1, n)]
+    edges += [
+        (*map(int, rng.choice(n, 2, replace=False) + 1), int(rng.integers(1, 100)))
+        for _ in range(n)
+    ]
+    edges += [(i, j, cost + 50) for i, j, cost in edges[: n // 2]]
+    graph = nx.Graph()
+    for i, j, cost in edges:
+        graph.add_edge(i, j, cost=cost)
+    distance = np.asarray(nx.floyd_warshall_numpy(graph, nodelist=range(1, n + 1), weight="cost"))
+    best = min(
+        distance[:, list(centers)].min(axis=1).sum()
+        for centers in itertools.combinations(range(n), k)
+    )
+    return f" {n} {len(edges)} {k} \n" + "".join(
+        f" {i} {j} {cost} \n" for i, j, cost in edges
+    ), int(best)
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder orlib with instances 1, 2 and 10 and their optima; the working directory is its
+    parent.
+    """
+    folder = tmp_path / "orlib"
+    folder.mkdir()
+    optima = ["Data file   Optimal solution value"]
+    for number, (n, k) in {1: (12, 2), 2: (14, 3), 10: (9, 9)}.items():
+        text, optimum = instance(n, k, number)
+        (folder / f"pmed{number}.txt").write_text(text)
+        optima.append(f"pmed{number}       {optimum}")
+    (folder / "pmed2.txt.gz").write_bytes(gzip.compress((folder / "pmed2.txt").read_bytes()))
+    (folder / "pmed2.txt").unlink()
+    (folder / "pmedopt.txt").write_text("\n".join(optima) + "\n")
+    (folder / "pmedcap1.txt").write_text("another problem")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def rows_of(capsys: Capture, *options: str) -> list[dict]:
+    ran = run(capsys, "bench", "pmed", "orlib", "--json", *options)
+    assert (ran.status, ran.err) == (0, "")
+    return json.loads(ran.out)["rows"]
+
+
+def test_all_instances_of_a_folder_in_order_against_brute_force(library, capsys):
+    rows = rows_of(capsys)
+    assert [(row["instance"], row["n"], row["k"]) for row in rows] == [
+        ("pmed1", 12, 2),
+        ("pmed2", 14, 3),
+        ("pmed10", 9, 9),
+    ]
+    assert [row["optimum"] for row in rows] == [instance(12, 2, 1)[1], instance(14, 3, 2)[1], 0]
+    for row in rows[:2]:
+        assert (
+            row["gap_percent"] == pytest.approx(100 * (row["cost"] / row["optimum"] - 1))
+            and row["gap_percent"] >= 0
+        )
+        assert 0 < row["seconds"] < 60
+
+
+def test_the_table_says_what_the_json_says(library, capsys):
+    ran = run(capsys, "bench", "pmed", "orlib", "--instances", "1-2")
+    lines = ran.out.splitlines()
+    assert (ran.status, ran.err, lines[0].split()) == (
+        0,
+        "",
+        ["instance", "n", "k", "optimum", "cost", "gap", "%", "seconds"],
+    )
+    for line, row in zip(lines[1:3], rows_of(capsys, "--instances", "1-2")):
+        shown = line.split()
+        assert shown[:4] == [row["instance"], str(row["n"]), str(row["k"]), str(row["optimum"])]
+        assert (float(shown[4]), float(shown[5])) == (
+            row["cost"],
+            pytest.approx(row["gap_percent"], abs=5e-4),
+        )
+    assert len({len(line) for line in lines[:3]}) == 1  # aligned
+    assert lines[3] == "" and lines[4] == "2 instances, the optimum is known of 2"
+    assert re.fullmatch(r"exactly optimal: [0-2]; within 0.1 %: [0-2]", lines[5])
+    assert re.fullmatch(r"gap: mean [0-9.]+ %, worst [0-9.]+ %( \(pmed[12]\))?", lines[6])
+    assert re.fullmatch(r"time: [0-9.]+ s in the solver, [0-9.]+ s in all", lines[7])
+
+
+def test_output_is_the_json_whatever_stdout_shows(library, capsys):
+    ran = run(capsys, "bench", "pmed", "orlib", "--output", "out.json")
+    assert ran.err == "metricdp: wrote out.json\n" and ran.out.startswith("instance ")
+    written = json.loads(Path("out.json").read_text())
+    assert list(written) == ["suite", "version", "settings", "rows", "summary"]
+    assert (written["suite"], written["settings"]) == (
+        "pmed",
+        {"instances": ["pmed1", "pmed2", "pmed10"], "seed": 0, "time_limit": None},
+    )
+    assert [row["instance"] for row in written["rows"]] == ["pmed1", "pmed2", "pmed10"]
+
+
+def with_optima(library: Path, **stated: int) -> None:
+    (library / "pmedopt.txt").write_text(
+        "".join(f"{name} {value}\n" for name, value in stated.items())
+    )
+
+
+def test_the_summary_counts_gaps(library, capsys):
+    """Planted optima: one reached, one missed by a bit less than 0.1 %, one by more."""
+    costs = {row["instance"]: row["cost"] for row in rows_of(capsys, "--instances", "1,2")}
+    optima = {"pmed1": 1000 * int(costs["pmed1"]), "pmed2": int(costs["pmed2"])}
+    report, lines = summary_with_costs(
+        {"pmed1": optima["pmed1"] * 1.0009, "pmed2": optima["pmed2"], "pmed3": 2.0},
+        {**optima, "pmed3": 1},
+    )
+    assert report["optimal"] == 1 and report["within_0.1_percent"] == 2
+    assert report["worst_gap_percent"] == pytest.approx(100.0)
+    assert report["mean_gap_percent"] == pytest.approx((0.09 + 0 + 100) / 3)
+    assert lines[2] == "gap: mean 33.3633 %, worst 100.000 % (pmed3)"
+    assert summary_with_costs({"a": 5.0}, {"a": 5})[1][2] == "gap: mean 0.0000 %, worst 0.000 %"
+
+
+def summary_with_costs(costs: dict[str, float], optima: dict[str, int]) -> tuple[dict, list[str]]:
+    rows = [
+        {
+            "instance": name,
+            "optimum": optima[name],
+            "cost": cost,
+            "gap_percent": 100 * (cost / optima[name] - 1),
+            "seconds": 0.1,
+        }
+        for name, cost in costs.items()
+    ]
+    return pmed._public_summary(rows, 0.0)
+
+
+def test_an_unknown_optimum_is_a_dash_and_a_null(library, capsys):
+    (library / "pmedopt.txt").unlink()
+    assert [row["gap_percent"] for row in rows_of(capsys)] == [None, None, None]
+    ran = run(capsys, "bench", "pmed", "orlib")
+    assert ran.out.splitlines()[1].split()[3::2] == ["-", "-"]
+    assert "the optimum is known of 0" in ran.out and "optimal:" not in ran.out
+
+
+def test_a_cost_below_the_stated_optimum_is_pointed_out(library, capsys):
+    with_optima(library, pmed1=10**6, pmed2=instance(14, 3, 2)[1])
+    ran = run(capsys, "bench", "pmed", "orlib", "--instances", "1,2")
+    assert (
+        ran.out.splitlines()[-1]
+        == "pmed1: the cost is below the stated optimum, which is of another graph"
+    )
+
+
+def test_an_optimum_of_zero_is_no_division_by_it(library, capsys):
+    assert rows_of(capsys, "--instances", "10")[0]["gap_percent"] == 0.0
+    assert (
+        rows_of(capsys, "--instances", "10", "--epsilon", "1", "--repeats", "2")[0]["worst_ratio"]
+        == 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("10,1", ["pmed1", "pmed10"]), (" 1 - 2 ", ["pmed1", "pmed2"]), ("2,2", ["pmed2"])],
+)
+def test_instances_are_chosen_by_number(library, capsys, text, numbers):
+    assert [row["instance"] for row in rows_of(capsys, "--instances", text)] == numbers
+
+
+def test_a_time_limit_goes_to_the_solver(library, capsys, monkeypatch):
+    given = []
+    real = mdp.k_median
+    monkeypatch.setattr(
+        mdp,
+        "k_median",
+        lambda *args, **options: given.append(options["time_limit"]) or real(*args, **options),
+    )
+    unlimited = rows_of(capsys)
+    assert [row["cost"] for row in rows_of(capsys, "--time-limit", "60")] == [
+        row["cost"] for row in unlimited
+    ]
+    rows_of(capsys, "--instances", "1", "-e", "1", "--repeats", "1", "--time-limit", "7")
+    assert given == [None] * 3 + [60.0] * 3 + [7.0] * 2
+
+
+def test_private_methods_against_the_optimum(library, capsys):
+    rows = rows_of(
+        capsys,
+        "--instances",
+        "1,2",
+        "-e",
+        "1/2",
+        "--method",
+        "partition, uniform",
+        "--repeats",
+        "4",
+    )
+    assert [(row["instance"], row["method"]) for row in rows] == [
+        (i, m) for i in ("pmed1", "pmed2") for m in ("partition", "uniform")
+    ]
+    for row in rows:
+        assert (row["records"], row["reference_is"], len(row["ratios"])) == (row["n"], "optimum", 4)
+        assert (
+            row["reference"]
+            == {"pmed1": instance(12, 2, 1)[1], "pmed2": instance(14, 3, 2)[1]}[row["instance"]]
+        )
+        assert min(row["ratios"]) >= 1 and row["worst_ratio"] == max(row["ratios"])
+        assert row["mean_ratio"] == pytest.approx(np.mean(row["ratios"]))
+
+
+def test_much_budget_and_data_cost_little_and_ignoring_the_data_costs_more(library, capsys):
+    options = (
+        "--instances",
+        "2",
+        "-e",
+        "100",
+        "--records",
+        "20000",
+        "--hot-spots",
+        "--method",
+        "partition,uniform",
+        "--repeats",
+        "3",
+    )
+    rows = {row["method"]: row for row in rows_of(capsys, *options)}
+    assert rows["partition"]["records"] == 20000 and rows["partition"]["reference_is"] == "solver"
+    assert rows["partition"]["worst_ratio"] < 1.01 < rows["uniform"]["mean_ratio"]
+
+
+def test_the_private_table(library, capsys):
+    ran = run(
+        capsys,
+        "bench",
+        "pmed",
+        "orlib",
+        "-e",
+        "1",
+        "--repeats",
+        "2",
+        "--instances",
+        "1",
+        "--method",
+        "partition",
+    )
+    lines = ran.out.splitlines()
+    assert re.split("  +", lines[0]) == [
+        "instance",
+        "n",
+        "k",
+        "method",
+        "records",
+        "reference",
+        "mean ratio",
+        "worst ratio",
+        "seconds",
+    ]
+    assert lines[1].split()[:5] == ["pmed1", "12", "2", "partition", "12"]
+    assert re.fullmatch(
+        r"partition: mean ratio [0-9.]+, worst [0-9.]+, 1 instances × 2 releases of epsilon 1, [0-9.]+ s",
+        lines[3],
+    )
+    assert "made up" in lines[4] and "flatters every method" in lines[5]
+
+
+def test_by_default_the_default_method_is_shown_with_what_it_must_beat(library, capsys):
+    rows = rows_of(capsys, "--instances", "1", "-e", "1", "--repeats", "1")
+    assert [row["method"] for row in rows] == ["partition", "uniform"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["nowhere"], "nowhere is not a folder"),
+        (["empty"], "no file pmed1.txt"),
+        (["orlib", "--instances", "1-3"], "orlib has no pmed3.txt"),
+        (["orlib", "--instances", "41"], "from 1 to 40"),
+        (["orlib", "--instances", "5-1"], "from 1 to 40"),
+        (["orlib", "--instances", "1;2"], "from 1 to 40"),
+        (["orlib", "--instances", ""], "from 1 to 40"),
+        (["orlib", "--repeats", "3"], "--repeats is about private methods"),
+        (["orlib", "--hot-spots"], "--hot-spots is about private methods"),
+        (["orlib", "-e", "0"], "epsilon"),
+        (["orlib", "-e", "nan"], "epsilon"),
+        (["orlib", "-e", "1", "--method", "magic"], "method must be one of partition, "),
+        (["orlib", "-e", "1", "--method", ""], "method must be one of"),
+        (["orlib", "-e", "1", "--repeats", "0"], "repeats must be at least 1"),
+        (["orlib", "-e", "1", "--repeats", "x"], "--repeats"),
+        (["orlib", "-e", "1", "--records", "0"], "records must be at least 1"),
+        (["orlib", "-e", "1", "--hot-spots"], "--records N"),
+        (["orlib", "--seed", "-1"], "--seed"),
+        (["orlib", "--time-limit", "0"], "time_limit must be"),
+        (["orlib", "--time-limit", "soon"], "--time-limit"),
+        (["orlib", "--output", "empty"], "is a directory"),
+        (["orlib", "extra"], "unrecognized arguments"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(library, capsys, options, message):
+    (library.parent / "empty").mkdir()
+    output = [] if "--output" in options else ["--output", "out.json"]
+    ran = run(capsys, "bench", "pmed", *options, *output)
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
+    assert ran.err.startswith("metricdp: error: ") and message in ran.err
+    assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("pmed1.txt", "3 1 1\n1 2 x\n", "pmed1.txt, line 2: expected 'i j cost'"),
+        ("pmed1.txt", "4 1 1\n1 2 5\n", "disconnected"),
+        ("pmedopt.txt", "nothing here", "pmedopt.txt: expected lines such as"),
+    ],
+)
+def test_a_bad_file_is_named(library, capsys, name, text, message):
+    (library / name).write_text(text)
+    ran = run(capsys, "bench", "pmed", "orlib")
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
+
+
+def test_help_and_a_missing_suite(capsys):
+    assert "pmed" in run(capsys, "bench", "--help").out
+    assert run(capsys, "bench").status == run(capsys, "bench", "nothing").status == 2
+
+
+def test_table_of_a_report():
+    report = Report(
+        "s",
+        {},
+        [Column("a", "a"), Column("b", "long heading", ".1f")],
+        [{"a": "x", "b": 2}, {"a": "yy"}],
+        {},
+        ["end"],
+    )
+    assert report.table() == "a   long heading\nx            2.0\nyy             -\n\nend\n"
+
+
+def test_made_up_demand():
+    metric = mdp.GraphMetric(nx.grid_2d_graph(20, 20), weight=None)
+    spread, dense = demands.uniform(metric, 4000, 1), demands.hot_spots(metric, 4000, 1)
+    assert demands.one_each(metric).tolist() == [1] * 400
+    for counts in (spread, dense):
+        assert counts.shape == (400,) and counts.sum() == 4000 and counts.min() >= 0
+    assert (np.sort(spread)[-40:].sum() < 800) and (
+        np.sort(dense)[-40:].sum() > 1200
+    )  # the tenth of the points with the most
+    assert (demands.hot_spots(metric, 4000, 1) == dense).all() and (
+        demands.uniform(metric, 4000, 2) != spread
+    ).any()
+    alone = mdp.GraphMetric(nx.path_graph(1), weight=None)
+    assert demands.hot_spots(alone, 5, 0).tolist() == demands.uniform(alone, 5, 0).tolist() == [5]
+
+
+@needs_data
+def test_without_a_folder_the_data_sets_are_used(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("METRICDP_DATA", str(DATA))
+    monkeypatch.chdir(tmp_path)
+    ran = run(capsys, "bench", "pmed", "--instances", "1,2", "--json")
+    assert [row["optimum"] for row in json.loads(ran.out)["rows"]] == [5819, 4093]
+
+
+@needs_data
+def test_the_library_s_own_files_need_no_pmedopt(tmp_path):
+    (tmp_path / "pmed1.txt").write_bytes((DATA / "pmed/pmed1.txt").read_bytes())
+    (tmp_path / "pmed2.txt").write_bytes((DATA / "pmed/pmed2.txt").read_bytes() + b"\n")
+    report = pmed.run(tmp_path)
+    assert [row["optimum"] for row in report.rows] == [5819, None]
+
+
+@needs_data
+def test_real_instances_are_near_their_optima():
+    report = pmed.run(DATA / "pmed", instances="1-10")
+    assert (
+        report.summary["with_known_optimum"] == report.summary["within_0.1_percent"] == 10
+        and report.summary["optimal"] >= 9
+    )
+    assert all(row["gap_percent"] >= -1e-9 for row in report.rows)
+
+
+def test_ctrl_c_keeps_what_is_done(library, capsys, monkeypatch):
+    real = mdp.k_median
+
+    def until_the_third(*args, **options):
+        if options["k"] == 9:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(mdp, "k_median", until_the_third)
+    ran = run(capsys, "bench", "pmed", "orlib", "--output", "out.json")
+    assert (ran.status, ran.lines) == (
+        130,
+        ["metricdp: wrote out.json", "metricdp: interrupted after 2 of 3 instances"],
+    )
+    written = json.loads(Path("out.json").read_text())
+    assert [row["instance"] for row in written["rows"]] == [
+        "pmed1",
+        "pmed2",
+    ] and "2 instances, " in ran.out
+    assert written["unfinished"] == "interrupted after 2 of 3 instances"
+    nothing = run(capsys, "bench", "pmed", "orlib", "--instances", "10", "--output", "none.json")
+    assert (nothing.status, nothing.out, nothing.err) == (
+        130,
+        "",
+        "metricdp: interrupted\n",
+    ) and not Path("none.json").exists()

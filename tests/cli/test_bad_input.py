@@ -1,0 +1,435 @@
+"""Bad input of every kind: status 2, one line on stderr, nothing on stdout, no file, no charge,
+nothing private.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, run, snapshot
+
+PRIVATE = (
+    "cluster roads.csv -k 2 --output out.json --coreset core.csv --demand homes.csv --epsilon 1/2 "
+    "--ledger study.ledger"
+)
+PUBLIC = "cluster roads.csv -k 2 --output out.json"
+EVALUATE = "evaluate roads.csv --demand homes.csv --centers good.json"
+EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
+BAD_ROW = "987654321"
+
+FILES = {
+    # graphs
+    "empty.csv": b"",
+    "header.csv": b"from,to,length_m\n",
+    "roads.shp": b"\x00\x01\x02 what",
+    "cut.csv.gz": gzip.compress(EDGES.encode() * 50)[:-9],
+    "notgz.csv.gz": EDGES.encode(),
+    "latin.csv": "from,to,length_m\nPeña,b,5\n".encode("latin-1"),
+    "ragged.csv": EDGES.encode() + b"3,4\n",
+    "nolength.csv": b"from,to,lanes\n1,2,5\n2,3,4\n",
+    "noends.csv": b"here,there,length\n1,2,5\n",
+    "negative.csv": EDGES.encode() + b"3,4,-1\n",
+    "nan.csv": EDGES.encode() + b"3,4,nan\n",
+    "inf.csv": EDGES.encode() + b"3,4,inf\n",
+    "text.csv": EDGES.encode() + b"3,4,far\n",
+    "parts.csv": EDGES.encode() + b"7,8,1\n",
+    "oneway.csv": b"from,to,length_m,oneway\n1,2,5,true\n2,3,4,false\n",
+    "oneway.tsv": b"from\tto\tlength\tdirection\n1\t2\t5\t7\n",
+    "bad.pmed": b"3 2 1\n1 2 5\n",
+    "badline.pmed": b"3 2 1\n1 2 5\n2 9 5\n",
+    "bad.gr": b"p sp 3 2\na 1 2 5\na 2\n",
+    "nop.gr": b"a 1 2 5\n",
+    "bad.graph": b"3 2\n2\n1 3 3\n2\n",
+    "bad.graphml": b"<graphml><graph><node id='1'>",
+    "bad.tntp": b"<NUMBER OF LINKS> 2\n~ init_node term_node\n1 2\n",
+    "bad.parquet": b"PAR1 nothing of the sort",
+    # nodes
+    "nodes_far.csv": b"id,lon,lat\n100,500,0\n",
+    "nodes_other.csv": b"id,lon,lat\nx,1,2\n",
+    "nodes_noheader.csv": b"100,1.5,2\n",
+    "nodes_nolat.csv": b"id,lon\n100,1\n",
+    # centers
+    "good.json": b'{"centers": [100, 124]}',
+    "cut.json": b'{"centers": [100, 12',
+    "other.json": b'{"k": 2}',
+    "nocenters.json": b'{"centers": []}',
+    "nested.json": b'{"centers": [[100], [124]]}',
+    "truth.json": b'{"centers": [true]}',
+    "unknown.json": b'{"centers": [100, 5]}',
+    "textids.json": b'{"centers": ["100"]}',
+    "latin.json": b'{"centers": ["\xe9"]}',
+    # ledgers
+    "notledger": b"hello\n",
+    "folder/inside": b"",
+}
+
+
+def private_file(bad: str, header: str = "vertex,lon,lat,person") -> bytes:
+    """A demand file of ROWS good records and a bad one."""
+    good = [f"{100 + i % 25},-71.3,-29.9,canary-{i}" for i in range(ROWS)]
+    return "\n".join([header, *good[:90], bad, *good[90:]]).encode() + b"\n"
+
+
+DEMANDS = {
+    "unknown.csv": private_file(f"{BAD_ROW},-71.3,-29.9,canary-x"),
+    "textid.csv": private_file("canary-street,-71.3,-29.9,canary-x"),
+    "gap.csv": private_file(",-71.3,-29.9,canary-x"),
+    "fraction.csv": private_file("12.3456789,-71.3,-29.9,canary-x"),
+    "nancoord.csv": private_file("100,nan,12.3456789,canary-x"),
+    "infcoord.csv": private_file("100,inf,12.3456789,canary-x"),
+    "wordcoord.csv": private_file("100,canary-east,12.3456789,canary-x"),
+    "nouser.csv": private_file("100,-71.3,-29.9,"),
+    "raggedrow.csv": private_file(f"100,-71.3,-29.9,canary-x,{BAD_ROW}"),
+    "quotes.csv": private_file('100,-71.3,-29.9,"canary'),
+    "latin.dem": private_file("100,-71.3,-29.9,canary-\u00e9").replace(b"\xc3\xa9", b"\xe9"),
+    "zero.dem": private_file("100,-71.3,-29.9,canary-\0"),
+    "cut.dem.gz": gzip.compress(private_file("100,-71.3,-29.9,canary"))[:-20],
+    "noheader.csv": private_file(
+        "100,-71.3,-29.9,canary-x", header=f"{BAD_ROW},-71.3002,-29.9,canary-0"
+    ),
+    "twice.csv": private_file("100,-71.3,-29.9,canary-x", header="vertex,canary,canary,person"),
+    "huge.csv": private_file("9" * 30 + BAD_ROW + ",-71.3,-29.9,canary-x"),
+    "nothing.csv": b"",
+    "bad.dem.parquet": b"PAR1 canary 987654321",
+}
+
+CASES = {
+    # the command itself
+    "no command": ("", "COMMAND"),
+    "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
+    "unknown option": (PUBLIC + " --epsilonn 1", "--epsilonn"),
+    "shortened option": (PUBLIC + " --symm", "--symm"),
+    "no graph": ("cluster -k 2", "GRAPH"),
+    "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
+    "option without value": (PUBLIC + " --nodes", "--nodes"),
+    # the graph
+    "missing file": ("cluster nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
+    "line break in a name": (
+        "cluster 'no\nwhere.csv' -k 2 --output out.json",
+        r"no\nwhere.csv: no such file",
+    ),
+    "empty name": ("cluster '' -k 2 --output out.json", "directory"),
+    "directory": ("cluster folder -k 2 --output out.json", "folder: is a directory"),
+    "empty file": ("cluster empty.csv -k 2 --output out.json", "empty"),
+    "no edges": ("cluster header.csv -k 2 --output out.json", "header.csv"),
+    "unknown ending": ("cluster roads.shp -k 2 --output out.json", "--format"),
+    "unknown format": (PUBLIC + " --format shapefile", "formats: pmed, dimacs"),
+    "wrong format": (PUBLIC + " --format pmed", "line 1"),
+    "truncated gzip": ("cluster cut.csv.gz -k 2 --output out.json", "truncated gzip"),
+    "not gzip": ("cluster notgz.csv.gz -k 2 --output out.json", "not a gzip file"),
+    "not UTF-8": ("cluster latin.csv -k 2 --output out.json", "not UTF-8"),
+    "ragged rows": ("cluster ragged.csv -k 2 --output out.json", "line 4"),
+    "no length column": ("cluster nolength.csv -k 2 --output out.json", "--weight"),
+    "no such length column": (PUBLIC + " --weight minutes", "no column 'minutes'"),
+    "empty column name": (PUBLIC + " --weight ''", "must not be empty"),
+    "no endpoint columns": ("cluster noends.csv -k 2 --output out.json", "endpoint columns"),
+    "source alone": (PUBLIC + " --source from", "both endpoint columns"),
+    "no such endpoint": (PUBLIC + " --source from --target nach", "no column 'nach'"),
+    "negative length": ("cluster negative.csv -k 2 --output out.json", "non-negative"),
+    "NaN length": ("cluster nan.csv -k 2 --output out.json", "finite"),
+    "infinite length": ("cluster inf.csv -k 2 --output out.json", "finite"),
+    "length not a number": (
+        "cluster text.csv -k 2 --output out.json",
+        "must hold numbers, not 'far'",
+    ),
+    "disconnected": ("cluster parts.csv -k 2 --output out.json", "2 components of 3, 2 vertices"),
+    "directed": ("cluster oneway.csv -k 2 --output out.json", "--symmetrize"),
+    "unknown direction": ("cluster oneway.tsv -k 2 --output out.json", "direction"),
+    "pmed of too few edges": ("cluster bad.pmed -k 2 --output out.json", "promises 2 edges"),
+    "pmed with a bad endpoint": ("cluster badline.pmed -k 2 --output out.json", "line 3"),
+    "pmed with a weight": (
+        "cluster bad.pmed -k 2 --output out.json --weight cost",
+        "no named columns",
+    ),
+    "dimacs with a bad arc": ("cluster bad.gr -k 2 --output out.json", "line 3"),
+    "dimacs without its p line": ("cluster nop.gr -k 2 --output out.json", "p sp n m"),
+    "metis of other edges": ("cluster bad.graph -k 2 --output out.json", "promises 2 edges"),
+    "graphml that ends early": ("cluster bad.graphml -k 2 --output out.json", "GraphML"),
+    "tntp of too few links": ("cluster bad.tntp -k 2 --output out.json", "bad.tntp"),
+    "parquet that is none": ("cluster bad.parquet -k 2 --output out.json", "arquet"),
+    "missing nodes file": (PUBLIC + " --nodes nowhere.csv", "nowhere.csv: no such file"),
+    "latitude out of range": (PUBLIC + " --nodes nodes_far.csv", "longitude must lie"),
+    "nodes of another graph": (PUBLIC + " --nodes nodes_other.csv", "none of its node ids"),
+    "nodes without a header": (PUBLIC + " --nodes nodes_noheader.csv", "header"),
+    "nodes without latitude": (PUBLIC + " --nodes nodes_nolat.csv", "lon and lat"),
+    # the question
+    "no k": ("cluster roads.csv", "-k"),
+    "k zero": (PRIVATE + " -k 0", "at least 1, got '0'"),
+    "k negative": (PRIVATE + " -k -3", "at least 1, got '-3'"),
+    "k above n": (PRIVATE + " -k 26", "only 25 vertices"),
+    "k a fraction": (PRIVATE + " -k 2.5", "whole number"),
+    "k a word": (PRIVATE + " -k many", "whole number"),
+    "k of 400 digits": (PRIVATE + " -k " + "9" * 400, "whole number"),
+    "unknown method": (PRIVATE + " --method magic", "partition, uniform"),
+    "unknown objective": (PRIVATE + " --objective k-center", "invalid choice"),
+    "negative seed": (PRIVATE + " --seed -1", "at least 0"),
+    "records hint zero": (PRIVATE + " --records-hint 0", "positive number"),
+    "records hint NaN": (PRIVATE + " --records-hint nan", "positive number"),
+    # the price
+    "epsilon missing": (
+        "cluster roads.csv -k 2 --demand homes.csv --output out.json",
+        "needs --epsilon",
+    ),
+    "epsilon zero": (PRIVATE + " --epsilon 0", "between 1e-09 and 1000"),
+    "epsilon negative": (PRIVATE + " --epsilon -1", "between 1e-09 and 1000"),
+    "epsilon NaN": (PRIVATE + " --epsilon nan", "finite number"),
+    "epsilon infinite": (PRIVATE + " --epsilon inf", "finite number"),
+    "epsilon absurd": (PRIVATE + " --epsilon 1e6", "between 1e-09 and 1000"),
+    "epsilon of a huge exponent": (PRIVATE + " --epsilon 1e999999999", "finite number"),
+    "epsilon a word": (PRIVATE + " --epsilon much", "finite number"),
+    "epsilon over zero": (PRIVATE + " --epsilon 1/0", "finite number"),
+    "epsilon without demand": (PUBLIC + " --epsilon 1", "--epsilon is about private demand"),
+    "ledger without demand": (
+        PUBLIC + " --ledger study.ledger",
+        "--ledger is about private demand",
+    ),
+    "non-private without demand": (
+        PUBLIC + " --non-private",
+        "--non-private is about private demand",
+    ),
+    "column without demand": (
+        PUBLIC + " --demand-column vertex",
+        "--demand-column is about private demand",
+    ),
+    "coreset without demand": (PUBLIC + " --coreset core.csv", "--coreset is about private demand"),
+    "non-private and epsilon": (PRIVATE + " --non-private", "contradict"),
+    "unknown relation": (PRIVATE + " --neighboring swap", "invalid choice"),
+    "budget without ledger": (
+        "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --epsilon-budget 2 --output "
+        "out.json",
+        "give --ledger",
+    ),
+    "budget below epsilon": (
+        PRIVATE + " --ledger new.ledger --epsilon-budget 1/4",
+        "asked epsilon 0.5, spent 0, left 0.25",
+    ),
+    "ledger exhausted": (PRIVATE + " --epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
+    "ledger of another relation": (
+        PRIVATE + " --neighboring replace-one",
+        "add-remove neighbors, not replace-one",
+    ),
+    "ledger of another budget": (PRIVATE + " --epsilon-budget 3", "budget of 2, not 3"),
+    "ledger of another delta": (PRIVATE + " --delta-budget 1e-6", "delta of 0, not 1e-6"),
+    "delta budget without a ledger": (
+        "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta-budget 1e-6",
+        "give --ledger",
+    ),
+    "delta of one": (
+        "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta 1",
+        "delta must be at least 0 and below 1",
+    ),
+    "delta without demand": (
+        "cluster roads.csv -k 2 --delta 1e-6",
+        "--delta is about private demand",
+    ),
+    "ledger that is none": (PRIVATE + " --ledger notledger", "not the journal"),
+    "ledger damaged": (PRIVATE + " --ledger damaged.ledger", "damaged"),
+    "ledger a directory": (PRIVATE + " --ledger folder", "directory"),
+    "ledger nowhere": (PRIVATE + " --ledger nowhere/x.ledger", "No such file"),
+    "ledger the demand file": (PRIVATE + " --ledger homes.csv", "same file"),
+    # what is written
+    "output nowhere": (
+        PRIVATE + " --output nowhere/out.json",
+        "--output nowhere/out.json cannot be written",
+    ),
+    "output below a file": (PRIVATE + " --output homes.csv/out.json", "cannot be written"),
+    "output a directory": (PRIVATE + " --output folder", "is a directory"),
+    "output empty": (PRIVATE + " --output ''", "--output"),
+    "output a device": (PRIVATE + " --output /dev/null", "not a regular file"),
+    "output of too long a name": (PRIVATE + " --output " + "x" * 300, "cannot be written"),
+    "output the graph": (PRIVATE + " --output roads.csv", "--output and GRAPH are the same file"),
+    "output the demand": (PRIVATE + " --output ./homes.csv", "same file"),
+    "map nowhere": (
+        PRIVATE + " --map nowhere/map.html",
+        "--map nowhere/map.html cannot be written",
+    ),
+    "map and output alike": (PRIVATE + " --map out.json", "same file"),
+    "coreset nowhere": (PRIVATE + " --coreset nowhere/core.csv", "cannot be written"),
+    "coreset of uniform": (PRIVATE + " --method uniform", "releases no weights"),
+    # columns of the demand
+    "x without y": (PRIVATE + " --x lon", "go together"),
+    "x, y and a column": (PRIVATE + " --x lon --y lat --demand-column vertex", "not both"),
+    "coordinates, graph without": (PRIVATE + " --x lon --y lat", "--nodes"),
+    "max-contributions alone": (PRIVATE + " --max-contributions 2", "--user"),
+    "max-contributions zero": (PRIVATE + " --user person --max-contributions 0", "from 1"),
+    "max-contributions huge": (PRIVATE + " --user person --max-contributions 9999999999", "from 1"),
+    "missing demand file": (PRIVATE + " --demand nowhere.csv", "nowhere.csv: no such file"),
+    "demand a directory": (PRIVATE + " --demand folder", "is a directory"),
+    "no such column": (PRIVATE + " --demand-column home", "no column 'home'"),
+    "no such user column": (PRIVATE + " --user patient", "no column 'patient'"),
+    "no such coordinate": (PRIVATE + " --nodes nodes.csv --x lon --y breite", "no column 'breite'"),
+    "empty demand column": (PRIVATE + " --demand-column ' '", "must not be empty"),
+    "unknown id, new ledger": (
+        PRIVATE + " --ledger new.ledger --demand unknown.csv",
+        "every record must be the id",
+    ),
+    "k above n, new ledger": (PRIVATE + " --ledger new.ledger -k 26", "only 25 vertices"),
+    "unknown id": (PRIVATE + " --demand unknown.csv", "every record must be the id (int)"),
+    "id a word": (PRIVATE + " --demand textid.csv", "every record must be the id (int)"),
+    "id missing": (PRIVATE + " --demand gap.csv", "empty cell"),
+    "id a fraction": (PRIVATE + " --demand fraction.csv", "every record must be the id (int)"),
+    "id huge": (PRIVATE + " --demand huge.csv", "every record must be the id (int)"),
+    "NaN coordinate": (
+        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand nancoord.csv",
+        "finite",
+    ),
+    "infinite coordinate": (
+        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand infcoord.csv",
+        "finite",
+    ),
+    "coordinate a word": (
+        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand wordcoord.csv",
+        "must hold numbers",
+    ),
+    "user missing": (PRIVATE + " --user person --demand nouser.csv", "empty cell"),
+    "ragged demand": (PRIVATE + " --demand raggedrow.csv", "differing numbers of fields"),
+    "open quote in demand": (PRIVATE + " --demand quotes.csv", "quotes"),
+    "demand not UTF-8": (PRIVATE + " --demand latin.dem", "not UTF-8"),
+    "demand with zero bytes": (PRIVATE + " --demand zero.dem", "not UTF-8 text"),
+    "demand truncated": (PRIVATE + " --demand cut.dem.gz", "truncated gzip"),
+    "demand empty": (PRIVATE + " --demand nothing.csv", "empty"),
+    "demand without header": (PRIVATE + " --demand noheader.csv", "no column 'vertex'"),
+    "demand with equal headers": (PRIVATE + " --demand twice.csv", "same name"),
+    "demand a false parquet": (PRIVATE + " --demand bad.dem.parquet", "arquet"),
+    "non-private: unknown id": (
+        "cluster roads.csv -k 2 --non-private --output out.json --demand unknown.csv",
+        "every record must be the id of a vertex",
+    ),
+    "non-private: no column": (
+        "cluster roads.csv -k 2 --non-private --output out.json --demand noheader.csv",
+        "no column 'vertex'",
+    ),
+    "non-private: NaN": (
+        "cluster roads.csv -k 2 --non-private --nodes nodes.csv --x lon --y lat --demand "
+        "nancoord.csv",
+        "finite",
+    ),
+    # evaluate
+    "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
+    "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
+    "missing centers": (EVALUATE + " --centers nowhere.json", "nowhere.json: No such file"),
+    "centers a directory": (EVALUATE + " --centers folder", "folder: Is a directory"),
+    "centers not JSON": (EVALUATE + " --centers cut.json", "not JSON"),
+    "centers not UTF-8": (EVALUATE + " --centers latin.json", "not JSON"),
+    "centers of another kind": (EVALUATE + " --centers other.json", "no list 'centers'"),
+    "no centers": (EVALUATE + " --centers nocenters.json", "no list 'centers'"),
+    "nested centers": (EVALUATE + " --centers nested.json", "must be vertex ids"),
+    "a truth for a center": (EVALUATE + " --centers truth.json", "must be vertex ids"),
+    "center not in the graph": (EVALUATE + " --centers unknown.json", "id 5"),
+    "center as text": (EVALUATE + " --centers textids.json", "'100'"),
+    "evaluate an unknown id": (EVALUATE + " --demand unknown.csv", "every record must be the id"),
+    "evaluate x without y": (EVALUATE + " --x lon", "go together"),
+    # demo
+    "demo with k zero": ("demo -k 0", "at least 1"),
+    "demo with bad epsilon": ("demo --epsilon -1", "between"),
+    "demo into a file": ("demo --directory homes.csv", "not a directory"),
+    "demo with k above n": ("demo -k 20000 --directory fresh", "only 15,708 vertices"),
+}
+
+WARNED = {name for name in CASES if name.startswith("non-private: ")}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    build_world(folder)
+    for name, content in {**FILES, **DEMANDS}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    build_ledger(folder / "study.ledger")
+    build_ledger(folder / "damaged.ledger")
+    text = (folder / "damaged.ledger").read_bytes()
+    (folder / "damaged.ledger").write_bytes(text.replace(b'"3/2"', b'"1/2"'))
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_one_line_and_leaves_no_trace(
+    name: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, words = CASES[name]
+    monkeypatch.chdir(world)
+    before = snapshot(world)
+    quiet = ["-q"] if command.startswith(("cluster", "evaluate", "demo")) else []
+    ran = run(capsys, *shlex.split(command), *quiet)
+    lines = ran.lines
+    if name in WARNED:
+        assert lines.pop(0).startswith("metricdp: warning: --non-private")
+    assert ran.status == 2, ran.err
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("metricdp: error: ")
+    assert words in lines[0]
+    assert ran.out == ""
+    assert snapshot(world) == before
+    assert_nothing_private(ran.err, command)
+
+
+def assert_nothing_private(text: str, command: str) -> None:
+    assert not [c for c in CANARIES if c in text]
+    assert not re.search(rf"\b({ROWS}|{ROWS + 1}|{ROWS + 2})\b", text)
+    if any(name in command for name in DEMANDS):
+        assert not re.search(r"\b(line|row) \d|\b9[0-9]\b", text)
+
+
+def test_every_good_base_would_pass(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the cases vary is accepted itself: so each is refused for the reason it names."""
+    monkeypatch.chdir(world)
+    before = snapshot(world)
+    for command in (
+        PUBLIC,
+        PRIVATE,
+        EVALUATE,
+        PRIVATE + " --ledger new.ledger --nodes nodes.csv --x lon --y lat --user person",
+    ):
+        ran = run(capsys, *shlex.split(command))
+        assert ran.status == 0, ran.err
+        json.loads(ran.out)
+        assert_nothing_private(ran.err, command)
+    for name in set(snapshot(world)) - set(before):
+        (world / name).unlink()
+    (world / "study.ledger").write_bytes(before["study.ledger"])
+
+
+def test_map_without_plotly_is_refused_before_the_charge(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(world)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    before = snapshot(world)
+    ran = run(capsys, *shlex.split(PRIVATE), "--map", "map.html")
+    assert (ran.status, ran.out, snapshot(world)) == (2, "", before)
+    assert ran.lines == [
+        "metricdp: error: the map page needs an optional dependency: pip install 'metricdp[maps]'"
+    ]
+
+
+@pytest.mark.parametrize("name", ["unknown id", "k zero", "ledger exhausted", "disconnected"])
+def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
+    command, words = CASES[name]
+    before = snapshot(world)
+    done = subprocess.run(
+        [sys.executable, "-m", "metricdp", *shlex.split(command), "-q"],
+        cwd=world,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert words in done.stderr
+    assert snapshot(world) == before
+    assert_nothing_private(done.stderr, command)
+
+
+def test_there_are_enough_kinds() -> None:
+    assert len(CASES) >= 40

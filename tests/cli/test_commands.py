@@ -1,0 +1,606 @@
+"""Good runs of the command line: what goes to stdout, to stderr, to files and onto the ledger."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.cli import COMMANDS, main
+from metricdp.cli import cluster as cluster_module
+from metricdp.universe import sample_path
+from metricdp.universe.files import FORMATS
+from tests.cli_world import CANARIES, ROWS, build_world, run, snapshot
+
+PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def has_samples() -> bool:
+    try:
+        sample_path("coquimbo.csv.gz")
+    except ValueError:
+        return False
+    return True
+
+
+needs_maps = pytest.mark.skipif(find_spec("plotly") is None, reason="needs the extra maps")
+needs_samples = pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
+
+
+def test_private_centers_are_json_with_a_receipt(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, *PRIVATE)
+    assert ran.status == 0
+    result = json.loads(ran.out)
+    assert list(result) == ["centers", "k", "method", "receipt"]
+    assert sorted(result["centers"]) == [100, 124]  # all records are there
+    assert (result["k"], result["method"]) == (2, "partition")
+    receipt = result["receipt"]
+    assert (receipt["epsilon_exact"], receipt["delta"], receipt["unit"]) == ("1", 0.0, "record")
+    assert receipt["neighboring"] == "add-remove"
+    assert {m["name"] for m in receipt["mechanisms"]} == {"discrete Laplace"}
+
+
+def test_stderr_tells_public_facts_the_price_and_nothing_private(
+    world: Path, capsys: Capture
+) -> None:
+    ran = run(capsys, *PRIVATE)
+    assert ran.lines[0] == "metricdp: read roads.csv: 25 vertices, 40 edges, no coordinates"
+    assert ran.lines[1] == "metricdp: spent epsilon 1 per record (add-remove neighbors)"
+    assert re.fullmatch(
+        r"metricdp: done in [0-9.]+ s \(times depend on the data: do not publish them\)",
+        ran.lines[2],
+    )
+    assert len(ran.lines) == 3
+    assert not [c for c in (*CANARIES, str(ROWS)) if c in ran.err]
+
+
+def test_public_centers_have_no_receipt(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet")
+    result = json.loads(ran.out)
+    assert (ran.status, ran.err, result["receipt"], len(set(result["centers"]))) == (0, "", None, 3)
+    assert run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet").out == ran.out
+
+
+def test_k_can_be_all_vertices(world: Path, capsys: Capture) -> None:
+    assert sorted(
+        json.loads(run(capsys, "cluster", "roads.csv", "-k", "25").out)["centers"]
+    ) == list(range(100, 125))
+
+
+def test_files_and_stdout_agree(world: Path, capsys: Capture) -> None:
+    before = set(snapshot(world))
+    ran = run(capsys, *PRIVATE, "--output", "out.json", "--coreset", "core.csv")
+    assert set(snapshot(world)) - before == {"out.json", "core.csv"}
+    assert (world / "out.json").read_text() == ran.out
+    assert ran.lines[-1] == "metricdp: wrote out.json, core.csv"
+    rows = list(csv.DictReader((world / "core.csv").open()))
+    assert set(rows[0]) == {"vertex", "weight"}
+    assert {int(r["vertex"]) for r in rows} <= set(range(100, 125))
+    total = sum(float(r["weight"]) for r in rows)
+    assert abs(total - ROWS) < 800  # 40 times the noise scale of the number of records
+    assert oct((world / "out.json").stat().st_mode & 0o777) == oct(0o666 & ~_umask())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_output_replaces_a_file_and_follows_a_link(world: Path, capsys: Capture) -> None:
+    (world / "real.json").write_text("old")
+    (world / "link.json").symlink_to("real.json")
+    assert run(capsys, "cluster", "roads.csv", "-k", "1", "--output", "link.json").status == 0
+    assert (world / "link.json").is_symlink()
+    assert json.loads((world / "real.json").read_text())["k"] == 1
+
+
+def test_ids_beyond_ascii(world: Path, capsys: Capture) -> None:
+    (world / "calles.csv").write_text("from,to,length\nPeña,Ñuñoa,3\nÑuñoa,寺町,4\n", "utf-8")
+    ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
+    assert (
+        json.loads(ran.out)["centers"]
+        == json.loads((world / "out.json").read_text("utf-8"))["centers"]
+        == ["Ñuñoa"]
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "metricdp", "cluster", "calles.csv", "-k", "3"],
+        capture_output=True,
+        env=environment,
+        cwd=world,
+    )
+    assert json.loads(done.stdout.decode("latin-1"))["centers"] == ["Peña", "Ñuñoa", "寺町"]
+
+
+@pytest.mark.parametrize("objective", ["k-median", "k-means"])
+def test_objectives(objective: str, world: Path, capsys: Capture) -> None:
+    ran = run(capsys, *PRIVATE, "--objective", objective, "--records-hint", "2000")
+    assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
+    assert len(json.loads(ran.out)["receipt"]["mechanisms"]) == 1  # the hint saves the count
+
+
+def test_coordinates_and_users(world: Path, capsys: Capture) -> None:
+    options = [
+        "--nodes",
+        "nodes.csv",
+        "--x",
+        "lon",
+        "--y",
+        "lat",
+        "--user",
+        "person",
+        "--max-contributions",
+        "3",
+    ]
+    ran = run(capsys, *PRIVATE, *options)
+    result = json.loads(ran.out)
+    assert sorted(result["centers"]) == [100, 124]
+    assert result["receipt"]["unit"] == "user"
+    assert {m["sensitivity"] for m in result["receipt"]["mechanisms"]} == {3}
+    assert "spent epsilon 1 per user" in ran.err
+    assert "longitude and latitude" in ran.err
+
+
+def test_replace_one(world: Path, capsys: Capture) -> None:
+    receipt = json.loads(run(capsys, *PRIVATE, "--neighboring", "replace-one").out)["receipt"]
+    assert receipt["neighboring"] == "replace-one"
+
+
+def test_uniform_ignores_the_demand_and_costs_nothing(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger")
+    result = json.loads(ran.out)
+    assert (result["method"], result["receipt"]["epsilon"], result["receipt"]["mechanisms"]) == (
+        "uniform",
+        0.0,
+        [],
+    )
+    assert (
+        result["centers"]
+        == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
+    )
+    assert mdp.Ledger(1, journal="study.ledger").spent == 0
+
+
+def test_a_ledger_adds_up_over_calls(world: Path, capsys: Capture) -> None:
+    first = [*PRIVATE[:-1], "1/3", "--ledger", "study.ledger", "--epsilon-budget", "1"]
+    assert "ledger study.ledger: 0.666667 of 1 left" in run(capsys, *first).err
+    later = [*PRIVATE[:-1], "1/3", "--ledger", "study.ledger"]
+    assert run(capsys, *later).status == 0
+    assert "0 of 1 left" in run(capsys, *later).err
+    journal = (world / "study.ledger").read_bytes()
+    refused = run(capsys, *later)
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.lines == [
+        "metricdp: error: privacy budget refused: asked epsilon 0.333333, spent 1, left 0"
+    ]
+    assert (world / "study.ledger").read_bytes() == journal
+    assert [str(c.epsilon) for c in mdp.Ledger(1, journal="study.ledger").entries] == ["1/3"] * 3
+
+
+def test_a_new_ledger_has_the_budget_of_its_first_call(world: Path, capsys: Capture) -> None:
+    assert run(capsys, *PRIVATE, "--ledger", "study.ledger").status == 0
+    ledger = mdp.Ledger(1, journal="study.ledger")
+    assert (ledger.spent, ledger.left, ledger.neighboring) == (1, 0, "add-remove")
+
+
+def test_an_existing_ledger_keeps_its_own_terms(world: Path, capsys: Capture) -> None:
+    mdp.Ledger(5, 0.25, neighboring="replace-one", journal="study.ledger")
+    ran = run(capsys, *PRIVATE, "--ledger", "study.ledger")
+    assert json.loads(ran.out)["receipt"]["neighboring"] == "replace-one"
+    assert "4 of 5 left" in ran.err
+    same = [
+        *PRIVATE,
+        "--ledger",
+        "study.ledger",
+        "--neighboring",
+        "replace-one",
+        "--epsilon-budget",
+        "5.0",
+    ]
+    assert run(capsys, *same).status == 0
+
+
+def test_a_ledger_begun_but_torn_is_begun_again(world: Path, capsys: Capture) -> None:
+    mdp.Ledger(1, journal="study.ledger")
+    header = (world / "study.ledger").read_bytes()
+    (world / "study.ledger").write_bytes(header[:20])
+    assert run(capsys, *PRIVATE, "--ledger", "study.ledger").status == 0
+    assert (world / "study.ledger").read_bytes().startswith(header)
+
+
+def test_non_private_uses_the_exact_demand_and_says_so(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, *PRIVATE[:-2], "--non-private", "--quiet")
+    result = json.loads(ran.out)
+    assert (sorted(result["centers"]), result["receipt"]) == ([100, 124], None)
+    assert len(ran.lines) == 1
+    assert "without any protection" in ran.err
+    snapped = run(
+        capsys, *PRIVATE[:-2], "--non-private", "--nodes", "nodes.csv", "--x", "lon", "--y", "lat"
+    )
+    assert json.loads(snapped.out) == result
+
+
+def test_non_private_weights_are_counts(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    seen: dict[str, Any] = {}
+    solve = mdp.k_median
+
+    def spy(metric: Any, **options: Any) -> Any:
+        seen.update(options)
+        return solve(metric, **options)
+
+    monkeypatch.setattr(mdp, "k_median", spy)
+    run(capsys, *PRIVATE[:-2], "--non-private")
+    expected = np.zeros(25)
+    expected[0], expected[24] = ROWS // 2, ROWS - ROWS // 2
+    assert (seen["weights"] == expected).all() or (seen["weights"] == expected[::-1]).all()
+    assert "demand" not in seen
+
+
+def test_text_ids_match_numbers_in_the_demand(world: Path, capsys: Capture) -> None:
+    (world / "named.csv").write_text("from,to,length\n007,b,1\nb,12,1\n")
+    (world / "who.csv").write_text("vertex\n" + "12\n" * 60)
+    for options in (["--epsilon", "10"], ["--non-private"]):
+        ran = run(capsys, "cluster", "named.csv", "-k", "1", "--demand", "who.csv", *options)
+        assert json.loads(ran.out)["centers"] == ["12"], ran.err
+
+
+@needs_maps
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--demand", "homes.csv", "--epsilon", "1"], "add-remove"),
+        (["--demand", "homes.csv", "--non-private"], "Not private"),
+        ([], "Public clustering"),
+    ],
+)
+def test_map(options: list[str], words: str, world: Path, capsys: Capture) -> None:
+    ran = run(
+        capsys,
+        "cluster",
+        "roads.csv",
+        "-k",
+        "2",
+        "--nodes",
+        "nodes.csv",
+        "--map",
+        "map.html",
+        *options,
+    )
+    assert ran.status == 0, ran.err
+    page = (world / "map.html").read_text("utf-8")
+    assert words in page
+    assert not [c for c in CANARIES if c in page and c != "-71.3002"]
+    assert ran.lines[-1] == "metricdp: wrote map.html"
+
+
+def test_evaluate_is_exact_and_says_that_it_is_not_private(world: Path, capsys: Capture) -> None:
+    (world / "result.json").write_text(json.dumps({"centers": [100], "receipt": None}))
+    ran = run(capsys, "evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "result.json")
+    distance = mdp.read_graph("roads.csv").distances([100], [124])[0, 0]
+    figures = json.loads(ran.out)
+    expected = distance * (ROWS - ROWS // 2)
+    assert figures["cost"] == pytest.approx(expected)
+    assert figures["mean"] == pytest.approx(expected / ROWS)
+    assert (figures["k"], figures["objective"], figures["privacy"]) == (1, "k-median", "none")
+    assert "not private" in ran.lines[-1]
+    assert (
+        run(
+            capsys,
+            "evaluate",
+            "roads.csv",
+            "--demand",
+            "homes.csv",
+            "--centers",
+            "result.json",
+            "-q",
+        ).err.count("\n")
+        == 1
+    )
+
+
+def test_evaluate_takes_what_cluster_wrote(world: Path, capsys: Capture) -> None:
+    assert run(capsys, *PRIVATE, "--output", "out.json").status == 0
+    for objective in ("k-median", "k-means"):
+        command = [
+            "evaluate",
+            "roads.csv",
+            "--demand",
+            "homes.csv",
+            "--centers",
+            "out.json",
+            "--objective",
+            objective,
+        ]
+        assert json.loads(run(capsys, *command).out)["cost"] == 0.0
+
+
+def test_evaluate_an_empty_demand(world: Path, capsys: Capture) -> None:
+    (world / "none.csv").write_text("vertex\n")
+    (world / "list.json").write_text("[100, 101]")
+    ran = run(capsys, "evaluate", "roads.csv", "--demand", "none.csv", "--centers", "list.json")
+    assert (json.loads(ran.out)["cost"], json.loads(ran.out)["mean"]) == (0.0, None)
+
+
+def test_an_empty_demand_is_clustered_like_any_other(world: Path, capsys: Capture) -> None:
+    (world / "none.csv").write_text("vertex\n")
+    assert len(json.loads(run(capsys, *PRIVATE, "--demand", "none.csv").out)["centers"]) == 2
+
+
+# what goes wrong late
+
+
+def test_an_unexpected_error_tells_nothing(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def fail(*_: Any, ledger: mdp.Ledger, epsilon: str, **__: Any) -> None:
+        ledger.charge(epsilon)
+        raise ValueError("canary 987654321")
+
+    monkeypatch.setattr(mdp, "k_median", fail)
+    ran = run(capsys, *PRIVATE, "--output", "out.json")
+    assert (ran.status, ran.out, (world / "out.json").exists()) == (1, "", False)
+    assert ran.lines[-1] == (
+        "metricdp: error: unexpected ValueError (METRICDP_DEBUG=1 shows more, and may show "
+        "private data); "
+        "epsilon 1 was charged before this and stays spent"
+    )
+    assert "canary" not in ran.err
+    assert "Traceback" not in ran.err
+    monkeypatch.setenv("METRICDP_DEBUG", "1")
+    assert "ValueError: canary 987654321" in run(capsys, *PRIVATE).err
+
+
+def test_an_unexpected_error_without_demand(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(mdp, "k_median", lambda *_, **__: [][1])
+    ran = run(capsys, "cluster", "roads.csv", "-k", "2")
+    assert (ran.status, ran.lines[-1]) == (
+        1,
+        "metricdp: error: unexpected IndexError: list index out of range",
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (KeyboardInterrupt(), 130, "metricdp: interrupted"),
+        (MemoryError(), 1, "metricdp: error: not enough memory"),
+        (OSError("canary"), 2, "metricdp: error: OSError"),
+        (
+            OSError(28, "No space left on device", "out.json"),
+            2,
+            "metricdp: error: out.json: No space left on device",
+        ),
+    ],
+)
+def test_other_endings(
+    error: BaseException,
+    status: int,
+    words: str,
+    world: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(mdp, "k_median", fail)
+    ran = run(capsys, *PRIVATE)
+    assert (ran.status, ran.lines[-1]) == (status, words)
+
+
+def test_a_result_is_told_even_if_its_files_fail(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device", "out.json")
+
+    monkeypatch.setattr(cluster_module.streams, "write_text", full)
+    ran = run(capsys, *PRIVATE, "--output", "out.json")
+    assert (ran.status, len(json.loads(ran.out)["centers"])) == (2, 2)
+    assert ran.lines[-1] == "metricdp: error: out.json: No space left on device"
+
+
+def test_library_warnings_stay_inside(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    import warnings
+
+    def warn(*_: Any, **__: Any) -> Any:
+        warnings.warn("canary 987654321", RuntimeWarning, stacklevel=2)
+        return SimpleNamespace(to_dict=dict, release=None, receipt=None)
+
+    monkeypatch.setattr(mdp, "k_median", warn)
+    ran = run(capsys, "cluster", "roads.csv", "-k", "2", "-q")
+    assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")
+
+
+def process(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "metricdp", *argv], text=True, timeout=300, **options
+    )
+
+
+def test_nobody_reads_stdout(world: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = process(*PRIVATE, "--output", "out.json", "-q", stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+    assert len(json.loads((world / "out.json").read_text())["centers"]) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_stdout(world: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = process(*PRIVATE, "--output", "out.json", "-q", stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "metricdp: error: <stdout>: No space left on device\n",
+    )
+    assert (world / "out.json").exists()
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+def test_closed_streams(world: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "metricdp", *PRIVATE, "--ledger", "study.ledger"])
+    done = subprocess.run(["sh", "-c", command + " >&-"], capture_output=True, text=True, cwd=world)
+    assert (done.returncode, (world / "study.ledger").exists()) == (2, False)
+    assert (
+        done.stderr
+        == "metricdp: error: stdout is closed and there is no --output: the result would be lost\n"
+    )
+    done = subprocess.run(
+        ["sh", "-c", command + " 2>&-"], capture_output=True, text=True, cwd=world
+    )
+    assert (done.returncode, len(json.loads(done.stdout)["centers"])) == (0, 2)
+
+
+# help
+
+
+def test_help_is_fast_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from metricdp.cli import main; main(['cluster', '--help']); "
+        "sys.exit(bool({'numba', 'numpy', 'scipy', 'opendp'} & set(sys.modules)))"
+    )
+    start = time.perf_counter()
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+    assert time.perf_counter() - start < 5  # 0.1 s; the bound allows for a busy machine
+
+
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["cluster", "--help"], ["evaluate", "--help"], ["demo", "--help"]]
+)
+def test_help_texts(argv: list[str], capsys: Capture) -> None:
+    ran = run(capsys, *argv)
+    assert (ran.status, ran.err) == (0, "")
+    assert "example" in ran.out or "first steps" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 120
+
+
+def test_help_lists_commands_methods_and_formats(capsys: Capture) -> None:
+    overview, details = run(capsys, "--help").out, run(capsys, "cluster", "--help").out
+    for module in COMMANDS:
+        assert f"\n    {module.rsplit('.', 1)[1]}" in overview
+    for method in mdp.METHODS:
+        assert (f"{method}: " in " ".join(details.split())) == mdp.methods.BY_NAME[method].in_finite
+    for name in FORMATS:
+        assert name in details
+
+
+def test_version(capsys: Capture) -> None:
+    ran = run(capsys, "--version")
+    assert (ran.status, ran.out, ran.err) == (0, f"metricdp {mdp.__version__}\n", "")
+
+
+def test_main_takes_the_arguments_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["metricdp", "--version"])
+    assert main() == 0
+
+
+# the demo
+
+
+@needs_samples
+def test_demo(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
+    assert ran.status == 0, ran.err
+    result = json.loads((world / "out" / "coquimbo_centers.json").read_text())
+    assert (len(result["centers"]), result["receipt"]["epsilon_exact"]) == (5, "1/2")
+    table = [line.split() for line in ran.out.splitlines()[1:6]]
+    assert [int(row[1]) for row in table] == result["centers"]
+    assert all(-72 < float(row[2]) < -71 and -31 < float(row[3]) < -29 for row in table)
+    assert "receipt: epsilon 0.5" in ran.out
+    assert (world / "out" / "coquimbo_map.html").exists() == (find_spec("plotly") is not None)
+    assert "what to try next" in ran.out
+    lines = [line.strip() for line in ran.out.splitlines()]
+    commands = [line for line in lines if re.match(r"\S*(metricdp|python\S* -m metricdp) \w", line)]
+    assert [shlex.split(c.split("metricdp ")[-1])[0] for c in commands] == [
+        "evaluate",
+        "cluster",
+        "cluster",
+        "cluster",
+    ]
+    for command, words in zip(commands, ('"cost"', '"receipt"', '"receipt": null', "usage:")):
+        argv = shlex.split(command)
+        argv = argv[argv.index("metricdp") + 1 :] if "metricdp" in argv else argv[1:]
+        tried = run(capsys, *argv)
+        assert tried.status == 0, tried.err
+        assert words in tried.out
+
+
+@needs_samples
+def test_demo_without_the_maps_extra(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    ran = run(capsys, "demo", "-k", "2", "-q")
+    assert (ran.status, ran.err) == (0, "")
+    assert "pip install 'metricdp[maps]'" in ran.out
+    assert (world / "coquimbo_centers.json").exists()
+    assert not (world / "coquimbo_map.html").exists()
+
+
+@pytest.mark.parametrize("method", ["hst", "partition"])
+def test_a_tree_is_built_once_and_used(
+    world: Path, capsys: Capture, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(capsys, "tree", "roads.csv", "--output", "roads.npz", "--seed", "7").status == 0
+    before = snapshot(world)
+    loaded = []
+    load = mdp.HST.load.__func__
+    monkeypatch.setattr(
+        mdp.HST,
+        "load",
+        classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1]),
+    )
+    ran = run(capsys, *PRIVATE, "--method", method, "--tree", "roads.npz")
+    assert ran.status == 0 and json.loads(ran.out)["method"] == method
+    assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
+
+
+def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(
+    world: Path, capsys: Capture
+) -> None:
+    tree = ["--tree", "roads.npz", "--ledger", "study.ledger", "--epsilon-budget", "2"]
+    missing = run(capsys, *PRIVATE, *tree)
+    assert missing.status == 2 and "roads.npz" in missing.err
+    (world / "other.csv").write_text("tail,head,length\n1,2,3\n2,3,4\n")
+    assert run(capsys, "tree", "other.csv", "--output", "roads.npz").status == 0
+    for argv, rule in (
+        ([*PRIVATE, *tree], "universe"),
+        ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "uses no tree"),
+        (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
+    ):
+        ran = run(capsys, *argv)
+        assert ran.status == 2 and rule in ran.err and not ran.out
+    assert not (world / "study.ledger").exists()

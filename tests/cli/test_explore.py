@@ -1,0 +1,234 @@
+"""``metricdp explore`` and ``metricdp plan``: one price for all levels, pages for their readers,
+nothing private anywhere else.
+"""
+
+import json
+import re
+import stat
+
+import pytest
+
+import metricdp as mdp
+from metricdp.cli import main
+from tests.cli_world import CANARIES, build_ledger, build_world, run, snapshot
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
+QUICK = (*EXPLORE, "--repeats", "0", "--epsilons", "1/2,2")
+PLAN = (
+    "plan",
+    "roads.csv",
+    "--nodes",
+    "nodes.csv",
+    "--records",
+    "300",
+    "-k",
+    "2",
+    "--repeats",
+    "1",
+)
+
+
+def data_of(path):
+    return json.loads(
+        re.search(
+            r'<script type="application/json" id="map-data">(.*?)</script>',
+            path.read_text(),
+            re.DOTALL,
+        )[1]
+    )
+
+
+def test_levels_on_stdout_and_on_the_page(world, capsys):
+    ran = run(capsys, *QUICK, "--output", "page.html")
+    told = json.loads(ran.out)
+    assert (
+        ran.status == 0
+        and told["page"] == "page.html"
+        and told["receipt"]["epsilon_exact"] == "5/2"
+    )
+    assert [
+        (level["name"], level["epsilon"], set(level["centers"])) for level in told["levels"]
+    ] == [
+        ("Moderate", 2.0, {100, 124}),
+        ("Strong", 0.5, {100, 124}),
+    ]
+    assert "2 levels, shown together, are charged together: epsilon 1/2 + 2 = 2.5" in ran.err
+    assert "spent epsilon 2.5 per record" in ran.err
+    data = data_of(world / "page.html")
+    assert [level["epsilon"] for level in data["levels"]] == ["2", "0.5"] and data["exact"] is None
+    text = ran.out + ran.err + re.sub(r'id="library">[^<]*<', "", (world / "page.html").read_text())
+    assert not any(canary in text for canary in CANARIES if not canary.startswith("-71"))
+    assert str(2003) not in ran.out  # the exact number of records
+
+
+def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
+    build_ledger(world / "study.ledger", budget=4, spent=1.5)
+    before = snapshot(world)
+    refused = run(
+        capsys, *EXPLORE, "--epsilons", "1,2", "--output", "page.html", "--ledger", "study.ledger"
+    )
+    assert refused.status == 2 and "left" in refused.err and not (world / "page.html").exists()
+    dry = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
+    assert (
+        dry.status == 0
+        and json.loads(dry.out)["epsilon_exact"] == "5/2"
+        and json.loads(dry.out)["charged"] is False
+    )
+    assert snapshot(world) == before
+    assert run(capsys, *QUICK, "--ledger", "study.ledger", "--output", "page.html").status == 0
+    ledger = mdp.Ledger(4, journal=world / "study.ledger")
+    assert ledger.left == 0 and [entry.purpose for entry in ledger.entries] == ["before", "explore"]
+    again = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
+    assert again.status == 2 and again.out == ""
+
+
+def test_the_administrators_page_warns_and_is_the_owners_alone(world, capsys):
+    ran = run(capsys, *QUICK, "--output", "page.html", "--administrator", "--quiet")
+    assert ran.status == 0 and "do not publish it" in ran.err
+    assert {center["id"] for center in data_of(world / "page.html")["exact"]} == {"100", "124"}
+    assert "Do not publish this page" in (world / "page.html").read_text()
+    assert stat.S_IMODE((world / "page.html").stat().st_mode) == 0o600
+    assert "exact_centers" not in ran.out and "administrator" not in ran.out
+    assert run(capsys, *QUICK, "--output", "other.html", "--quiet").err == ""
+    assert stat.S_IMODE((world / "other.html").stat().st_mode) != 0o600
+
+
+def test_users_names_and_predictions(world, capsys):
+    users = (
+        "--user",
+        "person",
+        "--max-contributions",
+        "2",
+        "--names",
+        "mild, firm",
+        "--epsilons",
+        "2,1/2",
+        "--repeats",
+        "1",
+    )
+    ran = run(
+        capsys,
+        *EXPLORE,
+        *users,
+        "--records",
+        "500",
+        "--output",
+        "page.html",
+        "--objective",
+        "k-means",
+    )
+    told = json.loads(ran.out)
+    assert [level["name"] for level in told["levels"]] == ["mild", "firm"] and told["receipt"][
+        "unit"
+    ] == "user"
+    assert told["prediction"]["records"] == 500 and told["prediction"]["max_contributions"] == 2
+    assert not any(canary in ran.out + ran.err for canary in CANARIES)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        QUICK,  # no --output
+        (*QUICK, "--output", "roads.csv"),
+        (*QUICK, "--output", "homes.csv"),
+        (*QUICK, "--output", "page.html", "--ledger", "page.html"),
+        (*EXPLORE, "--output", "p.html", "--epsilons", "1,1.0"),
+        (*EXPLORE, "--output", "p.html", "--epsilons", "1,,2"),
+        (*EXPLORE, "--output", "p.html", "--epsilons", "0"),
+        (*QUICK, "--output", "p.html", "--names", "one"),
+        (*QUICK, "--output", "p.html", "--names", "one,"),
+        (*QUICK, "--output", "p.html", "--method", "local-search"),
+        (*QUICK, "--output", "p.html", "--method", "quadtree"),
+        (*QUICK, "--output", "p.html", "--max-contributions", "2"),
+        (*QUICK, "--output", "p.html", "--epsilon-budget", "9"),
+        (*QUICK, "--output", "p.html", "-k", "26"),
+        (*QUICK, "--output", "p.html", "--demand-column", "person"),
+        (*QUICK, "--output", "p.html", "--x", "lon"),
+        ("explore", "roads.csv", "-k", "2", "--output", "p.html"),
+        (*PLAN, "--demand", "homes.csv"),
+        (*PLAN, "--output", "nodes.csv"),
+        (*PLAN, "--records", "0"),
+        (*PLAN, "-k", "26"),
+        (*PLAN, "--epsilons", "1,1"),
+        (*PLAN, "--method", "best"),
+        (*PLAN, "--repeats", "0"),
+        ("plan", "roads.csv", "-k", "2"),
+    ],
+)
+def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
+    before = snapshot(world)
+    ran = run(capsys, *argv)
+    errors = [
+        line
+        for line in ran.lines
+        if "charged together" not in line and "metricdp: read " not in line
+    ]
+    assert (
+        ran.status == 2
+        and ran.out == ""
+        and len(errors) == 1
+        and errors[0].startswith("metricdp: error: ")
+    )
+    assert snapshot(world) == before and not any(canary in ran.err for canary in CANARIES)
+
+
+def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
+    ran = run(capsys, *PLAN, "--epsilons", "0.1,2", "--output", "plan.html")
+    told = json.loads(ran.out)
+    assert ran.status == 0 and [level["epsilon"] for level in told["levels"]] == [0.1, 2.0]
+    assert told["levels"][1]["median"] <= told["without_data"]["nine_in_ten"] and told[
+        "basis"
+    ].startswith("simulation")
+    assert "9 in 10 below" in ran.err and "no data" in ran.err and "made-up records" in ran.err
+    page = (world / "plan.html").read_text()
+    assert (
+        "Nothing private took part" in page
+        and "Do not publish" not in page
+        and len(data_of(world / "plan.html")["levels"]) == 2
+    )
+    quiet = run(
+        capsys,
+        *PLAN,
+        "--epsilons",
+        "1",
+        "--quiet",
+        "--method",
+        "local-search",
+        "--neighboring",
+        "replace-one",
+    )
+    assert quiet.err == "" and json.loads(quiet.out)["method"] == "local-search"
+
+
+def test_without_plotly_nothing_is_charged(world, capsys, monkeypatch):
+    monkeypatch.setattr("metricdp.cli.explore.find_spec", lambda name: None)
+    ran = run(capsys, *QUICK, "--output", "page.html", "--ledger", "new.ledger")
+    assert ran.status == 2 and "maps" in ran.err and not (world / "new.ledger").exists()
+    assert run(capsys, *PLAN, "--output", "page.html").status == 2
+
+
+def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr("metricdp.report.explore.front._levels", broken)
+    ran = run(capsys, *QUICK, "--output", "page.html", "--ledger", "new.ledger")
+    assert (
+        ran.status == 1
+        and "2.5 was charged before this and stays spent" in ran.err
+        and "canary" not in ran.err
+    )
+
+
+def test_help_names_the_marks(capsys):
+    for command, said in (("explore", "must not be"), ("plan", "No private data takes part")):
+        assert main([command, "--help"]) == 0
+        assert said in capsys.readouterr().out

@@ -1,0 +1,93 @@
+"""``metricdp cluster``: candidates, opened facilities, a time limit and a certificate."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli_world import build_world, run
+
+Capture = pytest.CaptureFixture[str]
+PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
+    Path("few.csv").write_text("name,vertex\na,100\nb,103\nc,112\nd,120\n")
+    Path("open.csv").write_text("124\n")
+    for options in (
+        [],
+        ["--demand", "homes.csv", "--epsilon", "1"],
+        ["--demand", "homes.csv", "--non-private"],
+    ):
+        found = json.loads(
+            run(
+                capsys,
+                "cluster",
+                "roads.csv",
+                "-k",
+                "3",
+                "--candidates",
+                "few.csv",
+                "--opened",
+                "open.csv",
+                *options,
+            ).out
+        )
+        assert found["centers"][0] == 124 and len(set(found["centers"])) == 3
+        assert set(found["centers"][1:]) <= {100, 103, 112, 120}
+
+
+def test_a_certificate(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "cluster", "roads.csv", "-k", "3", "--certificate")
+    found = json.loads(ran.out)
+    assert (
+        found["certificate"]["gap"] == 0
+        and found["certificate"]["cost"] == found["certificate"]["lower_bound"] > 0
+    )
+    assert "proven optimal" in ran.err
+    assert "certificate" not in json.loads(run(capsys, "cluster", "roads.csv", "-k", "3").out)
+    plain = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--non-private"]
+    assert json.loads(run(capsys, *plain, "--certificate").out)["certificate"]["gap"] < 1e-5
+
+
+def test_a_time_limit(world: Path, capsys: Capture) -> None:
+    assert (
+        len(
+            json.loads(run(capsys, "cluster", "roads.csv", "-k", "3", "--time-limit", "0.5").out)[
+                "centers"
+            ]
+        )
+        == 3
+    )
+    assert len(json.loads(run(capsys, *PRIVATE, "--time-limit", "0.5").out)["centers"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--certificate"], "--certificate tells the exact cost"),
+        (["--time-limit", "0"], "must be a positive number"),
+        (["--opened", "two.csv"], "needs a column 'vertex'"),
+        (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
+        (["--candidates", "open.csv"], "number of candidates"),
+        (["--candidates", "nobody.csv"], "no point of"),
+        (["--candidates", "nowhere.csv"], "no such file"),
+        (["--opened", "open.csv", "--output", "open.csv"], "same file"),
+    ],
+)
+def test_refused_before_anything_is_charged(
+    options: list[str], message: str, world: Path, capsys: Capture
+) -> None:
+    Path("open.csv").write_text("vertex\n100\n101\n")
+    Path("two.csv").write_text("a,b\n100,101\n")
+    Path("nobody.csv").write_text("vertex\n7\n")
+    ran = run(capsys, *PRIVATE, "--ledger", "new.ledger", *options)
+    assert ran.status == 2 and message in ran.err and not ran.out
+    assert not Path("new.ledger").exists()

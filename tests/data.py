@@ -1,0 +1,10 @@
+"""Where real data for tests and measurements lies, if it is at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+"""Of the source tree."""
+DATA = Path(os.environ.get("METRICDP_DATA", ROOT.parent / "shared" / "data"))

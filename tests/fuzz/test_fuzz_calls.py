@@ -1,0 +1,466 @@
+"""Absurd arguments to every public call: a valid answer, or one clear error of metricdp's own and
+nothing charged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.errors import MetricDPError
+from metricdp.methods import front as clustering
+from metricdp.methods.finite import partition as partition_release
+from tests.fuzzing import PRINTABLE, Case, assert_graph, fuzz, spoiled, tried
+
+CORNERS = [[0.0, 0], [0, 1], [3, 0], [3, 4], [8, 8]]
+TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
+NAMED = mdp.EuclideanMetric(CORNERS, ids=["a", "Peña", "e\u0301", "\ue000", ""])
+BLOCKS = mdp.ManhattanMetric(CORNERS)
+TABLE = mdp.PrecomputedMetric([[0, 1, 2], [1, 0, 2.5], [2, 2.5, 0]], ids=[(0, 0), 10**30, None])
+BOX = mdp.EuclideanSpace([0, 0], [9, 9])
+WORLDS: list[Any] = [TOWN, NAMED, BLOCKS, TABLE, BOX]
+
+
+def records(world: Any) -> Any:
+    return CORNERS if world is BOX else [*list(world.ids)[:3]] * 5
+
+
+def demands(world: Any) -> list[mdp.PrivateDemand]:
+    """Some records, none, and those of a user who may have two thousand million."""
+    some = records(world)
+    return [
+        mdp.PrivateDemand(world, some),
+        mdp.PrivateDemand(world, []),
+        mdp.PrivateDemand(world, some, user=[1] * len(some), max_contributions=2**31 - 1),
+    ]
+
+
+DEMANDS = {id(world): demands(world) for world in WORLDS}
+NET = 64
+"""Points of the public net of a box: fewer than usual, since every seed makes another."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_nets() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clustering, "NET_POINTS", NET)
+        patch.setattr(partition_release, "NET_POINTS", NET)
+        yield
+
+
+@cache
+def release_of(place: int) -> Any:
+    return mdp.release(WORLDS[place], DEMANDS[id(WORLDS[place])][0], epsilon=1)
+
+
+class Books:
+    """A ledger and what stands on it: in memory, or with its journal."""
+
+    def __init__(self, folder: str, kept: bool) -> None:
+        self.path = Path(folder) / "study.ledger" if kept else None
+        self.ledger = mdp.Ledger(2, Fraction(1, 10**5), journal=self.path)
+        self.ledger.charge("1/7", purpose="before")
+        self.before = self.state()
+
+    def state(self) -> tuple[Any, ...]:
+        ledger = self.ledger
+        spent = (ledger.spent, ledger.spent_delta, ledger.left, ledger.left_delta, ledger.entries)
+        return *spent, None if self.path is None else self.path.read_bytes()
+
+
+SEARCH = {"k": 2, "candidates": None, "opened": None, "seed": 0, "time_limit": None}
+PUBLIC = {"universe": None, "weights": None, "method": "partition", "certificate": False, **SEARCH}
+PRIVATE = {"universe": None, "demand": None, "ledger": None, "epsilon": "1/3", "records_hint": None}
+CLUSTERINGS = {
+    "k_median": {**PRIVATE, **PUBLIC},
+    "k_means": {**PRIVATE, **PUBLIC},
+    "release": {**PRIVATE, "seed": 0},
+}
+
+
+TINY = {
+    "case": Case("release", {"epsilon": 1e-9}),
+    "world": TOWN,
+    "which": 2,
+    "kept": 0,
+}  # noise of more than 64 bits
+
+
+@fuzz(
+    500,
+    [TINY],
+    case=spoiled(CLUSTERINGS),
+    world=st.sampled_from(WORLDS),
+    which=st.integers(0, 2),
+    kept=st.integers(0, 3),
+)
+def test_private_calls(case: Case, world: Any, which: int, kept: int) -> None:
+    name, spoils = case
+    with tempfile.TemporaryDirectory() as folder:
+        books = Books(folder, kept == 0)
+        arguments = {
+            **CLUSTERINGS[name],
+            "universe": world,
+            "demand": DEMANDS[id(world)][which],
+            "ledger": books.ledger,
+            **spoils,
+        }
+        answer, error = tried(lambda: getattr(mdp, name)(**arguments))
+        if error is not None:
+            assert books.state() == books.before
+            return
+        if arguments["ledger"] is books.ledger and arguments["demand"] is not None:
+            paid = answer.receipt.epsilon
+            assert books.ledger.spent == Fraction(1, 7) + paid
+    if name == "release":
+        assert np.isfinite(answer.weights).all() and (answer.weights >= 0).all()
+    else:
+        assert_result(answer, arguments["universe"], arguments["k"])
+
+
+@fuzz(
+    250,
+    case=spoiled({"k_median": PUBLIC, "k_means": PUBLIC}),
+    world=st.sampled_from(WORLDS),
+    certificate=st.booleans(),
+)
+def test_public_calls(case: Case, world: Any, certificate: bool) -> None:
+    arguments = {
+        **PUBLIC,
+        "universe": world,
+        "certificate": certificate and world is not BOX,
+        **case.spoils,
+    }
+    answer, error = tried(lambda: getattr(mdp, case.name)(**arguments))
+    if error is None:
+        assert_result(answer, arguments["universe"], arguments["k"])
+
+
+def assert_result(result: mdp.Result, world: Any, k: Any) -> None:
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    assert json.loads(text)["k"] == k == len(result.centers)
+    if world is BOX:
+        assert result.centers.shape == (k, 2) and np.isfinite(result.centers).all()
+    else:
+        assert len(set(result.centers)) == k and set(result.centers) <= set(world.ids)
+
+
+@fuzz(
+    250,
+    case=spoiled({"k_median": SEARCH, "k_means": SEARCH}, 3),
+    place=st.integers(0, len(WORLDS) - 1),
+)
+def test_questions_to_a_release(case: Case, place: int) -> None:
+    name, spoils = case
+    arguments = {"k": 1, **spoils}
+    answer, error = tried(lambda: getattr(release_of(place), name)(**arguments))
+    if error is None:
+        assert_result(answer, WORLDS[place], arguments["k"])
+
+
+UNIVERSES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "EuclideanMetric": (mdp.EuclideanMetric, {"points": CORNERS, "ids": None}),
+    "ManhattanMetric": (mdp.ManhattanMetric, {"points": CORNERS, "ids": list("abcde")}),
+    "PrecomputedMetric": (mdp.PrecomputedMetric, {"matrix": TABLE.matrix, "ids": None}),
+    "EuclideanSpace": (mdp.EuclideanSpace, {"lower": [0, 0], "upper": [1, 1]}),
+    "GraphMetric": (
+        mdp.GraphMetric,
+        {
+            "graph": nx.path_graph(4),
+            "weight": None,
+            "symmetrize": False,
+            "largest_component": False,
+            "resolution": None,
+        },
+    ),
+    "read_graph": (
+        mdp.read_graph,
+        {
+            "path": "nowhere",
+            "format": None,
+            "weight": None,
+            "nodes": None,
+            "source": None,
+            "target": None,
+            "resolution": None,
+        },
+    ),
+}
+
+
+CASES = [
+    Case("GraphMetric", {"resolution": 1e308}),  # all distances were infinite
+    Case("PrecomputedMetric", {"matrix": np.array([[0, 1], [2, 0]])}),
+    Case("EuclideanMetric", {"points": np.array([[0, np.nan], [1, 2]])}),
+    Case("ManhattanMetric", {"points": np.array([[0, np.inf], [1, 2]])}),
+]
+
+
+@fuzz(
+    450,
+    [{"case": case} for case in CASES],
+    case=spoiled({name: arguments for name, (_, arguments) in UNIVERSES.items()}),
+)
+def test_universes(case: Case) -> None:
+    name, spoils = case
+    call, arguments = UNIVERSES[name]
+    universe, error = tried(lambda: call(**{**arguments, **spoils}))
+    if error is None:
+        assert_universe(universe)
+
+
+def assert_universe(universe: Any) -> None:
+    bound = universe.diameter_bound()
+    assert 0 <= bound < np.inf
+    if isinstance(universe, mdp.EuclideanSpace):
+        assert len(universe.clip(np.zeros((1, universe.dimension)))) == 1
+        return
+    ids = list(universe.ids)
+    rows, grid = universe.distances(ids), universe.grid_rows(np.arange(len(ids)))
+    assert np.isfinite(rows).all() and (rows >= 0).all() and rows.max() <= bound * (1 + 1e-9)
+    assert grid.dtype == np.int64 and (grid >= 0).all() and int(grid.max()) * len(ids) < 2**63
+    assert (np.diagonal(grid) == 0).all() and np.array_equal(grid, grid.T)
+    if isinstance(universe, mdp.GraphMetric):
+        assert_graph(universe.graph)
+    answer, error = tried(lambda: mdp.k_median(universe, k=1))
+    assert error is None and answer.centers[0] in ids
+
+
+values = st.sampled_from(PRINTABLE)
+
+
+@fuzz(
+    450,
+    lengths=st.lists(values, min_size=3, max_size=3),
+    ids=st.lists(values, min_size=2, max_size=2),
+    places=st.lists(values, min_size=2, max_size=2),
+    kind=st.sampled_from(["nx", "digraph", "igraph", "sparse"]),
+)
+def test_graphs_in_memory(lengths: list[Any], ids: list[Any], places: list[Any], kind: str) -> None:
+    """Absurd lengths, ids and coordinates of the graphs of other libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            graph = made(kind, lengths, ids, places)
+        except Exception:  # the other library refuses it
+            return
+    metric, error = tried(
+        lambda: mdp.GraphMetric(graph, symmetrize=kind == "digraph", largest_component=True)
+    )
+    if error is None:
+        assert_universe(metric)
+
+
+def made(kind: str, lengths: list[Any], ids: list[Any], places: list[Any]) -> Any:
+    if kind == "sparse":
+        a, b, c = lengths
+        return sp.coo_array(np.array([[0, a, c], [a, 0, b], [c, b, 0]]))
+    if kind == "igraph":
+        igraph = pytest.importorskip("igraph")
+        graph = igraph.Graph(edges=[(0, 1), (1, 2), (2, 0)])
+        graph.es["length"], graph.vs["name"], graph.vs["x"], graph.vs["y"] = (
+            lengths,
+            [*ids, "c"],
+            [*places, 1.0],
+            [0.0, 0.0, 1.0],
+        )
+        return graph
+    graph = (nx.Graph if kind == "nx" else nx.MultiDiGraph)()
+    graph.add_weighted_edges_from(
+        [(ids[0], ids[1], lengths[0]), (ids[1], "c", lengths[1]), ("c", ids[0], lengths[2])],
+        weight="length",
+    )
+    graph.add_node("c", x=places[0], y=places[1])
+    return graph
+
+
+LOOKUPS = {
+    "distances": {"sources": [0], "targets": [0]},
+    "nearest": {"centers": [0]},
+    "positions": {"ids": [0]},
+    "snap": {"points": [[0.5, 0.5]]},
+}
+
+
+TWO_OF_NOTHING = {
+    "case": Case("positions", {"ids": [[], []]}),
+    "world": BLOCKS,
+}  # once no ids at all
+
+
+@fuzz(300, [TWO_OF_NOTHING], case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
+def test_lookups(case: Case, world: Any) -> None:
+    name, spoils = case
+    some = list(world.ids)[:1]
+    valid = {
+        argument: value if argument == "points" else some
+        for argument, value in LOOKUPS[name].items()
+    }
+    answer, error = tried(lambda: getattr(world, name)(**{**valid, **spoils}))
+    assert error is not None or name != "positions" or len(answer) == len(spoils.get("ids", some))
+    if error is None:
+        for array in answer if isinstance(answer, tuple) else [answer]:
+            assert np.isfinite(array).all()
+
+
+DEMAND = {"records": None, "user": None, "max_contributions": None}
+FRAMES = {
+    "frame_or_path": None,
+    "node": "vertex",
+    "x": None,
+    "y": None,
+    "user": "who",
+    "max_contributions": 2,
+}
+MAKERS = {
+    "PrivateDemand": DEMAND,
+    "from_coordinates": {"points": None, **DEMAND},
+    "from_frame": FRAMES,
+}
+del MAKERS["from_coordinates"]["records"]
+
+
+@fuzz(350, case=spoiled(MAKERS), world=st.sampled_from(WORLDS), users=st.booleans())
+def test_demands(case: Case, world: Any, users: bool) -> None:
+    name, spoils = case
+    rows = records(world)
+    places = [[1.0, 2.0]] * len(rows)
+    frame = {
+        "vertex": list(range(len(rows))) if world is BOX else rows,
+        "px": [1.0] * len(rows),
+        "who": [i // 2 for i in range(len(rows))],
+    }
+    valid = {
+        "PrivateDemand": {"records": rows, "user": frame["who"] if users else None},
+        "from_coordinates": {"points": places, "user": frame["who"] if users else None},
+        "from_frame": {
+            "frame_or_path": framed(frame),
+            "x": "px" if world is BOX else None,
+            "y": "px" if world is BOX else None,
+        },
+    }[name]
+    arguments = {**MAKERS[name], **valid, **spoils}
+    make = mdp.PrivateDemand if name == "PrivateDemand" else getattr(mdp.PrivateDemand, name)
+    demand, error = tried(lambda: make(world, **arguments))
+    if error is None:
+        assert demand.universe is world
+        with pytest.warns(mdp.PrivateDataWarning):
+            assert (
+                0
+                <= mdp.exact_cost(demand, [CORNERS[0]] if world is BOX else list(world.ids)[:1])
+                < 1e9
+            )
+
+
+plain = st.sampled_from(
+    [
+        v
+        for v in PRINTABLE
+        if v is None or isinstance(v, bool | int | float | str | bytes | Decimal | np.number)
+    ]
+)
+"""What libraries of data frames take without crashing themselves."""
+
+
+def framed(columns: dict[str, list[Any]]) -> Any:
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
+
+
+@fuzz(
+    150,
+    cells=st.lists(plain, max_size=3),
+    world=st.sampled_from(WORLDS),
+    library=st.sampled_from(["pandas", "polars", "pyarrow"]),
+)
+def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> None:
+    module = pytest.importorskip(library)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            columns = {"vertex": cells, "px": cells, "py": cells[::-1], "who": cells}
+            frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # no column holds these; Polars may panic
+            return
+    for options in ({"x": "px", "y": "py"}, {"user": "who"}):
+        tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
+
+
+TREES = {
+    "build_hst": ("metric", "seed"),
+    "load": ("path", "metric"),
+    "distance": ("u", "v"),
+    "nodes_at": ("level",),
+}
+TREES |= {"position_distances": ("u", "v"), "labels_at": ("level",), "save": ("path",)}
+
+
+@fuzz(250, case=spoiled(TREES), world=st.sampled_from(WORLDS[:-1]))
+def test_trees(case: Case, world: Any) -> None:
+    some = next(iter(world.ids))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        tree = mdp.build_hst(world)
+        made = tree.save("tree.npz").read_bytes()
+        at = 0 if case.name == "position_distances" else some
+        valid = {"metric": world, "path": "tree.npz", "u": at, "v": at, "level": 1}
+        arguments = {name: valid[name] for name in TREES[case.name] if name in valid} | case.spoils
+        call = getattr(
+            mdp if case.name == "build_hst" else mdp.HST if case.name == "load" else tree, case.name
+        )
+        answer, error = tried(lambda: call(**arguments), (MetricDPError, OSError))
+        if case.name == "save" and error is None:
+            assert Path(answer).read_bytes() == made
+        else:
+            assert [path.name for path in Path().iterdir()] == ["tree.npz"]
+
+
+PAGES = {"write_map": ("path", "centers", "weights", "title", "receipt", "method", "k", "basis")}
+
+
+@fuzz(80, case=spoiled(PAGES, 3), world=st.sampled_from(WORLDS[:-1]))
+def test_map_pages(case: Case, world: Any) -> None:
+    pytest.importorskip("plotly")
+    from metricdp.report import write_map
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        arguments = {"path": "page.html", "centers": list(world.ids)[:1], **case.spoils}
+        path, error = tried(lambda: write_map(metric=world, **arguments), (MetricDPError, OSError))
+        assert list(Path().iterdir()) == ([] if error is not None else [path])
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
+@pytest.mark.parametrize("method", mdp.METHODS)
+def test_an_empty_demand_is_a_demand(world: Any, method: str) -> None:
+    kind = mdp.methods.BY_NAME[method]
+    if not (kind.in_space if isinstance(world, mdp.EuclideanSpace) else kind.in_finite):
+        pytest.skip("answers in other universes only")
+    ledger = mdp.Ledger(1)
+    for call, hint in itertools.product((mdp.k_median, mdp.k_means), (None, 100)):
+        result = call(
+            world,
+            mdp.PrivateDemand(world, []),
+            2,
+            epsilon="1/4",
+            ledger=ledger,
+            method=method,
+            records_hint=hint,
+        )
+        assert_result(result, world, 2)

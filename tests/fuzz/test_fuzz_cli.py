@@ -1,0 +1,344 @@
+"""Mutated command lines and input files: a result, or status 2 and one line; then nothing was
+printed, written or charged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from metricdp.cli import main
+from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, snapshot
+from tests.fuzzing import LONGEST_MESSAGE, bounded, fuzz, mutated, packed
+
+OUTPUTS = "--output out.json"
+COMMANDS = [
+    f"cluster roads.csv -k 2 {OUTPUTS}",
+    "cluster roads.csv.gz --nodes nodes.csv -k 3 --objective k-means --seed 7 --weight length_m "
+    "--source from --target to",
+    f"cluster roads.csv -k 2 {OUTPUTS} --coreset core.csv --demand homes.csv --epsilon 1/2 "
+    f"--ledger study.ledger",
+    "cluster roads.csv -k 4 --demand homes.csv --epsilon 0.1 --ledger new.ledger "
+    "--epsilon-budget 1 --neighboring replace-one",
+    "cluster roads.csv --nodes nodes.csv -k 2 --demand homes.csv --x lon --y lat --user person "
+    "--max-contributions 2 --epsilon 1",
+    f"cluster roads.csv -k 2 {OUTPUTS} --demand homes.csv --demand-column vertex --non-private",
+    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1/4 --ledger study.ledger --method "
+    "uniform --records-hint 2000",
+    "cluster roads.csv -k 4 --candidates places.csv --opened open.csv --time-limit 5 "
+    "--certificate --output out.json",
+    "tree roads.csv --output tree.npz --seed 3",
+    "cluster roads.csv -k 3 --demand homes.csv --epsilon 1/2 --ledger study.ledger --method hst "
+    "--tree roads.npz",
+    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1e-6 --method local-search "
+    "--tree roads.npz --objective k-means",
+    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1/1000 --ledger both.ledger "
+    "--delta-budget 1e-2 --method max-coverage",
+    "evaluate roads.csv --demand homes.csv --centers centers.json",
+    "evaluate roads.csv --demand homes.csv --centers centers.json --objective k-means --x lon "
+    "--y lat --nodes nodes.csv",
+    "datasets",
+]
+RUNNING = COMMANDS[:14]
+"""Commands that are also run as they are."""
+
+WORDS = [
+    *(
+        "",
+        " ",
+        "-",
+        "--",
+        "-k",
+        "-q",
+        "0",
+        "1",
+        "2",
+        "25",
+        "26",
+        "-1",
+        "2.5",
+        "1e9",
+        "nan",
+        "inf",
+        "1e400",
+        "1e-9",
+        "1/0",
+        "1/3",
+        "0/1",
+    ),
+    *(
+        "9" * 30,
+        "9" * 5000,
+        "1e999999999",
+        "1_0",
+        "٣",
+        "½",
+        "²",
+        "1\n",
+        "a\nb",
+        "\0",
+        "\udcff",
+        "é",
+        "\u202e",
+        "\x1b[2J",
+        "x" * 300,
+    ),
+    *(
+        "x" * 5000,
+        "--help",
+        "--version",
+        "--epsilon=1/0",
+        "--ledger=",
+        "--seed=-1",
+        "-k0",
+        "=",
+        "@roads.csv",
+        "%s",
+        "{}",
+        "$HOME",
+    ),
+    *(
+        "vertex",
+        "person",
+        "lon",
+        "lat",
+        "from",
+        "to",
+        "length_m",
+        "unit",
+        "pmed",
+        "dimacs",
+        "metis",
+        "graphml",
+        "edgelist",
+        "tntp",
+    ),
+    *(
+        "partition",
+        "uniform",
+        "k-means",
+        "add-remove",
+        "replace-one",
+        "cluster",
+        "evaluate",
+        "--demand",
+        "--epsilon",
+        "--ledger",
+    ),
+    *(
+        "--output",
+        "--coreset",
+        "--nodes",
+        "--x",
+        "--y",
+        "--user",
+        "--non-private",
+        "--symmetrize",
+        "--largest-component",
+        "--format",
+    ),
+    *(
+        "--weight",
+        "--source",
+        "--target",
+        "--method",
+        "--records-hint",
+        "--max-contributions",
+        "--neighboring",
+        "--epsilon-budget",
+    ),
+    *("--candidates", "--opened", "--time-limit", "--certificate"),
+    *("--tree", "--delta", "--delta-budget", "hst", "local-search", "max-coverage"),
+]
+PATHS = [
+    *(
+        "roads.csv",
+        "./roads.csv",
+        "nodes.csv",
+        "homes.csv",
+        "study.ledger",
+        "centers.json",
+        "nowhere.csv",
+        "folder",
+        "folder/new",
+    ),
+    *("places.csv", "open.csv", "tree.npz", "roads.npz", "both.ledger"),
+    *(
+        "nowhere/out",
+        "roads.csv/out",
+        "/dev/null",
+        "out.json",
+        "./out.json",
+        "new.ledger",
+        ".",
+        "/",
+        "dataset:",
+        "dataset:nowhere",
+    ),
+]
+FILES = {
+    "roads.csv": COMMANDS[:1],
+    "nodes.csv": [COMMANDS[1].replace("roads.csv.gz", "roads.csv"), COMMANDS[4]],
+    "homes.csv": [*COMMANDS[2:6], *COMMANDS[9:14]],
+    "study.ledger": COMMANDS[2:3],
+    "centers.json": COMMANDS[12:13],
+    "roads.npz": COMMANDS[9:10],
+    "places.csv": COMMANDS[7:8],
+    "open.csv": COMMANDS[7:8],
+}
+
+
+@st.composite
+def command_lines(draw: Any) -> list[str]:
+    """A good command line after one to three mistakes."""
+    line = shlex.split(draw(st.sampled_from(COMMANDS)))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(line) - 1)) if line else 0
+        kind = draw(st.sampled_from("rrrridds"))
+        is_path = at < len(line) and any(
+            mark in line[at] for mark in ("out", ".csv", ".ledger", ".json")
+        )
+        word = draw(st.sampled_from(PATHS if is_path else WORDS)) if kind in "ri" else ""
+        line[at : at + (kind in "rd")] = (
+            [word] if kind in "ri" else line[at : at + 1] * 2 if kind == "s" else []
+        )
+    return line
+
+
+@cache
+def world() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="metricdp-fuzz-"))
+    build_world(folder)
+    build_ledger(folder / "study.ledger")
+    (folder / "centers.json").write_text('{"centers": [100, 124], "k": 2}\n')
+    (folder / "places.csv").write_text(
+        "vertex,rent\n" + "".join(f"{v},7\n" for v in range(100, 112))
+    )
+    (folder / "open.csv").write_text("124\n118\n")
+    (folder / "folder").mkdir()
+    with contextlib.chdir(folder), contextlib.redirect_stderr(io.StringIO()):
+        main(["tree", "roads.csv", "--output", "roads.npz"])
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def clean_up() -> Iterator[None]:
+    yield
+    shutil.rmtree(world(), ignore_errors=True)
+
+
+def ran(argv: list[str]) -> tuple[int, str, list[str]]:
+    """Status, stdout and the lines of stderr without the warnings that a reading of private data
+    gives.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(world()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        bounded(),
+    ):
+        status = main(argv)
+    lines = err.getvalue().split("\n")
+    assert lines.pop() == "", "the last line has no end"
+    return (
+        status,
+        out.getvalue(),
+        [line for line in lines if not line.startswith("metricdp: warning: ")],
+    )
+
+
+def restore(before: dict[str, bytes]) -> None:
+    folder = world()
+    for name in sorted(set(snapshot(folder)) - set(before), reverse=True):
+        path = folder / name
+        path.rmdir() if path.is_dir() else path.unlink()
+    for name, content in before.items():
+        if (folder / name).is_file() and (folder / name).read_bytes() != content:
+            (folder / name).write_bytes(content)
+
+
+def check(argv: list[str], *, torn: str = "") -> int:
+    """Run and check; afterwards the folder is as before. The tail of a `torn` file may have been
+    cut off.
+    """
+    before = snapshot(world())
+    try:
+        status, out, lines = ran([*argv, "-q"] if "-q" not in argv and "--" not in argv else argv)
+        after = snapshot(world())
+    finally:
+        restore(before)
+    said = "\n".join(lines)
+    assert not [canary for canary in CANARIES if canary in said], said
+    assert not re.search(rf"\b({ROWS - 1}|{ROWS}|{ROWS + 1})\b", said) or str(ROWS) in " ".join(
+        argv
+    ), said
+    if status == 0:
+        if (
+            "--help" not in argv
+            and "-h" not in argv
+            and "--version" not in argv
+            and argv[0] != "datasets"
+        ):
+            json.loads(out)
+        return status
+    assert status == 2, said
+    assert out == ""
+    assert len(lines) == 1, lines
+    assert (
+        lines[0].startswith("metricdp: error: ")
+        and lines[0].isprintable()
+        and len(lines[0]) <= LONGEST_MESSAGE
+    )
+    if torn in after and before[torn].startswith(after[torn].rstrip(b"\n")):
+        after[torn] = before[torn]
+    assert after == before
+    return status
+
+
+KNOWN = [["cluster", "\0", "-k", "2"], shlex.split(COMMANDS[2].replace("out.json", "folder"))]
+
+
+@fuzz(250, [{"argv": argv} for argv in KNOWN], argv=command_lines())
+def test_command_lines(argv: list[str]) -> None:
+    check(argv)
+
+
+def damaged_worlds() -> st.SearchStrategy[tuple[str, bytes, str]]:
+    """(file, content, command): one input file damaged, and a command that reads it."""
+    return st.sampled_from(sorted(FILES)).flatmap(
+        lambda name: st.tuples(
+            st.just(name),
+            st.deferred(lambda: mutated((world() / name).read_bytes())).flatmap(packed),
+            st.sampled_from(FILES[name]),
+        )
+    )
+
+
+@fuzz(200, case=damaged_worlds())
+def test_input_files(case: tuple[str, bytes, str]) -> None:
+    name, content, command = case
+    path = world() / name
+    good = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        check(shlex.split(command), torn="study.ledger")
+    finally:
+        path.write_bytes(good)
+
+
+@pytest.mark.parametrize("command", RUNNING)
+def test_what_is_mutated_is_good(command: str) -> None:
+    assert check(shlex.split(command)) == 0

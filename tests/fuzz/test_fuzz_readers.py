@@ -1,0 +1,284 @@
+"""Damaged files of every format: a valid graph or one clear line of metricdp's own, in bounded time
+and memory, and nothing private.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.errors import GraphFileError
+from metricdp.universe import read_graph_file, read_nodes, read_pmed_p, read_table
+from tests.fuzzing import (
+    assert_graph,
+    damaged_files,
+    everything_said,
+    fuzz,
+    mutated,
+    packed,
+    parquet,
+    tried,
+)
+
+GRAPHS = {
+    "a.pmed": b" 4 5 2 \n 1 2 5 \n 2 3 4 \n 3 4 1.5\n 4 1 7\n 2 1 7 \n",
+    "a.txt": b"4 4 2\n1 2 5\n2 3 4\n3 4 1\n4 1 7\n",
+    "a.gr": b"c roads\np sp 4 7\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\na 3 4 2.5\na 4 3 2.5\na 1 2 4\n",
+    "a.graph": b"% a triangle and a tail\n4 4\n2 3\n1 3\n1 2 4\n3\n",
+    "b.graph": b"4 3 011 2\n5 5 2 7\n6 6 1 7 3 2\n1 1 2 2 4 1\n1 1 3 1\n",
+    "a.graphml": b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    b'<key id="d0" for="node" attr.name="x" attr.type="double"/>\n<key id="d1" for="node" attr.name="y" attr.type="double"/>\n'
+    b'<key id="d2" for="edge" attr.name="length" attr.type="double"/>\n<key id="d3" for="graph" attr.name="crs" attr.type="string"/>\n'
+    b'<graph edgedefault="undirected">\n<data key="d3">epsg:4326</data>\n'
+    b'<node id="1"><data key="d0">-71.3</data><data key="d1">-29.9</data></node>\n<node id="2"><data key="d0">-71.2</data>'
+    b'<data key="d1">-29.8</data></node>\n<node id="3"/>\n<edge source="1" target="2"><data key="d2">5.5</data></edge>\n'
+    b'<edge source="2" target="3"><data key="d2">4</data></edge>\n</graph>\n</graphml>\n',
+    "a.csv": b"source,target,length\n10,20,5\n20,30,4.5\n30,40,1\n40,10,7\n",
+    "b.csv": b'from,to,name,length_m\nA,"B, C",Elm,5\n"B, C",D,"High ""St""",2\nD,A,,1\n',
+    "c.csv": b"# a comment\nu,v,oneway,cost\n1,2,false,3\n2,3,true,4\n3,2,true,4\n3,1,,1\n",
+    "a.tsv": b"tail\thead\tcost\tdirection\n1\t2\t3\t0\n2\t3\t4\t1\n3\t2\t4\t-1\n3\t2\t4\t1\n",
+    "a.edges": b"1 2 3.5\n2 3 4\n3 1 5\n",
+    "a.mtx": b"%%MatrixMarket matrix coordinate real symmetric\n% roads\n4 4 4\n2 1 5\n3 2 4\n4 3 1\n4 1 7\n",
+    "a_net.tntp": b"<NUMBER OF NODES> 3\n<NUMBER OF LINKS> 4\n<END OF METADATA>\n\n~ \tinit_node\tterm_node\tcapacity\tlength\t;\n"
+    b"\t1\t2\t100\t3\t;\n\t2\t1\t100\t3\t;\n\t2\t3\t50\t4.5\t;\n\t3\t2\t50\t4.5\t;\n",
+    "a.parquet": parquet({"source": [1, 2, 3], "target": [2, 3, 1], "length": [1.0, 2.5, 4.0]}),
+    "b.parquet": parquet({"u": ["a", "b"], "v": ["b", "c"], "weight": [1, 2]}),
+}
+NODES = {
+    "n.csv": b"id,lon,lat\n1,-71.3,-29.9\n2,-71.2,-29.8\n3,-71.1,-29.7\n",
+    "m.csv": b"name,x,y\na,0,0\nb,5,1e3\nc,7,7\n",
+    "n.co": b"c places\np aux sp co 3\nv 1 -71300000 -29900000\nv 2 -71200000 -29800000\nv 3 5 7\n",
+    "n.tntp": b"Node\tX\tY\t;\n1\t50000\t510000\t;\n2\t320000\t510000\t;\n3\t7\t8\t;\n",
+    "n.parquet": parquet({"osmid": [1, 2, 3], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]}),
+}
+OPTIONS: list[dict[str, Any]] = [{}] * 30
+OPTIONS += [
+    {"format": format} for format in ("pmed", "dimacs", "metis", "graphml", "edgelist", "tntp")
+]
+OPTIONS += [{"weight": weight} for weight in ("unit", "length", "cost", "x", "")]
+OPTIONS += [
+    {"source": u, "target": v}
+    for u, v in (("source", "target"), ("1", "3"), ("length", "length"), ("u", None))
+]
+
+
+def written(name: str, content: bytes, folder: str) -> Path:
+    path = Path(folder) / name
+    path.write_bytes(content)
+    return path
+
+
+FAILED_ONCE = [
+    ("a.gr", b"p sp 1000000000000 2\na 1 2 4\na 2 1 4\n"),  # promises that memory was made for
+    ("a.pmed", b"1000000000000 1 1\n1 2 5\n"),
+    ("a.pmed", b"9" * 5000 + b" 1 1\n1 2 5\n"),
+    ("a.txt", b"9" * 30 + b" 1 1\n1 2 5\n"),
+    ("a.graph", b"1000000000 1\n2\n1\n"),
+    ("a.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n4 4 2147483647\n2 1 5\n"),
+    ("a.mtx", b"%%MatrixMarket matrix coordinate real symmetric\n1000000000 1000000000 1\n2 1 5\n"),
+    ("a.csv", b"a" * 70_000 + b",target,length\n10,20,5\n"),  # quoted whole
+    ("m.csv", "\u202e,x,y\na,0,0\n".encode()),
+    (
+        "b.parquet",
+        GRAPHS["b.parquet"].replace(b"\x01\x00\x00\x00a", b"\x01\x00\x00\x00\x80"),
+    ),  # text that is not UTF-8
+]
+
+
+@fuzz(
+    1000,
+    [{"file": file, "options": {}, "loose": True} for file in FAILED_ONCE],
+    file=damaged_files(GRAPHS),
+    options=st.sampled_from(OPTIONS),
+    loose=st.booleans(),
+)
+def test_graph_files(file: tuple[str, bytes], options: dict[str, Any], loose: bool) -> None:
+    anything = {"symmetrize": True, "largest_component": True}
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(*file, folder)
+        graph, error = tried(
+            lambda: read_graph_file(path, **options, **(anything if loose else {}))
+        )
+        if error is None:
+            again = read_graph_file(path, **options, **anything)
+    if error is not None:
+        assert str(path) in str(error) or "directed" in str(error) or "disconnected" in str(error)
+        return
+    assert_graph(graph)
+    if not loose:  # what is accepted strictly is the whole graph, and none that options change
+        assert (
+            again.ids == graph.ids
+            and np.array_equal(again.indices, graph.indices)
+            and np.array_equal(again.lengths, graph.lengths)
+        )
+    metric, error = tried(lambda: mdp.GraphMetric(graph))
+    if error is None:
+        row = metric.distances(metric.ids[:1])
+        grid, n = metric.grid_rows(np.zeros(1, np.int64)), len(metric)
+        assert np.isfinite(row).all() and (row >= 0).all()
+        assert (grid >= 0).all() and int(metric.diameter_bound() / metric.unit) * n < 2**63
+
+
+SPARSE_ARCS = (
+    "n.co",
+    b"c places\np aux sp co 3\nv ",
+)  # of no number at all: once a warning of NumPy
+
+
+@fuzz(700, [{"file": SPARSE_ARCS, "alone": True}], file=damaged_files(NODES), alone=st.booleans())
+def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(*file, folder)
+        if alone:
+            found, _ = tried(lambda: read_nodes(path))
+            if found is not None:
+                ids, points, system = found
+                assert points.shape == (len(ids), 2) and not np.isinf(points).any()
+                assert system == "xy" or not (np.abs(points) > (180, 90)).any()
+                assert not any(isinstance(i, float) and i != i for i in ids)
+        else:
+            roads = written("r.csv", b"u,v\n1,2\n2,3\n", folder)
+            graph, _ = tried(lambda: read_graph_file(roads, nodes=path))
+            if graph is not None:
+                assert_graph(graph)
+
+
+STREET = mdp.GraphMetric(nx.cycle_graph(9), weight=None)
+
+
+@cache
+def tree_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return mdp.build_hst(STREET, seed=3).save(Path(folder) / "tree.npz").read_bytes()
+
+
+@fuzz(200, content=st.deferred(lambda: mutated(tree_file()).flatmap(packed)))
+def test_tree_files(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written("tree.npz", content, folder)
+        tree, error = tried(lambda: mdp.HST.load(path, STREET))
+    if error is None:
+        good = mdp.build_hst(STREET, seed=3)
+        for name in ("heights", "order", "parent", "level", "start", "stop"):
+            assert np.array_equal(getattr(tree, name), getattr(good, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("n.co", b"v 1.5 0 0\nv 2 1 1\n"),
+        ("n.co", b"v 1e30 0 0\nv 2 1 1\n"),
+        ("n.co", b"v nan 0 0\nv 2 1 1\n"),
+        (
+            "a_net.tntp",
+            b"~ init_node term_node length\n1 9007199254740993 3\n9007199254740993 1 3\n",
+        ),
+        ("a_net.tntp", b"~ init_node term_node length\n1 1e30 3\n1e30 1 3\n"),
+    ],
+)
+def test_ids_that_a_float_would_change_are_refused(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    read = read_nodes if name.endswith(".co") else read_graph_file
+    with pytest.raises(GraphFileError, match="whole numbers"):
+        read(written(name, content, str(tmp_path)))
+
+
+@fuzz(60, file=damaged_files({n: c for n, c in GRAPHS.items() if n in ("a.pmed", "a.csv")}))
+def test_the_number_of_medians(file: tuple[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(*file, folder)
+        p, error = tried(lambda: read_pmed_p(path))
+    assert error is not None or (isinstance(p, int) and p >= 1)
+
+
+@fuzz(
+    200,
+    file=damaged_files({**GRAPHS, **NODES}),
+    least=st.sampled_from([1, 2]),
+    delimiter=st.sampled_from([None, None, ",", ";"]),
+)
+def test_tables(file: tuple[str, bytes], least: int, delimiter: str | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(*file, folder)
+        table, _ = tried(lambda: read_table(path, min_fields=least, delimiter=delimiter))
+    for name in [] if table is None else table.names:
+        for take in (table.numbers, table.ids, table.strings, table.__getitem__):
+            column, error = tried(lambda take=take, name=name: take(name))
+            assert error is not None or len(column) == len(table)
+
+
+PEOPLE = [f"{700_001 + i % 5},canary-{i % 9},{7.654321 + i:.6f},{3.456789:.6f}" for i in range(12)]
+DEMANDS = {
+    "d.csv": ("\n".join(["vertex,person,px,py", *PEOPLE]) + "\n").encode(),
+    "d.tsv": (
+        "\n".join(["vertex\tperson\tpx\tpy", *(p.replace(",", "\t") for p in PEOPLE)]) + "\n"
+    ).encode(),
+    "d.txt": (
+        "\n".join(["vertex person px py", *(p.replace(",", " ") for p in PEOPLE)]) + "\n"
+    ).encode(),
+    "d.parquet": parquet(
+        {
+            "vertex": [int(p.split(",")[0]) for p in PEOPLE],
+            "person": [p.split(",")[1] for p in PEOPLE],
+            "px": [float(p.split(",")[2]) for p in PEOPLE],
+            "py": [3.456789] * len(PEOPLE),
+        }
+    ),
+}
+TOWN = mdp.EuclideanMetric(
+    [[7.0, 3], [8, 3], [9, 3], [10, 3], [11, 3]], ids=range(700_001, 700_006)
+)
+STREETS = mdp.EuclideanMetric(TOWN.points, ids=[str(i) for i in TOWN.ids])
+BOX = mdp.EuclideanSpace([0, 0], [20, 20])
+CANARIES = re.compile(r"70000\d|canary|\d\.65432|3\.45678|\b(row|line) \d")
+
+
+def telling(content: bytes) -> set[str]:
+    """Words that no message holds by chance: of four characters and more, with a digit."""
+    words = set(re.findall(r"[\w.]+", content.decode("utf-8", "replace")))
+    return {word for word in words if len(word) > 3 and any(map(str.isdigit, word))}
+
+
+QUOTED = ("d.parquet", DEMANDS["d.parquet"].replace(b"canary-0", b"\x80anary-0"))
+"""Text that is not UTF-8: Arrow says so when it is read, and quotes it."""
+
+
+@fuzz(
+    450,
+    [{"file": QUOTED, "universe": TOWN, "places": False, "user": "person"}],
+    file=damaged_files(DEMANDS),
+    universe=st.sampled_from([TOWN, STREETS, BOX]),
+    places=st.booleans(),
+    user=st.sampled_from([None, "person"]),
+)
+def test_demand_files(
+    file: tuple[str, bytes], universe: Any, places: bool, user: str | None
+) -> None:
+    """No message, and nothing that hangs on it, holds a cell, a line number or a number of records."""
+    columns = {"x": "px", "y": "py"} if places or universe is BOX else {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(*file, folder)
+        demand, error = tried(
+            lambda: mdp.PrivateDemand.from_frame(universe, path, user=user, **columns)
+        )
+    if error is not None:
+        said = everything_said(error).replace(str(path), "")
+        assert not CANARIES.search(said), said
+        assert not [word for word in telling(file[1]) if word in said], said
+        assert not re.search(rf"\b({len(PEOPLE)}|{len(PEOPLE) + 1}|{len(PEOPLE) - 1})\b", said), (
+            said
+        )
+    else:
+        centers = list(universe.ids)[:2] if universe is not BOX else [[1.0, 1.0]]
+        with pytest.warns(mdp.PrivateDataWarning):
+            assert 0 <= mdp.exact_cost(demand, centers) < 1e6

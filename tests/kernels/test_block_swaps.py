@@ -1,0 +1,207 @@
+"""Local search on a block of costs: its end is a local optimum by brute force, its cost is that of
+its centers.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import chisquare
+
+from metricdp.kernels.block_swaps import (
+    block_changes,
+    block_local_search,
+    block_losses,
+    block_relink,
+    block_seeds,
+    block_swaps,
+    label_columns,
+)
+from tests import naive
+
+few = settings(max_examples=150, deadline=None, derandomize=True)
+
+
+@st.composite
+def problems(draw):
+    """(block of float32, float64 or int64, weights, number of open facilities, start, order)."""
+    m, n = draw(st.integers(1, 8)), draw(st.integers(1, 20))
+    dtype = draw(st.sampled_from([np.float32, np.float64, np.int64]))
+    block = draw(arrays(np.int64, (m, n), elements=st.integers(0, 9))).astype(dtype)
+    weights = draw(arrays(np.int64, n, elements=st.integers(-2, 4))).astype(np.float64)
+    start = draw(st.permutations(range(m)))[: draw(st.integers(1, m))]
+    fixed = draw(st.integers(0, len(start)))
+    return (
+        block,
+        weights,
+        fixed,
+        np.array(start, np.int64),
+        np.array(draw(st.permutations(range(m))), np.int64),
+    )
+
+
+def state_of(block, weights, fixed, centers):
+    n = block.shape[1]
+    labels = (
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, block.dtype),
+        np.empty(n, block.dtype),
+    )
+    label_columns(block, centers, *labels)
+    losses = np.empty(len(centers))
+    return labels, losses, block_losses(weights, fixed, labels[0], labels[2], labels[3], losses)
+
+
+def best_changes(block, weights, fixed, centers):
+    """Change of cost of the best swap of every row that closes none of the first `fixed` slots."""
+    return naive.swap_changes(block, weights, centers.tolist())[:, fixed:].min(
+        axis=1, initial=np.inf
+    )
+
+
+@few
+@given(problems())
+def test_labels_losses_and_changes(problem):
+    block, weights, fixed, centers, order = problem
+    labels, losses, cost = state_of(block, weights, fixed, centers)
+    nearest, second = naive.two_nearest(block, centers)
+    assert (labels[2] == nearest).all() and (
+        block[centers[labels[0]], np.arange(block.shape[1])] == nearest
+    ).all()
+    assert cost == pytest.approx(naive.cost(block, weights, centers))
+    if len(centers) > 1:
+        assert (labels[3] == second).all() and (labels[0] != labels[1]).all()
+        np.testing.assert_allclose(
+            losses[fixed:], naive.removal_losses(block, weights, centers)[fixed:], atol=1e-9
+        )
+    assert (losses[:fixed] == np.inf).all()
+    found, rows = np.empty(len(block)), order
+    block_changes(block, weights, labels[0], labels[2], labels[3], losses, rows, found)
+    closed = ~np.isin(rows, centers)
+    np.testing.assert_allclose(
+        found[closed], best_changes(block, weights, fixed, centers)[rows][closed], atol=1e-9
+    )
+
+
+@few
+@given(problems())
+def test_ends_in_a_local_optimum(problem):
+    block, weights, fixed, centers, order = problem
+    before, given_ones = naive.cost(block, weights, centers), centers[:fixed].copy()
+    cost = block_local_search(block, weights, fixed, centers, order, 1e-9, 10_000)
+    assert len(set(centers)) == len(centers)
+    assert centers[:fixed].tolist() == given_ones.tolist()
+    assert cost == pytest.approx(naive.cost(block, weights, centers), abs=1e-9)
+    assert cost <= before
+    closed = [c for c in range(len(block)) if c not in centers]
+    assert (best_changes(block, weights, fixed, centers)[closed] > -1e-6).all()
+
+
+@few
+@given(problems(), st.integers(1, 4))
+def test_changes_fall_by_no_more_than_told(problem, most):
+    block, weights, fixed, centers, order = problem
+    before = best_changes(block, weights, fixed, centers)
+    labels, losses, _ = state_of(block, weights, fixed, centers)
+    swaps, cost, fall = block_swaps(
+        block, weights, fixed, centers, *labels, losses, order, 0, 1e-9, most
+    )
+    after = best_changes(block, weights, fixed, centers)
+    closed = ~np.isin(np.arange(len(block)), centers)
+    assert swaps <= most and fall >= 0
+    assert (after[closed] >= before[closed] - fall - 1e-9)[before[closed] < np.inf].all()
+    fresh, fresh_losses, fresh_cost = state_of(block, weights, fixed, centers)
+    assert (
+        cost == pytest.approx(fresh_cost)
+        and (labels[2] == fresh[2]).all()
+        and (labels[3] == fresh[3]).all()
+    )
+    np.testing.assert_allclose(losses, fresh_losses, atol=1e-9)
+
+
+@few
+@given(problems(), st.data())
+def test_relinking_stops_between_both_ends(problem, data):
+    block, weights, fixed, start, _ = problem
+    rest = data.draw(st.permutations([r for r in range(len(block)) if r not in start[:fixed]]))
+    target = np.r_[start[:fixed], rest[: len(start) - fixed]].astype(np.int64)
+    found = np.empty(len(start), np.int64)
+    cost = block_relink(block, weights, fixed, start, target, found)
+    ends = set(start), set(target)
+    if len(ends[0] - ends[1]) < 2:
+        assert cost == np.inf and (found == start).all()
+        return
+    assert cost == pytest.approx(naive.cost(block, weights, found))
+    assert ends[0] & ends[1] <= set(found) <= ends[0] | ends[1]
+    assert len(set(found)) == len(start) and set(found) not in ends
+    assert found[:fixed].tolist() == start[:fixed].tolist()
+
+
+def test_relinking_takes_the_best_stop_of_the_way():
+    # {0, 1} and {2, 3} cost 6; on the way {1, 2} costs 2 and {0, 3} costs 10
+    block = np.array([[5.0, 9.0], [9.0, 1.0], [1.0, 9.0], [9.0, 5.0]])
+    found = np.empty(2, np.int64)
+    assert block_relink(block, np.ones(2), 0, np.array([0, 1]), np.array([2, 3]), found) == 2
+    assert sorted(found) == [1, 2]
+
+
+def test_ends_in_a_local_optimum_on_a_larger_block():
+    rng = np.random.default_rng(0)
+    block, weights = rng.random((40, 70)).astype(np.float32), rng.normal(1, 1, 70)
+    for k in (1, 2, 10, 39, 40):
+        centers = rng.choice(40, k, replace=False)
+        cost = block_local_search(block, weights, 0, centers, rng.permutation(40), 1e-9, 10_000)
+        changes = naive.swap_changes(block, weights, centers.tolist())
+        changes[centers] = 0
+        assert changes.min() > -1e-6 * abs(cost) - 1e-9
+        assert cost == pytest.approx(naive.cost(block, weights, centers), rel=1e-9)
+
+
+def test_takes_no_more_swaps_than_told_and_none_too_small():
+    block = np.array([[4.0, 4.0], [3.0, 3.0], [2.9999, 2.9999], [1.0, 1.0]])
+    weights, order = np.ones(2), np.arange(4)
+    for most, last in ((0, 0), (1, 1), (2, 2), (3, 3)):
+        centers = np.array([0])
+        assert (
+            block_local_search(block, weights, 0, centers, order, 1e-9, most) == 2 * block[last, 0]
+        )
+        assert centers.tolist() == [last]
+    centers = np.array([0])
+    block_local_search(block[:3], weights, 0, centers, order[:3], 1e-3, 100)
+    assert centers.tolist() == [1]  # 2.9999 is less than a thousandth better
+
+
+def seeds(block, weights, uniforms):
+    centers = np.empty(len(uniforms), np.int64)
+    block_seeds(block, np.asarray(weights, float), np.asarray(uniforms, float), 0, centers)
+    return centers
+
+
+@few
+@given(problems(), st.data())
+def test_seeds_are_distinct_rows(problem, data):
+    block, weights, fixed, opened, _ = problem
+    k = data.draw(st.integers(max(fixed, 1), len(block)))
+    uniforms = data.draw(st.lists(st.floats(0, 1, exclude_max=True), min_size=k, max_size=k))
+    chosen = np.full(k, -1)
+    chosen[:fixed] = opened[:fixed]
+    block_seeds(block, weights, np.array(uniforms), fixed, chosen)
+    assert len(set(chosen)) == k and chosen[:fixed].tolist() == opened[:fixed].tolist()
+    assert ((chosen >= 0) & (chosen < len(block))).all()
+
+
+def test_seeds_follow_their_law():
+    x = np.array([0.0, 1.0, 4.0, 6.0])
+    block, weights = np.abs(np.subtract.outer(x, x)), np.array([2.0, 1.0, -5.0, 4.0])
+    mass = np.maximum(weights, 0)
+    expected = np.array(
+        [mass[a] / mass.sum() * mass * block[a] / (mass @ block[a]) for a in range(4)]
+    )
+    seen, rng = np.zeros((4, 4)), np.random.default_rng(1)
+    for _ in range(4000):
+        a, b = seeds(block, weights, rng.random(2))
+        seen[a, b] += 1
+    assert (seen[expected == 0] == 0).all()
+    assert chisquare(seen[expected > 0], 4000 * expected[expected > 0]).pvalue > 1e-4

@@ -1,0 +1,224 @@
+"""Heap, Dijkstra rows, Voronoi insertion, seeding and boundary arcs against their slow twins."""
+
+import heapq
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from metricdp.kernels.heap import heap_drop, heap_push
+from metricdp.kernels.shortest_paths import (
+    FAR,
+    add_sources,
+    boundary_arcs,
+    distance_rows,
+    sample_by_distance,
+)
+from tests import naive
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+NONE = np.empty(0, np.int64)
+
+
+@few
+@given(st.lists(st.one_of(st.integers(0, 9), st.none()), max_size=60))
+def test_heap_gives_keys_in_order(steps):
+    keys, payload, size, twin = np.empty(60, np.int64), np.empty(60, np.int64), 0, []
+    for number, key in enumerate(steps):
+        if key is not None:
+            size = heap_push(keys, payload, size, key, number)
+            heapq.heappush(twin, key)
+        elif twin:
+            assert (
+                steps[payload[0]] == keys[0] == heapq.heappop(twin)
+            )  # payloads travel with their keys
+            size = heap_drop(keys, payload, size)
+        assert size == len(twin)
+
+
+def test_a_large_heap_sorts():
+    rng = np.random.default_rng(0)
+    keys, payload, size, twin = np.empty(2000, np.int64), np.empty(2000, np.int64), 0, []
+    for key in rng.integers(0, 300, 4000).tolist():
+        if size == 2000 or (size and rng.random() < 0.4):
+            assert keys[0] == payload[0] == heapq.heappop(twin)
+            size = heap_drop(keys, payload, size)
+        else:
+            size = heap_push(keys, payload, size, key, key)
+            heapq.heappush(twin, key)
+    assert size > 500
+    while size:
+        assert keys[0] == heapq.heappop(twin)
+        size = heap_drop(keys, payload, size)
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_rows_to_all_and_to_some_targets(graph, data):
+    n, edges = graph
+    true = naive.all_pairs(n, edges)
+    points = st.lists(st.integers(0, n - 1), max_size=6)
+    sources, targets = np.array(data.draw(points), np.int64), np.array(data.draw(points), np.int64)
+    rows = np.empty((len(sources), n), np.int64)
+    distance_rows(*naive.csr(n, edges), sources, NONE, True, rows)
+    np.testing.assert_array_equal(rows, true[sources])
+    some = np.empty((len(sources), len(targets)), np.float32)
+    distance_rows(
+        *naive.csr(n, edges), sources, targets, False, some
+    )  # repeated targets, and a source among them
+    np.testing.assert_array_equal(some, true[np.ix_(sources, targets)])
+
+
+def test_rows_of_what_cannot_be_reached_are_far():
+    graph = naive.csr(5, [(0, 1, 3), (2, 3, 1), (3, 4, 1)])
+    rows = np.empty((2, 5), np.int64)
+    distance_rows(*graph, np.array([0, 4]), NONE, True, rows)
+    assert rows.tolist() == [[0, 3, FAR, FAR, FAR], [FAR, FAR, 2, 1, 0]]
+    some = np.empty((2, 2), np.int64)
+    distance_rows(
+        *graph, np.array([0, 4]), np.array([1, 2]), False, some
+    )  # the first search must not leave anything behind
+    assert some.tolist() == [[3, FAR], [FAR, 2]]
+
+
+def test_lengths_near_the_largest_do_not_overflow():
+    long = 2**42
+    rows = np.empty((1, 4), np.int64)
+    distance_rows(
+        *naive.csr(4, [(0, 1, long), (1, 2, long), (2, 3, long)]), np.array([0]), NONE, True, rows
+    )
+    assert rows[0].tolist() == [0, long, 2 * long, 3 * long]
+
+
+def voronoi(graph, batches):
+    """Insert batches of sources one after the other."""
+    n, edges = graph
+    distance, label = np.full(n, FAR), np.full(n, -1, np.int64)
+    room = 2 * len(edges) + n
+    keys, payload = np.empty(room, np.int64), np.empty(room, np.int64)
+    done = 0
+    for batch in batches:
+        add_sources(
+            *naive.csr(n, edges), np.array(batch, np.int64), done, distance, label, keys, payload
+        )
+        done += len(batch)
+    return distance, label
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_sources_inserted_at_once_or_in_turn_give_the_voronoi_diagram(graph, data):
+    n, edges = graph
+    true = naive.all_pairs(n, edges)
+    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5, unique=True))
+    cut = data.draw(st.integers(0, len(sources)))
+    for batches in ([sources], [[s] for s in sources], [sources[:cut], sources[cut:]]):
+        distance, label = voronoi(graph, batches)
+        np.testing.assert_array_equal(distance, naive.nearest(true, sources))
+        np.testing.assert_array_equal(true[np.array(sources)[label], np.arange(n)], distance)
+    assert voronoi(graph, [sources])[1][sources].tolist() == list(
+        range(len(sources))
+    )  # each source keeps its own label
+
+
+def test_insertion_enters_only_what_it_improves():
+    n, edges = 100, [(i, i + 1, 1) for i in range(99)]
+    distance, label = np.full(n, FAR), np.full(n, -1, np.int64)
+    keys, payload = np.empty(300, np.int64), np.empty(300, np.int64)
+    arrays = (distance, label, keys, payload)
+    assert add_sources(*naive.csr(n, edges), np.array([0]), 0, *arrays) == n
+    assert add_sources(*naive.csr(n, edges), np.array([99]), 1, *arrays) == 50
+    assert (
+        add_sources(*naive.csr(n, edges), np.array([2]), 2, *arrays) == 49
+    )  # 2 itself and 3..50; 1 stays with 0 on a tie
+    assert add_sources(*naive.csr(n, edges), np.array([2]), 3, *arrays) == 0
+    assert label[[0, 1, 2, 50, 51]].tolist() == [0, 0, 2, 2, 1]
+
+
+def seeds(graph, weights, k, seed=0, power=1):
+    n, edges = graph
+    distance, label, centers = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(k, np.int64)
+    sample_by_distance(
+        *naive.csr(n, edges), np.asarray(weights, float), seed, power, distance, label, centers
+    )
+    return centers, label, distance
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_seeds_are_distinct_with_their_voronoi_diagram(graph, data):
+    n, edges = graph
+    true = naive.all_pairs(n, edges)
+    weights = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    k = data.draw(st.integers(1, n))
+    centers, label, distance = seeds(
+        graph, weights, k, data.draw(st.integers(0, 2**62)), data.draw(st.sampled_from([1, 2]))
+    )
+    assert len(set(centers)) == k
+    np.testing.assert_array_equal(distance, naive.nearest(true, centers))
+    np.testing.assert_array_equal(true[centers[label], np.arange(n)], distance)
+    np.testing.assert_array_equal(
+        label[centers], np.arange(k)
+    )  # no cell is empty, also at distance 0 from another center
+    positive = np.flatnonzero(weights)
+    reached = [int((naive.nearest(true, centers[:i])[positive] > 0).any()) for i in range(1, k)]
+    for more, center in zip(reached, centers[1:]):
+        assert (
+            weights[center] > 0 or not more
+        )  # while demand is unserved the next center stands on demand
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_seeds_follow_their_law(power):
+    graph = (4, [(0, 1, 1), (1, 2, 3), (2, 3, 2)])
+    weights, true = np.array([2.0, 1.0, 1.0, 4.0]), naive.all_pairs(*graph).astype(float)
+    expected = np.zeros((4, 4))
+    for a in range(4):
+        mass = weights * true[a] ** power
+        expected[a] = weights[a] / weights.sum() * mass / mass.sum()
+    seen = np.zeros((4, 4))
+    for seed in range(4000):
+        a, b = seeds(graph, weights, 2, seed, power)[0]
+        seen[a, b] += 1
+    assert (seen[expected == 0] == 0).all()
+    assert chisquare(seen[expected > 0], 4000 * expected[expected > 0]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("late", [5, 6, 7])
+def test_late_seeds_follow_their_law_although_sums_are_renewed_rarely(late):
+    n, true = 40, np.abs(np.subtract.outer(np.arange(40), np.arange(40))).astype(float)
+    graph = (n, [(i, i + 1, 1) for i in range(n - 1)])
+    errors = []
+    for seed in range(2000):
+        centers = seeds(graph, np.ones(n), late + 1, seed, power=2)[0]
+        square = naive.nearest(true, centers[:late]) ** 2
+        errors.append(
+            square[centers[late]] - square @ square / square.sum()
+        )  # drawn proportionally to squared distance
+    assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(
+        len(errors)
+    )  # renewed sums without rejection are 9 off
+
+
+def test_seeding_is_repeatable_and_survives_no_mass():
+    graph = naive.random_graph(60, 1)
+    once, again, other = (seeds(graph, np.ones(60), 10, s)[0].tolist() for s in (5, 5, 6))
+    assert once == again != other
+    assert sorted(seeds(graph, np.zeros(60), 60)[0]) == list(range(60))
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_boundary_arcs_are_the_paths_between_cells(graph, data):
+    n, edges = graph
+    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=4, unique=True))
+    distance, label = voronoi(graph, [sources])
+    tails, heads, through = boundary_arcs(*naive.csr(n, edges), distance, label)
+    expected = sorted(
+        (min(label[u], label[v]), max(label[u], label[v]), distance[u] + w + distance[v])
+        for u, v, w in edges
+        if label[u] != label[v]
+    )
+    assert sorted(zip(tails, heads, through)) == expected

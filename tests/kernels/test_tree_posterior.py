@@ -1,0 +1,96 @@
+"""Messages on a tree of counts: against full enumeration where all values lie on the grids, against
+matrices elsewhere.
+"""
+
+import numpy as np
+import pytest
+
+from metricdp.kernels.tree_posterior import downward, upward
+from tests import naive
+
+
+def run(children, low, step, fractions, chances, leaves, prior):
+    """Kernel messages: (inside, outside, posterior, log evidence)."""
+    m, grid = len(children) + 1, leaves.shape[1]
+    inside, outside, posterior = (
+        np.empty((2 * m - 1, grid)),
+        np.empty((2 * m - 1, grid)),
+        np.empty_like(fractions),
+    )
+    inside[:m], outside[-1] = leaves, prior
+    scale = upward(children, low, step, fractions, chances, inside)
+    downward(children, low, step, fractions, chances, inside, outside, posterior)
+    return inside, outside, posterior, scale
+
+
+TREES = {
+    "pair": np.array([[0, 1]]),
+    "balanced": np.array([[0, 1], [2, 3], [4, 5]]),
+    "chain": np.array([[2, 3], [1, 4], [0, 5]]),
+}
+
+
+@pytest.mark.parametrize("shape", TREES)
+@pytest.mark.parametrize("seed", range(3))
+def test_against_the_sum_over_all_counts_and_shares(shape, seed):
+    children, rng, grid = TREES[shape], np.random.default_rng(seed), 25
+    m = len(children) + 1
+    fractions = np.tile([0.0, 0.5, 1.0], (m - 1, 1))
+    chances = rng.dirichlet(np.ones(3), m - 1)
+    chances[0] = [0.25, 0.75, 0.0]  # an impossible share too
+    depth = np.zeros(2 * m - 1, int)
+    for i in reversed(range(m - 1)):
+        depth[children[i]] = depth[m + i] + 1
+    low, step = (
+        np.zeros(2 * m - 1),
+        2.0 ** (depth.max() - depth),
+    )  # half of any value is on the grid below
+    low[0] = step[0] * 2  # values below are impossible there
+    leaves, prior = rng.random((m, grid)), rng.random(grid)
+    values = low[:, None] + step[:, None] * np.arange(grid)
+    likelihoods = [
+        dict(zip(values[v], leaves[v])) if v < m else dict.fromkeys(values[v], 1.0)
+        for v in range(2 * m - 1)
+    ]
+    evidence, expected, mean = naive.enumerate_counts(
+        children, fractions, chances, likelihoods, dict(zip(values[-1], prior))
+    )
+    inside, outside, posterior, scale = run(children, low, step, fractions, chances, leaves, prior)
+    assert np.exp(scale) * (inside[-1] @ prior) == pytest.approx(evidence, rel=1e-9)
+    np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-12)
+    belief = inside[:m] * outside[:m]
+    np.testing.assert_allclose(
+        (belief * values[:m]).sum(axis=1) / belief.sum(axis=1), mean, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_against_matrices_on_any_grids(seed):
+    rng, grid = np.random.default_rng(seed), 30
+    children = TREES[["pair", "balanced", "chain"][seed % 3]]
+    m = len(children) + 1
+    fractions, chances = rng.random((m - 1, 5)), rng.dirichlet(np.ones(5), m - 1)
+    fractions[:, 0], fractions[:, 1] = 0.0, 1.0
+    low, step = rng.random(2 * m - 1) * 3, 0.2 + rng.random(2 * m - 1)
+    low[:m], step[m:] = 0.0, step[m:] + 0.3
+    leaves, prior = rng.random((m, grid)), rng.random(grid)
+    inside, outside, posterior, _ = run(children, low, step, fractions, chances, leaves, prior)
+    expected = naive.messages(children, low, step, fractions, chances, leaves, prior)
+    np.testing.assert_allclose(
+        inside / inside.sum(axis=1, keepdims=True), expected[0], rtol=1e-8, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        outside / outside.sum(axis=1, keepdims=True), expected[1], rtol=1e-8, atol=1e-13
+    )
+    np.testing.assert_allclose(posterior, expected[2], rtol=1e-8, atol=1e-13)
+
+
+def test_what_contradicts_itself_falls_back_to_the_prior():
+    children, grid = TREES["pair"], 10
+    fractions, chances = np.array([[0.0, 1.0]]), np.array([[0.3, 0.7]])
+    low, step = np.array([50.0, 50.0, 0.0]), np.ones(3)  # no share of 0..9 reaches 50
+    inside, outside, posterior, _ = run(
+        children, low, step, fractions, chances, np.ones((2, grid)), np.full(grid, 0.1)
+    )
+    assert np.isfinite(inside).all() and np.isfinite(outside).all()
+    np.testing.assert_array_equal(posterior, chances)

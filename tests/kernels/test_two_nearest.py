@@ -1,0 +1,290 @@
+"""Two nearest centers, their repair after swaps, and the exact changes of cost, against brute force
+over all swaps.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.two_nearest import (
+    NOBODY,
+    cheapest_slots,
+    link_members,
+    move_center,
+    path_cost,
+    removal_losses,
+    swap_changes,
+    take_swaps,
+    two_nearest,
+)
+from tests import naive
+
+few = settings(max_examples=100, deadline=None, derandomize=True)
+UNIT = 0.25
+
+
+class Centers:
+    """The state the kernels keep, built and moved by them."""
+
+    def __init__(self, graph, centers, weights=None, power=1, fixed=()):
+        n, edges = graph
+        k = len(centers)
+        self.graph, self.centers = naive.csr(n, edges), np.array(centers, np.int64)
+        self.demand = (np.ones(n) if weights is None else np.asarray(weights, float), UNIT, power)
+        self.labels = (
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, np.int64),
+            np.empty(n, np.int64),
+        )
+        self.members = (
+            np.empty((2, k), np.int32),
+            np.empty((2, n), np.int32),
+            np.empty((2, n), np.int32),
+        )
+        room = 4 * len(self.graph[1]) + k  # exactly what the kernels ask for
+        self.heap = np.empty(room, np.int64), np.empty(room, np.int64)
+        self.slot_at, self.fixed = np.full(n, NOBODY), np.isin(np.arange(k), fixed)
+        self.slot_at[self.centers] = np.arange(k)
+        self.losses, self.dirty = np.empty(k), np.zeros(k, bool)
+        self.changed, self.marked = np.empty(n, np.int64), np.zeros(n, bool)
+        two_nearest(self.graph, self.centers, self.labels, self.heap)
+        link_members(self.labels, self.members)
+        self.cost = removal_losses(self.labels, self.demand, self.fixed, self.losses)
+
+    def move(self, slot, vertex):
+        self.dirty[:] = False
+        risen, entered = move_center(
+            self.graph,
+            self.labels,
+            self.members,
+            self.demand,
+            self.heap,
+            self.centers,
+            self.slot_at,
+            self.losses,
+            self.dirty,
+            self.changed,
+            self.marked,
+            slot,
+            vertex,
+        )
+        self.cost += risen
+        return entered
+
+    def check(self, true):
+        """Labels, lists, cost and losses against brute force and against sums made anew."""
+        first, second, d_first, d_second = self.labels
+        near, far = naive.two_nearest(true, self.centers)
+        at = np.arange(len(true))
+        np.testing.assert_array_equal(d_first, near)
+        np.testing.assert_array_equal(d_second, far)
+        np.testing.assert_array_equal(true[self.centers[first], at], near)
+        if len(self.centers) > 1:
+            np.testing.assert_array_equal(true[self.centers[second], at], far)
+            assert (first != second).all()
+        else:
+            assert (second == NOBODY).all()
+        for which, label in enumerate((first, second)):
+            for slot in range(len(self.centers)):
+                assert sorted(self.listed(which, slot)) == np.flatnonzero(label == slot).tolist()
+        again = np.empty(len(self.centers))
+        assert self.cost == pytest.approx(
+            removal_losses(self.labels, self.demand, self.fixed, again), abs=1e-9
+        )
+        np.testing.assert_allclose(self.losses, again, atol=1e-9)
+        assert (
+            np.flatnonzero(self.slot_at != NOBODY) == np.sort(self.centers)
+        ).all() and not self.marked.any()
+        np.testing.assert_array_equal(self.slot_at[self.centers], np.arange(len(self.centers)))
+
+    def listed(self, which, slot):
+        heads, after, before = self.members
+        found, v, previous = [], heads[which, slot], NOBODY
+        while v != NOBODY:
+            assert before[which, v] == previous
+            found.append(int(v))
+            v, previous = after[which, v], v
+        return found
+
+    def space(self):
+        n, k, arcs = len(self.slot_at), len(self.centers), len(self.graph[1]) + 1
+        work = (np.empty(n, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64))
+        return (np.full(n, FAR), *work, np.zeros(k), np.zeros(k, bool), np.empty(k, np.int64))
+
+    def changes(self, candidates, cheap=1):
+        slots, changes, cheapest = (
+            np.empty(len(candidates), np.int64),
+            np.empty(len(candidates)),
+            np.empty(cheap, np.int64),
+        )
+        cheapest_slots(self.losses, cheapest)
+        space = self.space()
+        swap_changes(
+            self.graph,
+            self.labels,
+            self.demand,
+            self.losses,
+            cheapest,
+            space,
+            candidates,
+            slots,
+            changes,
+        )
+        assert (
+            (space[0] == FAR).all() and not space[4].any() and not space[5].any()
+        )  # left as found
+        return slots, changes
+
+
+@st.composite
+def states(draw):
+    graph = draw(naive.graphs())
+    n = graph[0]
+    centers = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=min(n, 4), unique=True))
+    return graph, centers
+
+
+@few
+@given(states(), st.sampled_from([1, 2]), st.data())
+def test_labels_and_sums_stay_right_through_many_moves(state, power, data):
+    graph, centers = state
+    n, true = graph[0], naive.all_pairs(*graph)
+    weights = data.draw(st.lists(st.integers(-3, 4), min_size=n, max_size=n))
+    kept = Centers(graph, centers, weights, power)
+    kept.check(true)
+    for _ in range(data.draw(st.integers(0, 6)) if len(centers) < n else 0):
+        slot, vertex = data.draw(st.integers(0, len(centers) - 1)), data.draw(st.integers(0, n - 1))
+        if vertex not in kept.centers:
+            kept.move(slot, vertex)
+            kept.check(true)
+
+
+def test_a_center_hidden_by_two_others_comes_back_when_one_leaves():
+    graph = (6, [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 4, 5), (4, 5, 1)])
+    true = naive.all_pairs(*graph)
+    for centers in itertools.permutations(range(4)):  # no vertex has room for more than two of them
+        for slot in range(4):
+            kept = Centers(graph, centers)
+            kept.move(slot, 5)
+            kept.check(true)
+            kept.move((slot + 1) % 4, 4)
+            kept.check(true)
+
+
+def test_labels_stay_right_on_a_larger_graph_and_moves_are_local():
+    graph = naive.random_graph(70, 3)
+    true, rng = naive.all_pairs(*graph), np.random.default_rng(4)
+    kept, entered = Centers(graph, rng.choice(70, 9, replace=False), rng.normal(1, 1, 70)), 0
+    for _ in range(150):
+        before = [label.copy() for label in kept.labels[:2]]
+        entered += kept.move(rng.integers(9), rng.choice(np.setdiff1d(np.arange(70), kept.centers)))
+        kept.check(true)
+        for old, new in zip(before, kept.labels):
+            assert kept.dirty[
+                np.r_[old[old != new], new[old != new]]
+            ].all()  # whoever won or lost demand
+    assert entered < 150 * 50
+
+
+@few
+@given(states(), st.sampled_from([1, 2]), st.integers(1, 4), st.data())
+def test_changes_of_all_swaps(state, power, cheap, data):
+    graph, centers = state
+    n, true = graph[0], naive.all_pairs(*graph) * UNIT
+    weights = np.array(data.draw(st.lists(st.integers(-3, 4), min_size=n, max_size=n)), float)
+    kept = Centers(graph, centers, weights, power)
+    slots, changes = kept.changes(np.arange(n), min(cheap, len(centers)))
+    expected = naive.swap_changes(true, weights, centers, power)
+    assert kept.cost == pytest.approx(naive.cost(true, weights, centers, power), abs=1e-9)
+    np.testing.assert_allclose(changes, expected.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(
+        changes, expected[np.arange(n), slots], atol=1e-9
+    )  # and the slot named does it
+    if len(centers) > 1:
+        np.testing.assert_allclose(
+            kept.losses, naive.removal_losses(true, weights, centers, power), atol=1e-9
+        )
+    else:
+        assert kept.losses[0] == pytest.approx(
+            -kept.cost
+        )  # nothing is left to serve: by convention at no cost
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 20])
+@pytest.mark.parametrize("power", [1, 2])
+def test_changes_of_all_swaps_on_a_larger_graph(k, power):
+    graph = naive.random_graph(60, k)
+    rng = np.random.default_rng(k)
+    weights = rng.normal(1, 2, 60) * (rng.random(60) < 0.7)  # some zero, some negative
+    centers = rng.choice(60, k, replace=False).tolist()
+    expected = naive.swap_changes(naive.all_pairs(*graph) * UNIT, weights, centers, power)
+    for cheap in {1, min(k, 3), k}:
+        slots, changes = Centers(graph, centers, weights, power).changes(np.arange(60), cheap)
+        np.testing.assert_allclose(changes, expected.min(axis=1), rtol=1e-9, atol=1e-7)
+        np.testing.assert_allclose(changes, expected[np.arange(60), slots], rtol=1e-9, atol=1e-7)
+
+
+def test_fixed_slots_are_never_named():
+    graph = naive.random_graph(60, 5)
+    weights, fixed = np.random.default_rng(5).normal(1, 1, 60), [0, 1, 4]
+    expected = naive.swap_changes(naive.all_pairs(*graph) * UNIT, weights, list(range(6)))[
+        :, [2, 3, 5]
+    ]
+    slots, changes = Centers(graph, range(6), weights, fixed=fixed).changes(np.arange(60), 2)
+    assert not np.isin(slots, fixed).any()
+    np.testing.assert_allclose(changes, expected.min(axis=1), rtol=1e-9, atol=1e-9)
+    assert (
+        Centers(graph, range(2), weights, fixed=[0, 1]).changes(np.arange(60), 2)[1] == np.inf
+    ).all()
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_taking_swaps_one_after_the_other(power):
+    graph = naive.random_graph(60, 8)
+    true, rng = naive.all_pairs(*graph), np.random.default_rng(8)
+    kept = Centers(graph, rng.choice(60, 5, replace=False), rng.normal(1, 1, 60), power)
+    cheap, start = np.empty(3, np.int64), kept.cost
+    cheapest_slots(kept.losses, cheap)
+    cost, swaps, entered = take_swaps(
+        kept.graph,
+        kept.labels,
+        kept.members,
+        kept.demand,
+        kept.heap,
+        kept.space(),
+        kept.centers,
+        kept.slot_at,
+        kept.losses,
+        cheap,
+        kept.dirty,
+        kept.changed,
+        kept.marked,
+        rng.permutation(60),
+        kept.cost,
+        1e-9,
+    )
+    kept.cost = cost
+    kept.check(true)
+    assert cost == pytest.approx(naive.cost(true * UNIT, kept.demand[0], kept.centers, power))
+    assert cost < start and swaps > 0 and entered > swaps
+
+
+@few
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 12))
+def test_cheapest_slots(losses, count):
+    cheap = np.empty(min(count, len(losses)), np.int64)
+    cheapest_slots(np.array(losses, float), cheap)
+    assert [losses[i] for i in cheap] == sorted(losses)[: len(cheap)] and len(
+        set(cheap.tolist())
+    ) == len(cheap)
+
+
+def test_path_cost():
+    assert path_cost(6, 0.5, 1) == 3.0
+    assert path_cost(6, 0.5, 2) == 9.0
+    assert path_cost(FAR, 0.5, 1) == path_cost(FAR, 0.5, 2) == 0.0

@@ -1,0 +1,100 @@
+"""Ward's tree against SciPy, and the costs of its nodes against brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import cdist
+
+from metricdp.kernels.ward import node_costs, ward_tree
+from tests import naive
+
+
+def tree(points, sizes):
+    return ward_tree(
+        cdist(points, points, "sqeuclidean").astype(np.float32), np.asarray(sizes, float)
+    )
+
+
+def scipy_merges(points):
+    """{leaves: height² / 2} of SciPy's tree; its height of two points is their distance, Ward's
+    cost half its square.
+    """
+    table = linkage(points, method="ward")
+    sets = naive.leaf_sets(table[:, :2].astype(int))
+    return {
+        frozenset(leaves): height**2 / 2 for leaves, height in zip(sets[len(points) :], table[:, 2])
+    }
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "seed"), [(2, 1, 0), (3, 2, 1), (40, 2, 2), (90, 3, 3), (60, 1, 4)]
+)
+def test_same_clusters_and_heights_as_scipy(n, d, seed):
+    points = np.random.default_rng(seed).normal(size=(n, d)) * 10
+    children = tree(points, np.ones(n))
+    mine, theirs = naive.ward_merges(points, np.ones(n), children), scipy_merges(points)
+    assert set(mine) == set(theirs)
+    for leaves, height in theirs.items():
+        assert mine[leaves] == pytest.approx(height, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_point_of_size_s_is_s_points(seed):
+    rng = np.random.default_rng(seed)
+    points, sizes = rng.normal(size=(25, 2)), rng.integers(1, 6, 25)
+    owner = np.repeat(np.arange(25), sizes)
+    repeated = scipy_merges(points[owner])
+    grouped = {
+        frozenset(owner[list(leaves)]): height
+        for leaves, height in repeated.items()
+        if height > 1e-12
+    }
+    mine = naive.ward_merges(points, sizes, tree(points, sizes))
+    assert set(mine) == set(grouped)
+    for leaves, height in grouped.items():
+        assert mine[leaves] == pytest.approx(height, rel=1e-5)
+
+
+TIES = {
+    "one": np.zeros((7, 1)),
+    "line": np.array([[0.0], [0], [1], [1], [1], [2]]),
+    "grid": np.indices((4, 4)).reshape(2, -1).T * 1.0,
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_ties_and_duplicates_give_a_tree(name):
+    points = TIES[name]
+    m = len(points)
+    children = tree(points, np.ones(m))
+    assert sorted(children.ravel()) == list(
+        range(2 * m - 2)
+    )  # every node but the root has one parent
+    assert (children < np.arange(m, 2 * m - 1)[:, None]).all()  # children before parents
+    assert naive.leaf_sets(children)[-1] == list(range(m))
+    heights = naive.ward_merges(points, np.ones(m), children)
+    for leaves, height in heights.items():  # monotone: no cluster is dearer than one that holds it
+        assert all(height <= other + 1e-9 for more, other in heights.items() if leaves < more)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(1, 9), st.integers(0, 10**6))
+def test_node_costs(m, seed):
+    rng = np.random.default_rng(seed)
+    nodes, children = list(range(m)), np.empty((m - 1, 2), np.int64)
+    for i in range(m - 1):  # any binary tree, chains too
+        a, b = rng.choice(len(nodes), 2, replace=False)
+        children[i] = nodes[a], nodes[b]
+        nodes = [v for v in nodes if v not in children[i]] + [m + i]
+    half = rng.integers(0, 9, (m, m)).astype(float)
+    distances, sizes, within = (
+        (half + half.T) * (1 - np.eye(m)),
+        rng.integers(1, 4, m).astype(float),
+        rng.random(m),
+    )
+    size, cost = node_costs(children, distances.astype(np.float32), sizes, within)
+    expected_size, expected_cost = naive.node_costs(children, distances, sizes, within)
+    np.testing.assert_array_equal(size, expected_size)
+    np.testing.assert_allclose(cost, expected_cost, rtol=1e-12)

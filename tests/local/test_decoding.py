@@ -1,0 +1,279 @@
+"""Sketches and estimates: unbiased to the last digit, equal to slow twins, associative, robust;
+simulation has the device's law.
+"""
+
+import base64
+import io
+import json
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, ks_2samp
+
+import metricdp as mdp
+from metricdp.kernels.local_sketch import add_rows, walsh
+from metricdp.local import streams
+from metricdp.local.oracles import (
+    best_frequency_randomizer,
+    best_vector_randomizer,
+    oracle_of,
+    top_mean,
+)
+from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
+from metricdp.local.simulate import named_vectors, simulated_sketch
+from tests import naive_local as naive
+
+LINE = mdp.EuclideanMetric(np.arange(60.0)[:, None])
+SMALL = [
+    KRR(Fraction(1), 5),
+    LocalHashing(Fraction(1), 5, 1),
+    LocalHashing(Fraction(3, 2), 6, 2),
+    SubsetSelection(Fraction(1), 6, 2),
+]
+
+
+def columns(randomizer, outputs):
+    if isinstance(randomizer, SubsetSelection):
+        return [
+            np.frombuffer(b"".join(randomizer.pack(o) for o in outputs), np.uint8).reshape(
+                len(outputs), -1
+            )
+        ]
+    return [np.array(column, np.uint64) for column in zip(*outputs)]
+
+
+def sketched(randomizer, outputs):
+    oracle = oracle_of(randomizer)
+    array = np.zeros(oracle.shape, np.int64)
+    oracle.add(array, columns(randomizer, outputs))
+    return array
+
+
+@pytest.mark.parametrize("randomizer", SMALL, ids=repr)
+def test_counts_are_unbiased_with_the_stated_variance_and_no_message_has_more_than_its_share(
+    randomizer,
+):
+    oracle = oracle_of(randomizer)
+    outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(0, o)]
+    estimates = np.array([oracle.counts(sketched(randomizer, [o]), 1) for o in outputs])
+    for value in range(randomizer.domain):
+        chance = np.array([randomizer.weight(value, o) / randomizer.total for o in outputs])
+        mean = chance @ estimates
+        assert mean == pytest.approx(np.eye(randomizer.domain)[value], abs=1e-9)
+        others = np.delete(chance @ estimates**2 - mean**2, value)
+        assert others == pytest.approx(oracle.variance, rel=1e-6)
+    assert np.abs(estimates).max() <= oracle.share * (1 + 1e-12)
+    assert np.abs(estimates).max() > 0.99 * oracle.share
+
+
+def test_local_hashing_agrees_with_hashing_every_value():
+    randomizer, rng = LocalHashing(Fraction(2), 13, 3), np.random.default_rng(0)
+    functions, hashes = rng.integers(0, randomizer.limits[0], 200), rng.integers(0, 8, 200)
+    array = sketched(randomizer, list(zip(functions.tolist(), hashes.tolist())))
+    assert oracle_of(randomizer).supports(array).tolist() == naive.hash_counts(
+        randomizer, functions, hashes
+    )
+    table = rng.integers(-9, 9, (16, 1))
+    expected = naive.walsh(table[:, 0])
+    walsh(table)
+    assert (table[:, 0] == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "domain"),
+    [("1/2", 40), (1, 90), (1, 160), (2, 5000), (4, 100), (4, 10**7), (8, 10)],
+)
+def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
+    found = best_frequency_randomizer(Fraction(epsilon), domain)
+    others = [KRR(Fraction(epsilon), domain)] + [
+        LocalHashing(Fraction(epsilon), domain, b) for b in (1, 2, 3, 6)
+    ]
+    assert found.n_bytes <= 12
+    if domain < 10**6:
+        assert oracle_of(found).variance <= min(oracle_of(other).variance for other in others) * (
+            1 + 1e-12
+        )
+
+
+@pytest.mark.parametrize("randomizer", SMALL, ids=repr)
+def test_simulated_messages_have_the_devices_law(randomizer):
+    from metricdp.local.simulate import _drawn
+
+    n = 40_000
+    packed = _drawn(randomizer, np.full(n, 2), None, np.random.default_rng(1))
+    outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(2, o)]
+    number = {randomizer.pack(o): i for i, o in enumerate(outputs)}
+    seen = np.bincount([number[bytes(row)] for row in packed], minlength=len(outputs))
+    expected = np.array([randomizer.weight(2, o) / randomizer.total for o in outputs]) * n
+    assert chisquare(seen, expected).pvalue > 1e-6
+
+
+def test_simulated_vectors_have_the_devices_law():
+    randomizer, rng, n = TopVectors(Fraction(2), 12, 64, 10, 3), np.random.default_rng(2), 3000
+    x = rng.normal(size=12)
+    x /= np.linalg.norm(x) * 1.25  # shorter than 1: rounded at random
+    device = []
+    for _ in range(n):
+        character, nonce, index = randomizer.draw(
+            (5, x), lambda bound: int.from_bytes(rng.bytes(16), "big") % bound
+        )
+        device.append((-1) ** (character & 5).bit_count() * streams.vector(nonce, index, 12) / 1024)
+    rows, characters = named_vectors(randomizer, np.full(n, 5), np.tile(x, (n, 1)), rng)
+    sign = np.array([(-1) ** (int(c) & 5).bit_count() for c in characters])
+    simulated, device = rows * sign[:, None], np.array(device)
+    across = np.linalg.svd(x[None])[2][3]
+    for direction in (x, across):
+        assert ks_2samp(device @ direction, simulated @ direction).pvalue > 1e-4
+    for drawn in (device, simulated):
+        estimate = drawn / oracle_of(randomizer).scale
+        assert estimate.mean(axis=0) == pytest.approx(
+            x, abs=5 * (oracle_of(randomizer).variance / 12 / n) ** 0.5
+        )
+        assert (estimate**2).sum(axis=1).mean() == pytest.approx(
+            oracle_of(randomizer).variance, rel=0.05
+        )
+
+
+def test_the_kernel_makes_the_vectors_of_the_device_and_sums_are_unbiased_over_characters():
+    randomizer = TopVectors(Fraction(1), 7, 32, 8, 3)
+    outputs = [(c, 2**64 - 1 - 7 * c, (3 * c) % 32) for c in range(8)]
+    rows = np.array([streams.vector(nonce, index, 7) for _, nonce, index in outputs])
+    expected = np.zeros((8, 7), np.int64)
+    add_rows(expected, rows, np.array([c for c, _, _ in outputs]))
+    found = sketched(randomizer, outputs)
+    assert (found == expected).all()
+    oracle = oracle_of(randomizer)
+    signs = np.array([[(-1) ** (b & c).bit_count() for c in range(8)] for b in range(8)])
+    assert oracle.sums(found) == pytest.approx(signs @ rows / 1024 / oracle.scale)
+    assert (
+        np.linalg.norm(oracle.sums(sketched(randomizer, outputs[:1])), axis=1).max() <= oracle.share
+    )
+    assert top_mean(2, 1) == pytest.approx(np.pi**-0.5, abs=1e-6)
+    assert best_vector_randomizer(Fraction(8), 100, 10).candidates == 4096
+
+
+@pytest.fixture(scope="module")
+def collection():
+    parameters = mdp.local.public_parameters(LINE, 2, users=3000, parts=12)
+    encoder = mdp.local.Encoder(parameters)
+    return parameters, [encoder.encode(i) for i in [3] * 600 + [50] * 400]
+
+
+def test_sketches_add_up_in_any_grouping(collection):
+    parameters, messages = collection
+    decoder = mdp.local.Decoder(parameters)
+    a, b, c = (
+        decoder.sketch(messages[:100]),
+        decoder.sketch(messages[100:101]),
+        decoder.sketch(iter(messages[101:])),
+    )
+    whole = decoder.sketch(messages)
+    for joined in ((a + b) + c, a + (b + c), c + a + b, decoder.empty() + whole):
+        assert joined.n_messages == 1000
+        assert all(
+            (x == y).all()
+            for mine, theirs in zip(joined.arrays, whole.arrays)
+            for x, y in zip(mine, theirs)
+        )
+    other = mdp.local.Decoder(mdp.local.public_parameters(LINE, 2, users=3000, parts=13))
+    for wrong in (lambda: a + other.empty(), lambda: other.decode(a)):
+        with pytest.raises(
+            mdp.InputError, match=r"different public parameters|other public parameters"
+        ):
+            wrong()
+
+
+def test_messages_come_in_many_forms(collection, tmp_path):
+    parameters, messages = collection
+    decoder = mdp.local.Decoder(parameters)
+    expected = decoder.fit(messages).counts
+    lines = [json.dumps({"message": base64.b64encode(m).decode()}) + "\n" for m in messages]
+    (tmp_path / "m.jsonl").write_text("".join(lines))
+    forms = [
+        tmp_path / "m.jsonl",
+        str(tmp_path / "m.jsonl"),
+        io.StringIO("".join(lines)),
+        io.BytesIO("".join(lines).encode()),
+        lines,
+        [json.dumps(base64.b64encode(m).decode()) for m in messages],
+        map(bytearray, messages),
+        np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1),
+    ]
+    for form in forms:
+        estimate = decoder.fit(form)
+        assert (estimate.counts == expected).all() and estimate.rejected == 0
+    for wrong in (b"".join(messages), 7, None):
+        with pytest.raises(mdp.InputError, match="messages must be"):
+            decoder.fit(wrong)
+
+
+def test_malformed_messages_are_left_out_and_hostile_ones_have_their_share(collection):
+    parameters, messages = collection
+    decoder, good = mdp.local.Decoder(parameters), messages[0]
+    bad = [
+        b"",
+        good[:-1],
+        good + b"\0",
+        bytes([9]) + good[1:],
+        good[:1] + b"??" + good[3:],
+        good[:3] + b"\1" + good[4:],
+        b"\xff" * len(good),
+        good[:4] + b"\xff" * (len(good) - 4),
+        None,
+        3,
+        "x",
+        "{",
+        '{"message": 5}',
+        "[" * 5000,
+        '"%%%"',
+        [],
+        {},
+    ]
+    estimate, alone = decoder.fit([*messages, *bad]), decoder.fit(messages)
+    assert estimate.rejected == len(bad)
+    assert (estimate.counts == alone.counts).all()
+    rng = np.random.default_rng(0)
+    noise = [
+        good[:4] + bytes(rng.integers(0, 256, len(good) - 4, dtype=np.uint8).tolist())
+        for _ in range(500)
+    ]
+    for hostile in ([good] * 40, noise):
+        moved = decoder.fit([*messages, *hostile])
+        shift = np.abs(moved.counts - alone.counts).max()
+        assert shift <= (moved.n_messages - alone.n_messages) * alone.share * (1 + 1e-9)
+
+
+def test_nothing_but_rejected_messages_still_gives_an_answer(collection):
+    decoder = mdp.local.Decoder(collection[0])
+    estimate = decoder.fit([b"junk"] * 3)
+    assert (estimate.n_messages, estimate.rejected) == (0, 3)
+    assert len(estimate.k_median(4, metric=LINE).centers) == 4
+
+
+def test_every_message_of_every_universe_and_option_is_valid():
+    space, rng = mdp.EuclideanSpace([-1] * 5, [1] * 5), np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (40, 5))
+    for options in (
+        {"tree": "net", "depth": 3},
+        {"histogram": "levels"},
+        {"histogram": "budget", "split": "budget"},
+        {"split": "budget"},
+        {"trust": "one_round_shuffle"},
+        {"depth": 3, "histogram": "budget"},
+    ):
+        parameters = mdp.local.public_parameters(space, 3, k=2, **options)
+        assert max(role.epsilon for role in parameters.roles) <= parameters.epsilon
+        encoder, decoder = (
+            mdp.local.Encoder(parameters.to_json()),
+            mdp.local.Decoder(parameters.to_json()),
+        )
+        for made in (
+            [encoder.encode(x) for x in points],
+            mdp.local.simulated_messages(parameters, points, seed=0),
+        ):
+            estimate = decoder.fit(made)
+            assert (estimate.n_messages, estimate.rejected) == (40, 0)
+            assert estimate.k_means(3).centers.shape == (3, 5)
+        assert simulated_sketch(parameters, points, seed=0).n_messages == 40

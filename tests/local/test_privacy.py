@@ -1,0 +1,251 @@
+"""Local reports: the law of every message for every input, walked through all coins; what devices
+refuse; what they import.
+"""
+
+import subprocess
+import sys
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from secrets import randbelow
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.local import streams
+from metricdp.local.encoder import Encoder
+from metricdp.local.parameters import PublicParameters, Report, Role
+from metricdp.local.randomizers import (
+    KRR,
+    UNIT,
+    LocalHashing,
+    SubsetSelection,
+    TopVectors,
+    favored_weight,
+)
+from tests.naive_local import law
+
+EPSILONS = [
+    Fraction(1, 1000),
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(7, 3),
+    Fraction(5),
+    Fraction(20),
+]
+SMALL = [
+    KRR(Fraction(1), 2, 4),
+    KRR(Fraction(2), 5, 3),
+    LocalHashing(Fraction(1), 5, 1, 4),
+    LocalHashing(Fraction(3, 2), 4, 2, 4),
+    SubsetSelection(Fraction(1), 5, 2, 4),
+    SubsetSelection(Fraction(1, 2), 4, 3, 4),
+]
+LINE = mdp.EuclideanMetric(np.arange(6.0)[:, None])
+
+
+def exp_bounds(epsilon):
+    """Rationals below and above exp(epsilon)."""
+    with localcontext() as context:
+        context.prec = 60
+        value = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+    return value * (1 - Fraction(1, 10**50)), value * (1 + Fraction(1, 10**50))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("unit", [4, UNIT])
+def test_the_favored_weight_is_below_exp_epsilon_and_close(epsilon, unit):
+    low, _ = exp_bounds(epsilon)
+    ratio = Fraction(favored_weight(epsilon, unit), unit)
+    assert low - Fraction(2, unit) < ratio <= low
+
+
+@pytest.mark.parametrize("randomizer", SMALL, ids=repr)
+def test_every_output_of_every_value_has_its_stated_weight_and_no_pair_differs_by_more_than_exp_epsilon(
+    randomizer,
+):
+    laws = [
+        law(lambda below, v=value: randomizer.draw(v, below)) for value in range(randomizer.domain)
+    ]
+    low, _ = exp_bounds(randomizer.epsilon)
+    for value, found in enumerate(laws):
+        assert sum(found.values()) == 1
+        assert all(
+            p == Fraction(randomizer.weight(value, output), randomizer.total)
+            for output, p in found.items()
+        )
+        assert all(
+            0 <= number < limit
+            for output in found
+            for number, limit in zip(output, randomizer.limits)
+        )
+    for mine in laws:
+        for other in laws:
+            assert all(p <= low * other[output] for output, p in mine.items())
+
+
+def test_a_planted_report_of_too_large_a_weight_is_seen():
+    class Planted(KRR):
+        favored = 2 * favored_weight(Fraction(2), 3)
+
+    laws = [
+        law(lambda below, v=value: Planted(Fraction(2), 5, 3).draw(v, below)) for value in range(5)
+    ]
+    assert max(p / laws[1][output] for output, p in laws[0].items()) > exp_bounds(Fraction(2))[1]
+
+
+def hand_made(*roles):
+    items = {
+        "kind": "partition",
+        "parts": 3,
+        "ids": {"range": 6},
+        "labels": [0, 0, 1, 1, 2, 2],
+        "centers": [0, 2, 4],
+    }
+    return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles)
+
+
+def test_whole_messages_of_several_roles_and_reports():
+    half = Fraction(1, 2)
+    shared = Role(2, (Report(KRR(half, 3, 2), 0), Report(LocalHashing(half, 3, 1, 2), 0)))
+    encoder = Encoder(hand_made(shared, Role(1, (Report(KRR(Fraction(1), 3, 4), 0),))))
+    laws = [law(lambda below, v=item: encoder._encode(v, below)) for item in range(6)]
+    low, _ = exp_bounds(Fraction(1))
+    assert laws[0] == laws[1] != laws[2]
+    assert {len(message) for found in laws for message in found} == {
+        encoder.parameters.message_bytes
+    }
+    for mine in laws:
+        for other in laws:
+            assert all(p <= low * other[message] for message, p in mine.items())
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        [[1.0, 0], [0, 1.0]],
+        [[1.0, 0], [-1.0, 0]],
+        [[0.0, 0], [0.6, 0.8]],
+        [[1e-300, 0], [1.0, 1.0]],
+        [[3.0, 4.0], [0.1, 0]],
+    ],
+)
+def test_vector_reports_for_any_nonce_and_rounding(vectors):
+    randomizer = TopVectors(Fraction(1), 2, 6, 2, 1, 4)
+    low, _ = exp_bounds(Fraction(1))
+
+    def fixed(below, value, nonce, rounding):
+        coins = iter([nonce, rounding])
+        return randomizer.draw(value, lambda bound: next(coins) if bound >= 2**53 else below(bound))
+
+    for nonce, rounding in product((0, 1, 2**64 - 1), (0, 2**53 - 1)):
+        values = [(bucket, np.array(x)) for x in vectors for bucket in (0, 1)]
+        laws = [
+            law(lambda below, v=value, n=nonce, r=rounding: fixed(below, v, n, r))
+            for value in values
+        ]
+        for mine in laws:
+            weights = [
+                mine.get((character, nonce, i), 0) for character in range(2) for i in range(6)
+            ]
+            assert sum(weights) == 1 and min(weights) > 0
+            top = Fraction(randomizer.favored, 2 * (2 * randomizer.favored + 4 * 4))
+            assert [weights[:6].count(top), weights[6:].count(top)] == [2, 2]
+            assert all(p <= low * other[output] for other in laws for output, p in mine.items())
+
+
+@pytest.mark.parametrize("item", [6, -1, "0", None, [], float("nan"), np.nan, {}, (1, 2)])
+def test_items_that_are_not_in_the_universe_make_no_message_and_are_not_quoted(item):
+    encoder = Encoder(mdp.local.public_parameters(LINE, 1, parts=3))
+    with pytest.raises(mdp.InputError) as refusal:
+        encoder._encode(item, lambda bound: pytest.fail("a coin was drawn"))
+    assert str(refusal.value) == "the item is not in the public universe of these parameters"
+
+
+@pytest.mark.parametrize(
+    "point",
+    [[1.0], [1.0, float("nan")], [1.0, float("inf")], "ab", None, [[1.0, 2.0]], [1, "x"], [1j, 2]],
+)
+def test_points_that_are_none_make_no_message(point):
+    space = mdp.EuclideanSpace([-1, -1], [1, 1])
+    encoder = Encoder(mdp.local.public_parameters(space, 1))
+    with pytest.raises(mdp.InputError, match="a point must be 2 finite numbers"):
+        encoder._encode(point, lambda bound: pytest.fail("a coin was drawn"))
+    assert len(encoder.encode([1e300, -1e300])) == encoder.parameters.message_bytes
+
+
+def test_parameters_survive_json_and_hostile_ones_are_refused():
+    text = mdp.local.public_parameters(LINE, "1/3", parts=3).to_json()
+    assert PublicParameters.of(text).to_json() == text
+    plain = PublicParameters.of(text).to_dict()
+    report = plain["roles"][0]["reports"][0]
+    worse = [
+        {"version": 2},
+        {"format": "x"},
+        {"trust": "me"},
+        {"roles": []},
+        {"epsilon": "1/4"},
+        {"epsilon": "nan"},
+        {"epsilon": 0.3},
+        {"users": 0},
+        {"items": {}},
+        {"items": plain["items"] | {"labels": [0] * 6}},
+        {"items": plain["items"] | {"centers": [9, 9, 9]}},
+        {"roles": [{"share": 1, "reports": [report | {"epsilon": "30"}]}]},
+        {"roles": [{"share": 1, "reports": [report | {"view": 1}]}]},
+        {"roles": [{"share": 1, "reports": [report, report]}]},
+        {"message_bytes": 99},
+    ]
+    for change in worse:
+        with pytest.raises(mdp.InputError):
+            Encoder(plain | change)
+    with pytest.raises(mdp.InputError, match="more than this device allows"):
+        Encoder(text, most_epsilon="0.3")
+    assert Encoder(text, most_epsilon="0.34").epsilon == Fraction(1, 3)
+
+
+def test_tuples_and_text_as_ids():
+    import networkx as nx
+
+    for graph in (nx.grid_2d_graph(3, 3), nx.relabel_nodes(nx.path_graph(4), str)):
+        metric = mdp.GraphMetric(graph, weight=None)
+        encoder = Encoder(mdp.local.public_parameters(metric, 1, parts=2).to_json())
+        assert all(encoder.encode(identifier) for identifier in metric.ids)
+
+
+def test_devices_need_no_library_for_a_finite_universe():
+    text = mdp.local.public_parameters(LINE, 1, parts=3).to_json()
+    code = (
+        "import sys\nfor name in ('numpy', 'scipy', 'numba', 'opendp', 'networkx'): "
+        "sys.modules[name] = None\n"
+        "from metricdp.local.encoder import "
+        "Encoder\nprint(len(Encoder(sys.stdin.read()).encode(3)))\n"
+        "print(sorted(m for m in sys.modules if m.startswith('metricdp')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True
+    )
+    size, modules = done.stdout.splitlines()
+    assert int(size) <= 16
+    allowed = {"metricdp", "metricdp.errors", "metricdp.local"} | {
+        f"metricdp.local.{name}"
+        for name in ("encoder", "items", "parameters", "randomizers", "streams")
+    }
+    assert set(eval(modules)) <= allowed
+
+
+def test_coins_are_the_operating_systems_and_fresh():
+    encoder = Encoder(
+        mdp.local.public_parameters(mdp.EuclideanMetric(np.arange(40.0)[:, None]), 1, parts=40)
+    )
+    assert Encoder.encode.__globals__["randbelow"] is randbelow
+    assert len({encoder.encode(3) for _ in range(50)}) > 10
+
+
+def test_streams_have_the_normal_law_and_any_vector_alone():
+    drawn = streams.vectors(5, 4000, 7)
+    assert abs(drawn.mean()) < 5 * 1024 / 28_000**0.5
+    assert abs(drawn.std() / 1024 - 1) < 0.02
+    assert (streams.vector(5, 1234, 7) == drawn[1234]).all()
+    assert (streams.quantiles() == -streams.quantiles()[::-1]).all()

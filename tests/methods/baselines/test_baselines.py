@@ -1,0 +1,409 @@
+"""The baselines: budgets add up, partitions see one record at a time, and without noise each is the
+algorithm it says it is.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.audit.patch import patched
+from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
+from metricdp.errors import InputError
+from metricdp.methods.baselines import balcan, k_variates, lsh
+from metricdp.methods.baselines.averages import Funds
+from metricdp.methods.baselines.lloyd import _random, count_share
+from metricdp.methods.question import Question
+from metricdp.partitions.box.simhash import HashCells, SimHash
+from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
+
+M = mdp.methods
+NAMES = ("lloyd", "lsh", "k-variates", "balcan")
+QUICK = {
+    "lloyd": M.Lloyd(steps=3),
+    "lsh": M.LSHCoreset(depth=6),
+    "k-variates": "k-variates",
+    "balcan": M.Balcan(swaps=2),
+}
+BOX = mdp.EuclideanSpace([0, 0], [10, 10])
+
+
+def box(d):
+    return mdp.EuclideanSpace([0] * d, [10] * d)
+
+
+def blobs(n, d=2, seed=0):
+    """Three tight groups of points in the box."""
+    rng = np.random.default_rng(seed)
+    middle = np.array([[2.0, 2, 3, 4, 5], [8, 3, 5, 5, 5], [5, 8, 1, 2, 5]])[:, :d]
+    return middle[rng.integers(0, 3, n)] + rng.normal(0, 0.2, (n, d)), middle
+
+
+def cost(points, centers, power):
+    return float((np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum())
+
+
+@pytest.fixture
+def exactly(monkeypatch):
+    """No noise, and the best candidate of every selection."""
+    monkeypatch.setattr(
+        gate, "_noisy", lambda demand, query, noise: query.exact(_vault._open(demand))
+    )
+    monkeypatch.setattr(
+        gate,
+        "choose",
+        lambda blocks, eta, law: int(np.argmax(np.concatenate([np.asarray(b) for b in blocks]))),
+    )
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("name", QUICK)
+def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
+    for n, k, users in ((0, 2, False), (1, 1, False), (40, 50, True), (3000, 3, True)):
+        points = blobs(n)[0].reshape(-1, 2)
+        whose = {"user": [i // 3 for i in range(n)], "max_contributions": 2} if users else {}
+        ledger = mdp.Ledger("7/3", delta, neighboring=relation)
+        ask = mdp.k_median if k == 2 else mdp.k_means
+        result = ask(
+            BOX,
+            PrivateDemand(BOX, points, **whose),
+            k,
+            epsilon="7/3",
+            delta=delta,
+            ledger=ledger,
+            method=QUICK[name],
+        )
+        assert result.centers.shape == (k, 2) and len(np.unique(result.centers, axis=0)) == k
+        assert np.array_equal(BOX.clip(result.centers), result.centers)
+        assert (
+            ledger.spent == Fraction(7, 3)
+            and result.receipt.epsilon <= ledger.spent
+            and result.receipt.delta == ledger.spent_delta
+        )
+        if delta:
+            assert (
+                float(result.receipt.epsilon) > 2.3
+            )  # of a pool, whose roundings may leave a little
+        else:
+            assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("lloyd", 30), ("lsh", 4), ("k-variates", 60), ("balcan", 3)]
+)
+@pytest.mark.parametrize("d", [2, 5])  # on a line a SimHash has but two cells
+def test_much_data_is_clustered(name, most, d):
+    points, middle = blobs(20_000, d)
+    space = box(d)
+    demand = PrivateDemand(space, points)
+    for ask, power in ((mdp.k_median, 1), (mdp.k_means, 2)):
+        least = min(
+            cost(points, ask(space, demand, 3, epsilon=5, method=name, seed=seed).centers, power)
+            / cost(points, middle, power)
+            for seed in range(2)
+        )
+        assert least < most ** (power / 2)
+
+
+def test_a_coreset_answers_further_questions_for_free():
+    points = blobs(20_000)[0]
+    for name in ("lsh", "k-variates"):
+        ledger = mdp.Ledger(5)
+        release = mdp.k_means(
+            BOX, PrivateDemand(BOX, points), 3, epsilon=5, ledger=ledger, method=name
+        ).release
+        assert release.k_median(7).centers.shape == (7, 2) and release.k_means(3).method == name
+        held, weights = release.coreset()
+        assert len(held) == len(weights) > 3 and (weights > 0).all()
+        assert ledger.left == 0 and abs(weights.sum() - 20_000) < 4000
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_lloyd_without_noise_is_lloyd(exactly, power):
+    points, _ = blobs(500)
+    ask = (mdp.k_median, mdp.k_means)[power - 1]
+    found = ask(
+        BOX, PrivateDemand(BOX, points), 4, epsilon=1, method=M.Lloyd(steps=5), seed=3
+    ).centers
+    centers = _random(BOX, Question.checked(BOX.net(8), 4, power, in_space=True, seed=3))
+    for step in range(5):
+        label = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
+        moved_to = centers.copy()
+        for j in range(4):
+            offsets = points[label == j] - centers[j]
+            if len(offsets) > 1:
+                length = np.linalg.norm(offsets, axis=1, keepdims=True)
+                radius = BOX.diameter_bound() / 2.0 ** min(step, 4)
+                moved_to[j] += (
+                    offsets * np.minimum(1, radius / length) if power == 1 else offsets
+                ).mean(axis=0)
+        centers = moved_to
+    assert found == pytest.approx(centers, abs=0.02)  # 12 bits of the diagonal
+
+
+def test_lloyd_pays_counts_and_sums_by_the_published_rule():
+    assert (
+        count_share(2) == Fraction(27, 100)
+        and count_share(10) == Fraction(11, 100)
+        and count_share(100_000) == Fraction(1, 100)
+    )
+    result = mdp.k_means(BOX, PrivateDemand(BOX, []), 2, epsilon=1, method=M.Lloyd(steps=4))
+    assert [m.epsilon for m in result.receipt.mechanisms] == [
+        Fraction(27, 400),
+        Fraction(73, 400),
+    ] * 4
+
+
+def test_a_hash_is_of_the_point_alone():
+    rng = np.random.default_rng(0)
+    space = mdp.EuclideanSpace([-1.0] * 7, [1.0] * 7)
+    points, hashed = rng.uniform(-1, 1, (400, 7)), SimHash(space, 12, 5)
+    alone = np.concatenate([hashed.bits(point[None]) for point in points])
+    assert np.array_equal(hashed.bits(points), alone) and np.array_equal(
+        hashed.bits(points, 5), alone[:, :5]
+    )
+    share = np.array(
+        [hashed.bits(p[None]) == hashed.bits(q[None]) for p, q in zip(points[:200], points[200:])]
+    ).mean()
+    angle = np.arccos(
+        [p @ q / np.linalg.norm(p) / np.linalg.norm(q) for p, q in zip(points[:200], points[200:])]
+    )
+    assert share == pytest.approx(1 - angle.mean() / np.pi, abs=0.05)  # Charikar's law
+
+
+def test_a_prefix_tree_has_the_parts_of_its_prefixes():
+    rng = np.random.default_rng(1)
+    points, hashed = rng.uniform(0, 10, (300, 2)), SimHash(BOX, 4, 2)
+    cells = HashCells.whole(hashed)
+    for _ in range(3):
+        cells = cells.open(cells.leaves[:2])
+    prefixes = {0: ""}
+    for node, child in enumerate(cells.child):
+        if child >= 0:
+            prefixes[int(child)], prefixes[int(child) + 1] = (
+                prefixes[node] + "0",
+                prefixes[node] + "1",
+            )
+    text = ["".join("01"[bit] for bit in row.astype(int)) for row in hashed.bits(points)]
+    expected = [
+        next(i for i, leaf in enumerate(cells.leaves) if t.startswith(prefixes[int(leaf)]))
+        for t in text
+    ]
+    assert cells.encode(points).tolist() == expected and cells.n_parts == 6
+    assert HashCells.complete(hashed).n_parts == 16
+
+
+def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
+    points, _ = blobs(4000)
+    release = mdp.k_means(
+        BOX, PrivateDemand(BOX, points), 3, epsilon=1, method="lsh", seed=1
+    ).release
+    part = release.partition.encode(points)
+    counts = np.bincount(part, minlength=release.partition.n_parts)
+    funds = Funds(PrivateDemand(BOX, []), mdp.Ledger(1).charge(1))
+    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * lsh._sum_noise(funds), 4000 / 6)
+    kept = np.flatnonzero(counts >= fewest)
+    assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
+    assert release.universe.points == pytest.approx(
+        np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01
+    )
+    inner = np.flatnonzero(release.partition.child >= 0)
+    bits = release.partition.hashed.bits(points)
+    assert len(inner) and all(release.partition.level[inner] < bits.shape[1])
+    assert counts[kept].sum() > 0.9 * 4000
+
+
+def test_variates_are_drawn_by_weight_and_distance():
+    points, weights = np.array([[0.0], [1.0], [3.0]]), np.array([2.0, 1.0, 1.0])
+    rng = np.random.default_rng(0)
+    draws = [tuple(k_variates.seeded(points, weights, 2, 2, rng)[:, 0]) for _ in range(4000)]
+    law = {
+        (0, 1): 0.5 * 0.1,
+        (0, 3): 0.5 * 0.9,
+        (1, 0): 0.25 / 3,
+        (1, 3): 0.25 * 2 / 3,
+        (3, 0): 0.25 * 18 / 22,
+        (3, 1): 0.25 * 4 / 22,
+    }
+    assert {pair: draws.count(pair) / 4000 for pair in law} == pytest.approx(law, abs=0.03)
+    assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
+
+
+def test_a_projection_keeps_distances_on_average_and_sees_points_alone():
+    rng = np.random.default_rng(0)
+    space = mdp.EuclideanSpace([-1.0] * 40, [1.0] * 40)
+    points = rng.uniform(-0.5, 0.5, (300, 40))
+    ratios = []
+    for seed in range(20):
+        look = balcan.Projection(space, 5, seed)
+        images = look(points)
+        assert np.array_equal(images, np.concatenate([look(p[None]) for p in points]))
+        assert np.array_equal(look.image.clip(images), images)
+        ratios += (
+            ((images[:-1] - images[1:]) ** 2).sum(axis=1)
+            / ((points[:-1] - points[1:]) ** 2).sum(axis=1)
+        ).tolist()
+    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
+    same = balcan.Projection(box(3), 3, 0)
+    assert same(blobs(5, 3)[0]) == pytest.approx(blobs(5, 3)[0] - 5)
+
+
+def test_candidates_lie_where_the_records_are(exactly):
+    points, middle = blobs(5000)
+    demand = PrivateDemand(BOX, points)
+    found = balcan._candidates(
+        Funds(demand, mdp.Ledger(1).charge(1)), balcan.Projection(BOX, 2, 0), 3, 0
+    )
+    assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
+    assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6
+    centers = mdp.k_means(BOX, demand, 3, epsilon=1, method="balcan").centers
+    assert cost(points, centers, 2) == pytest.approx(cost(points, middle, 2), rel=0.02)
+
+
+# records elsewhere
+
+
+def test_moved_records_are_where_their_part_is():
+    points = blobs(400)[0]
+    metric = mdp.EuclideanMetric(BOX.net(9).points)
+    parts = balcan.Cells(BOX, metric.points)
+    demand = PrivateDemand(BOX, points, user=[i // 2 for i in range(400)], max_contributions=2)
+    there = moved(demand, parts, metric)
+    assert (there.universe, there.unit, there.max_contributions, there.part) == (
+        metric,
+        "user",
+        2,
+        None,
+    )
+    assert np.array_equal(_vault._open(there), parts.encode(points))
+
+
+def test_moving_keeps_neighbors_neighbors():
+    space = mdp.EuclideanSpace([0.0], [3.0])
+    places, image = [[0.5], [1.5], [2.5]], {0: 0, 1: 1, 2: 1}
+    metric, cells = mdp.EuclideanMetric([[0.0], [1.0]]), Merged(space)
+    some = demands(3, 2, 2)
+    images = [tuple(sorted(tuple(sorted(image[p] for p in user)) for user in one)) for one in some]
+    for one, there in zip(some, images):
+        users = [i for i, user in enumerate(one) for _ in user]
+        demand = PrivateDemand(
+            space, [places[p] for user in one for p in user], user=users, max_contributions=2
+        )
+        assert sorted(_vault._open(moved(demand, cells, metric))) == sorted(
+            p for user in there for p in user
+        )
+    for i, one in enumerate(some):
+        for j, other in enumerate(some):
+            for relation in ("add-remove", "replace-one"):
+                if neighbors(one, other, relation):
+                    assert images[i] == images[j] or neighbors(images[i], images[j], relation)
+
+
+class Merged(UnitCells):
+    """The unit cells of the box [0, 3], the last two as one."""
+
+    def __init__(self, universe):
+        super().__init__(universe, 2)
+
+    def encode(self, records):
+        return np.minimum(super().encode(records), 1)
+
+
+def test_moved_parts_are_paid_from_their_own_grant():
+    points, metric = blobs(100)[0], mdp.EuclideanMetric(BOX.net(2).points)
+    halves = balcan.Cells(BOX, metric.points)
+    (part, grant), _ = split(PrivateDemand(BOX, points), halves, 1, mdp.Ledger(1))
+    there = moved(part, halves, metric)
+    finest = HistogramQuery(Labels(metric, (0, 1), 2))
+    with pytest.raises(InputError, match="grants that split returned"):
+        measure(there, finest, 1, mdp.Ledger(1).charge(1))
+    assert len(measure(there, finest, 1, grant).values) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"universe": mdp.EuclideanMetric([[0.0], [1.0], [2.0]])}, "one point for each part"),
+        ({"universe": BOX}, "one point for each part"),
+        ({"demand": [[1.0, 1.0]]}, "a PrivateDemand can be moved"),
+        ({"partition": balcan.Cells(box(2), np.zeros((2, 2)))}, "different universes"),
+        ({"partition": 3}, "a histogram needs a partition"),
+    ],
+)
+def test_bad_moves_are_refused(change, message):
+    metric = mdp.EuclideanMetric(BOX.net(2).points)
+    good = {
+        "demand": PrivateDemand(BOX, [[1.0, 1.0]]),
+        "partition": balcan.Cells(BOX, metric.points),
+        "universe": metric,
+    }
+    with pytest.raises(InputError, match=message):
+        moved(**{**good, **change})
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "lloyd", "epsilon": 1e-8}, "at least"),
+        ({"method": "balcan", "epsilon": 2e-9}, "at least"),
+        ({"method": "k-variates", "epsilon": 1e-9}, "at least"),
+        ({"k": 0}, "1 to 4,096"),
+        ({"k": 5000}, "1 to 4,096"),
+        ({"candidates": [0]}, "finite universe"),
+    ],
+)
+def test_what_cannot_be_answered_is_not_read(options, message):
+    asked = {"method": "lloyd", "epsilon": 1, "k": 2, **options}
+    ledger = mdp.Ledger(5, 0.1)
+    with (
+        patched(_vault, "_open", lambda holder: pytest.fail("opened")),
+        pytest.raises(InputError, match=message),
+    ):
+        mdp.k_means(BOX, PrivateDemand(BOX, [[1, 1]]), ledger=ledger, **asked)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: M.Lloyd(steps=0),
+        lambda: M.Lloyd(steps=101),
+        lambda: M.Lloyd(steps=2.5),
+        lambda: M.LSHCoreset(depth=25),
+        lambda: M.LSHCoreset(depth=True),
+        lambda: M.Balcan(swaps=0),
+        lambda: M.Balcan(dimensions="2"),
+        lambda: M.Lloyd(radius=-1),
+        lambda: M.KVariates(radius=float("nan")),
+        lambda: M.LSHCoreset(records_hint=0),
+    ],
+)
+def test_bad_options(make):
+    with pytest.raises(InputError):
+        make()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_answer_in_boxes_only(name):
+    metric = mdp.EuclideanMetric([[0.0], [1.0]])
+    with pytest.raises(InputError, match="needs a box"):
+        mdp.k_means(metric, PrivateDemand(metric, [0]), 1, epsilon=1, method=name)
+
+
+def test_a_public_radius_means_less_noise():
+    space, receipts = mdp.EuclideanSpace([-1] * 10, [1] * 10), {}
+    for radius in (None, 1.0, 99.0):
+        demand = PrivateDemand(space, np.zeros((5000, 10)))
+        found = [
+            mdp.k_means(
+                space, demand, 1, epsilon=0.5, method=M.Lloyd(radius=radius, steps=1), seed=s
+            ).centers
+            for s in range(40)
+        ]
+        receipts[radius] = float(np.sqrt(np.mean(np.square(found))))
+    assert receipts[1.0] * 2 < receipts[None] and 0.7 < receipts[99.0] / receipts[None] < 1.4

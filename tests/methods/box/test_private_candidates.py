@@ -1,0 +1,160 @@
+"""Sums of records in a box, hashes of it, and the centers found by them."""
+
+import pickle
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.audit.worlds import finest
+from metricdp.methods.box.private_candidates import HashPartition, private_candidates
+from metricdp.methods.finite.max_coverage import MaxCoverage
+from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
+from tests import naive
+
+BOX = mdp.EuclideanSpace([-1.0, 0.0, 2.0], [1.0, 4.0, 3.0])
+
+
+def inside(unit):
+    """Points of the box for points of the unit cube."""
+    return BOX.lower + np.asarray(unit, float).reshape(-1, 3) * (BOX.upper - BOX.lower)
+
+
+CUBE = st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=8)
+
+
+@settings(deadline=None)
+@given(CUBE, st.integers(1, 20), st.sampled_from([0.1, 0.7]))
+def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
+    points, hashed = inside(unit), HistogramQuery(HashPartition(BOX, radius, 3))
+    query = SumsQuery(hashed, bits)
+    expected = naive.relative_sums(
+        points, hashed.parts(points), [[0.0, 2.0, 2.5]] * hashed.n_parts, query.steps, 2**bits
+    )
+    assert query.exact(points).tolist() == expected.ravel().tolist()
+
+
+@settings(deadline=None)
+@given(CUBE.filter(bool), st.integers(1, 20))
+def test_no_record_counts_for_more_than_the_sensitivities(unit, bits):
+    query = SumsQuery(HistogramQuery(HashPartition(BOX, 0.5, 0)), bits)
+    for m in (1, 3):
+        for relation, factor in (("add-remove", 1), ("replace-one", 2)):
+            assert query.squared_sensitivity(relation, m) == (m * factor * 2**bits) ** 2
+            assert query.sensitivity(relation, m) <= m * factor * 2**bits * 3**0.5
+    for point in inside(unit):
+        v = query.exact(point[None])
+        assert (v**2).sum() <= query.squared_sensitivity("add-remove", 1)
+        assert np.abs(v).sum() <= query.sensitivity("add-remove", 1)
+    corners = inside([[0, 0, 0], [1, 1, 1]])
+    gap = query.exact(corners[:1]) - query.exact(corners[1:])
+    assert (gap**2).sum() <= query.squared_sensitivity("replace-one", 1)
+
+
+def test_sums_are_of_boxes_and_are_released_with_their_noise():
+    line = mdp.EuclideanMetric([[0.0], [1.0]])
+    for bad in (
+        lambda: SumsQuery(HistogramQuery(finest(line))),
+        lambda: SumsQuery(HistogramQuery(HashPartition(BOX, 1.0, 0)), 0),
+        lambda: SumsQuery(3),
+    ):
+        with pytest.raises(mdp.InputError):
+            bad()
+    query = SumsQuery(HistogramQuery(HashPartition(BOX, 1.0, 0)))
+    ledger = mdp.Ledger(2, "1e-6")
+    demand = PrivateDemand(BOX, inside([[0.5, 0.5, 0.5]] * 10))
+    laplace = measure(demand, query, 1, ledger.charge(1)).receipt
+    assert (laplace.epsilon, laplace.mechanisms[0].scale) == (1, query.sensitivity("add-remove", 1))
+    gauss = measure(demand, query, 1, ledger.charge(1, "1e-6"), "1e-6").receipt
+    assert gauss.delta in (0, Fraction(1, 10**6))
+
+
+def test_a_hash_looks_at_nothing_but_the_record_and_public_coins():
+    one, other, points = (
+        HashPartition(BOX, 0.4, 7),
+        HashPartition(BOX, 0.4, 7),
+        inside(np.random.default_rng(0).random((200, 3))),
+    )
+    codes = one.encode(points)
+    assert (codes == other.encode(points)).all()
+    assert (codes[::-1] == one.encode(points[::-1])).all()
+    assert codes.min() >= 0
+    assert codes.max() < one.n_parts
+    assert len(set(codes.tolist())) > 10
+    assert codes.tolist() == [int(one.encode(point[None])[0]) for point in points]
+    assert (codes != HashPartition(BOX, 0.4, 8).encode(points)).any()
+    near = points + 1e-6
+    assert (codes == one.encode(near)).mean() > 0.95
+
+
+def mixture(n, d, seed):
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(-0.7, 0.7, (4, d))
+    return centers, np.clip(centers[rng.integers(0, 4, n)] + 0.04 * rng.normal(size=(n, d)), -1, 1)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_candidates_stand_near_the_clusters(delta):
+    """Four clusters of 10,000 points in R^4, epsilon 2: noise of a mean is below 0.02 with delta,
+    0.1 without.
+    """
+    box = mdp.EuclideanSpace([-1] * 4, [1] * 4)
+    centers, points = mixture(40_000, 4, 1)
+    ledger = mdp.Ledger(2, 1e-6)
+    grant = ledger.charge(Cost.zcdp(2, "1e-6") if delta else 2)
+    found, radii, receipt = private_candidates(PrivateDemand(box, points), box, grant, 0)
+    assert radii == sorted(radii, reverse=True)
+    assert receipt.epsilon <= Fraction(2) + Fraction(1, 10**20)
+    assert (np.abs(found) <= 1).all()
+    gaps = np.linalg.norm(found[:, None] - centers, axis=2).min(axis=0)
+    assert gaps.max() < 0.3
+
+
+@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
+def test_centers_beyond_two_dimensions(ask):
+    box = mdp.EuclideanSpace([-1] * 5, [1] * 5)
+    centers, points = mixture(40_000, 5, 2)
+    ledger = mdp.Ledger(2, 1e-6)
+    result = ask(
+        box,
+        PrivateDemand(box, points),
+        4,
+        epsilon=2,
+        delta=1e-6,
+        ledger=ledger,
+        method="max-coverage",
+    )
+    assert result.centers.shape == (4, 5)
+    assert ledger.left == 0
+    assert result.receipt.epsilon <= 2
+    assert result.receipt.delta <= Fraction(1, 10**6)
+    assert np.linalg.norm(result.centers[:, None] - centers, axis=2).min(axis=0).max() < 0.4
+    assert len(result.release.coreset().points) == len(result.release.coreset().weights)
+    assert pickle.dumps(result) == pickle.dumps(pickle.loads(pickle.dumps(result)))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_few_records_many_centers_and_users(relation, delta):
+    box = mdp.EuclideanSpace([-1] * 3, [1] * 3)
+    users = {"user": [1, 1, 2], "max_contributions": 2}
+    for demand in (PrivateDemand(box, []), PrivateDemand(box, np.zeros((3, 3)), **users)):
+        for k in (1, 100):
+            ledger = mdp.Ledger(1, 1e-6, neighboring=relation)
+            result = mdp.k_means(
+                box, demand, k, epsilon=1, delta=delta, ledger=ledger, method=MaxCoverage(picks=2)
+            )
+            assert result.centers.shape == (k, 3)
+            assert (np.abs(result.centers) <= 1).all()
+            assert ledger.left == 0
+
+
+def test_a_pickled_universe_holds_no_search_tree_and_still_snaps():
+    metric = mdp.EuclideanMetric(np.random.default_rng(0).random((50, 3)))
+    fresh, at = pickle.dumps(metric), metric.snap([[0.5, 0.5, 0.5]])
+    assert pickle.dumps(metric) == fresh
+    assert (pickle.loads(fresh).snap([[0.5, 0.5, 0.5]]) == at).all()

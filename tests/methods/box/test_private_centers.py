@@ -1,0 +1,265 @@
+"""Private medians, means and Lloyd steps: they find what is there, spend what is charged, ask by
+released values alone.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.audit.patch import patched
+from metricdp.kernels.projections import place_coins, projected, squares_from
+from metricdp.methods import shares as purses
+from metricdp.methods.box import private_centers as module
+from metricdp.methods.box.private_lloyd import N_SHELLS, RATIO, SMOOTHED, Distances, Zones
+from metricdp.methods.box.space_release import Cells
+from metricdp.releases import Mechanism, Receipt, Release
+from tests import naive_centers as naive
+
+BOX = mdp.EuclideanSpace([0, 0], [100, 100])
+
+
+def cloud(n=4000, d=2, outliers=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(50 + 20 * rng.uniform(-1, 1, d), 0.5, (n, d))
+    far = rng.random(n) < outliers
+    points[far] = rng.uniform(0, 100, (int(far.sum()), d))
+    return points
+
+
+def box(d):
+    return mdp.EuclideanSpace([0] * d, [100] * d)
+
+
+@pytest.mark.parametrize("method", ["geometric", "rings"])
+@pytest.mark.parametrize(("d", "delta"), [(1, 0), (2, 0), (10, 1e-6)])
+def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(method, d, delta):
+    points, space = cloud(4000, d, outliers=0.1), box(d)
+    result = mdp.private_median(
+        space, mdp.PrivateDemand(space, points), epsilon=2, delta=delta, method=method
+    )
+    assert (
+        result.centers.shape == (1, d)
+        and result.k == 1
+        and result.method == f"private-median, {method}"
+    )
+    assert np.linalg.norm(result.centers[0] - np.median(points, axis=0)) < 0.1 * np.sqrt(d)
+
+
+@pytest.mark.parametrize("options", [{}, {"radius": 5.0, "center": [52.0, 48.0]}, {"steps": 6}])
+def test_the_mean(options):
+    points = 50 + np.random.default_rng(1).normal(0, 1, (5000, 2))
+    result = mdp.private_mean(BOX, mdp.PrivateDemand(BOX, points), epsilon=2, **options)
+    assert np.abs(result.centers[0] - points.mean(axis=0)).max() < 0.1
+
+
+def test_an_outlier_moves_a_mean_by_its_share_of_the_box_and_a_median_hardly():
+    points = np.r_[np.full((4000, 2), 20.0), np.full((400, 2), 90.0)]
+    demand = mdp.PrivateDemand(BOX, points)
+    assert np.abs(mdp.private_mean(BOX, demand, epsilon=20).centers - (20 + 70 / 11)).max() < 1
+    assert np.abs(mdp.private_median(BOX, demand, epsilon=20).centers - 20).max() < 0.2
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_lloyd_steps_from_public_centers(power):
+    rng = np.random.default_rng(3)
+    middle = np.array([[20.0, 20], [80, 30], [50, 80]])
+    points = middle[rng.integers(0, 3, 9000)] + rng.normal(0, 1, (9000, 2))
+    found = mdp.private_lloyd(
+        BOX, mdp.PrivateDemand(BOX, points), middle + 6, epsilon=3, power=power
+    ).centers
+    assert np.abs(found - middle).max() < 0.5
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1/1000000"])
+@pytest.mark.parametrize("points", [np.empty((0, 2)), cloud(300)])
+def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
+    demand = mdp.PrivateDemand(BOX, points)
+    calls = [
+        lambda ledger, **price: mdp.private_median(BOX, demand, ledger=ledger, **price),
+        lambda ledger, **price: mdp.private_median(
+            BOX, demand, ledger=ledger, method="rings", sample=0.5, **price
+        ),
+        lambda ledger, **price: mdp.private_mean(BOX, demand, ledger=ledger, **price),
+        lambda ledger, **price: mdp.private_lloyd(
+            BOX, demand, [[1, 1], [1, 1], [9, 9]], ledger=ledger, **price
+        ),
+    ]
+    for call in calls:
+        ledger = mdp.Ledger("7/3", delta, neighboring=relation)
+        result = call(ledger, epsilon="7/3", delta=delta)
+        assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
+        assert result.receipt.delta == ledger.spent_delta == Fraction(delta)
+        assert (
+            len(np.unique(result.centers, axis=0)) == result.k
+            and ((result.centers >= 0) & (result.centers <= 100)).all()
+        )
+        if not delta:
+            assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
+
+
+def test_users_with_several_records():
+    demand = mdp.PrivateDemand(BOX, cloud(6000), user=np.arange(6000) // 3, max_contributions=2)
+    receipt = mdp.private_mean(BOX, demand, epsilon=2).receipt
+    assert {m.sensitivity % 2 for m in receipt.mechanisms[::2]} == {0} and receipt.unit == "user"
+
+
+def scripted(asked):
+    """A gate that answers by public coins, whoever is asked, and keeps what each record of a public
+    net would be counted as.
+    """
+    net = BOX.net(500).points
+
+    def answer(demand, query, price, grant):
+        rng = np.random.default_rng(len(asked))
+        histogram = getattr(query, "histogram", query)
+        size = histogram.n_parts * (2 if histogram is not query else 1)
+        asked.append(
+            (histogram.parts(net).tolist(), getattr(query, "radii", np.zeros(0)).tolist(), price)
+        )
+        grant.draw(price)
+        mechanism = Mechanism("discrete Laplace", str(query), 1, float(1 / price), price)
+        return Release(
+            rng.integers(0, 400, size),
+            query,
+            Receipt.of([mechanism], grant.neighboring, demand.unit),
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize("method", ["geometric", "rings"])
+def test_what_is_asked_depends_on_released_values_alone(method):
+    seen = []
+    for points in (np.empty((0, 2)), cloud(200), np.full((300, 2), 99.0)):
+        asked = []
+        with patched(purses, "measure", scripted(asked)):
+            result = mdp.private_median(
+                BOX, mdp.PrivateDemand(BOX, points), epsilon=1, method=method, sample=0.7
+            )
+        seen.append((asked, result.centers.tolist()))
+    assert len(seen[0][0]) >= 12 and seen[0] == seen[1] == seen[2]
+
+
+def test_zones_and_rings_are_what_they_say():
+    rng = np.random.default_rng(5)
+    centers, points = rng.uniform(0, 100, (3, 2)), rng.uniform(0, 100, (400, 2))
+    zones, outer = (
+        Zones(Cells(BOX, centers), centers),
+        BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS),
+    )
+    for x, part in zip(points, zones.encode(points)):
+        away = np.linalg.norm(centers - x, axis=1)
+        label, shell = divmod(int(part), N_SHELLS)
+        assert label == away.argmin() and away[label] <= outer[shell]
+        assert shell == N_SHELLS - 1 or away[label] > outer[shell + 1]
+    one = Zones(module._Whole(BOX), centers[:1])
+    kept = np.arange(N_SHELLS) == 4
+    parts = module.Rings(BOX, one, kept, 1.0, 0).encode(points)
+    away = np.linalg.norm(points - centers[0], axis=1)
+    assert (parts == np.where((away <= outer[4]) & (away > outer[5]), 0, 1)).all()
+    every = module.Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
+    sample = every.encode(np.repeat(points, 5, axis=0)).reshape(-1, 5)
+    assert (sample == sample[:, :1]).all() and abs((sample[:, 0] == 0).mean() - 0.3) < 0.1
+
+
+def test_a_record_is_alike_in_any_company():
+    rng = np.random.default_rng(6)
+    points, rows, middle = (
+        rng.normal(size=(257, 37)),
+        rng.normal(size=(11, 37)),
+        rng.normal(size=37),
+    )
+    label, centers = rng.integers(0, 4, 257), rng.normal(size=(4, 37))
+    images, squares, coins = (
+        projected(points, middle, rows),
+        squares_from(points, label, centers),
+        place_coins(points.view(np.uint64), 3),
+    )
+    for i in (0, 1, 100, 256):
+        alone = slice(i, i + 1)
+        assert np.array_equal(projected(points[alone], middle, rows), images[alone])
+        assert np.array_equal(squares_from(points[alone], label[alone], centers), squares[alone])
+        assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])
+    assert images == pytest.approx((points - middle) @ rows.T) and squares == pytest.approx(
+        ((points - centers[label]) ** 2).sum(axis=1)
+    )
+
+
+def test_quantile_reach_and_curvature_of_exact_counts():
+    outer = 64.0 * RATIO ** np.arange(N_SHELLS)
+    counts = np.zeros((2, N_SHELLS))
+    counts[0, [4, 6, 8]] = 10, 500, 500  # at most 16, 8 and 4 away
+    counts[1, 10] = 1000
+    told = Distances(counts, 1e-9, outer)
+    assert told.mass.tolist() == [1010, 1000]
+    assert told.quantile(0.3).tolist() == pytest.approx([4, 2]) and told.quantile(
+        0.9
+    ).tolist() == pytest.approx([8, 2])
+    assert told.reach(0).tolist() == pytest.approx([16, 2]) and told.reach(
+        10
+    ).tolist() == pytest.approx([8, 2])
+    ring = np.array([16.0, 8.0]) * (1 + RATIO) / 2
+    assert told.curvature(told.quantile(0.3), 2)[0] == pytest.approx(
+        500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
+    )
+    nothing = Distances(np.zeros((1, N_SHELLS)), 1.0, outer)
+    assert (
+        nothing.mass.tolist() == [0]
+        and nothing.quantile(0.5).tolist() == [64]
+        and nothing.reach(1).tolist() == [64]
+    )
+
+
+def test_a_step_is_the_smoothed_gradient_over_the_curvature():
+    points = cloud(500, seed=2)
+    center = np.array([[40.0, 60.0]])
+    demand = mdp.PrivateDemand(BOX, points)
+    grant = mdp.Ledger(1000).charge(1000)
+    found = module.moved(
+        purses.Purse(demand, grant, Fraction(1)), Cells(BOX, center), center, Fraction(1), power=1
+    )
+    told = grant_free_distances(points, center)
+    radius = told.quantile(SMOOTHED)
+    pull = np.array(naive.smoothed_gradient(points.tolist(), center[0].tolist(), radius[0]))
+    step = pull * radius[0] / told.curvature(radius, 2)[0]
+    step *= min(1.0, told.quantile(1.0)[0] / np.linalg.norm(step))
+    assert found[0] - center[0] == pytest.approx(step, rel=0.02)
+
+
+def grant_free_distances(points, center):
+    zones = Zones(Cells(BOX, center), center)
+    counts = np.bincount(zones.encode(points), minlength=N_SHELLS).astype(float)[None]
+    return Distances(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s, d, **p: mdp.private_median(s, d, method="best", **p), "method must be"),
+        (lambda s, d, **p: mdp.private_median(s, d, steps=0, **p), "steps must be"),
+        (lambda s, d, **p: mdp.private_median(s, d, sample=1.5, **p), "sample must be"),
+        (lambda s, d, **p: mdp.private_median(s, d, center=[1, 2, 3], **p), "shape"),
+        (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
+        (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
+        (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, 1]], power=3, **p), "power must be"),
+        (lambda s, d, **p: mdp.private_mean("box", d, **p), "EuclideanSpace"),
+        (lambda s, d, **p: mdp.private_mean(box(2), d, **p), "another universe"),
+    ],
+)
+def test_wrong_input_is_refused_and_nothing_charged(call, message):
+    ledger = mdp.Ledger(1)
+    with pytest.raises(mdp.InputError, match=message):
+        call(BOX, mdp.PrivateDemand(BOX, [[1, 1]]), epsilon=1, ledger=ledger)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("delta", [0, 1e-9])
+def test_too_little_for_the_noise_is_refused_before_a_charge(delta):
+    demand = mdp.PrivateDemand(BOX, [[1, 1]], user=["u"], max_contributions=10**8)
+    ledger = mdp.Ledger(1, 0.1)
+    with pytest.raises(mdp.InputError):
+        mdp.private_mean(BOX, demand, epsilon=1e-9, delta=delta, ledger=ledger)
+    assert ledger.spent == 0

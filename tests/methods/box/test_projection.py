@@ -1,0 +1,108 @@
+"""The method projected: centers in the original space, images by public coins alone, shares that
+add up.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods.box.projection import ImageCells, Projected, Projection
+
+
+def mixture(n=6000, d=30, k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    middle = rng.uniform(-0.6, 0.6, (k, d))
+    return middle[rng.integers(0, k, n)] + rng.normal(0, 0.05, (n, d)), middle
+
+
+def box(d):
+    return mdp.EuclideanSpace([-1] * d, [1] * d)
+
+
+def cost(points, centers):
+    return float(((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum())
+
+
+@pytest.mark.parametrize(("inner", "delta"), [("partition", 1e-6), ("partition", 0)])
+def test_finds_the_groups(inner, delta):
+    points, middle = mixture()
+    space = box(30)
+    method = Projected(inner=inner)
+    result = mdp.k_means(
+        space, mdp.PrivateDemand(space, points), 4, epsilon=3, delta=delta, method=method
+    )
+    assert cost(points, result.centers) < 1.2 * cost(points, middle)
+    assert result.centers.shape == (4, 30) and result.method == "projected"
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1/1000000"])
+@pytest.mark.parametrize("inner", ["partition", mdp.methods.Quadtree(), "uniform"])
+def test_all_that_is_charged_is_what_the_receipt_says(relation, delta, inner):
+    points, _ = mixture(300, 12)
+    space, ledger = box(12), mdp.Ledger(2, delta, neighboring=relation)
+    demand = mdp.PrivateDemand(space, points)
+    result = mdp.k_median(
+        space, demand, 3, epsilon=2, delta=delta, ledger=ledger, method=Projected(inner=inner)
+    )
+    spent = (
+        Fraction(1) if inner == "uniform" else ledger.spent
+    )  # half is the inner method's, which reads nothing
+    assert (
+        result.receipt.epsilon == spent <= ledger.spent == 2
+        and result.receipt.delta <= ledger.spent_delta
+    )
+    if not result.receipt.delta:
+        assert sum(m.epsilon for m in result.receipt.mechanisms) == spent
+
+
+def test_few_dimensions_are_left_to_the_inner_method():
+    points, _ = mixture(500, 3)
+    space = box(3)
+    result = mdp.k_means(space, mdp.PrivateDemand(space, points), 4, epsilon=1, method=Projected())
+    assert result.method == "partition"
+
+
+def test_images_keep_lengths_on_average_and_lie_in_their_box():
+    points, _ = mixture(2000, 60)
+    projection = Projection(box(60), 12, 5)
+    images = projection.encode(points)
+    ratio = (images**2).sum() / (points**2).sum()
+    assert 0.8 < ratio < 1.2 and np.isin(images, projection.images.clip(images)).mean() > 0.99
+    again = projection.encode(projection.lifted(images[:50], points[:1]))
+    assert again == pytest.approx(
+        images[:50], abs=0.3
+    )  # the lifted points may be moved into the box
+    for i in (0, 7):
+        assert np.array_equal(projection.encode(points[i : i + 1]), images[i : i + 1])
+    cells = ImageCells(projection, images[:5])
+    assert cells.encode(points[:5]).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"inner": "hst"},
+        {"inner": 3},
+        {"inner": "projected"},
+        {"inner": Projected()},
+        {"dimensions": 0},
+        {"steps": 0},
+    ],
+)
+def test_wrong_options(options):
+    with pytest.raises(mdp.InputError):
+        Projected(**options)
+
+
+def test_what_the_inner_method_refuses_is_refused_before_a_charge():
+    ledger, space = mdp.Ledger(1), box(40)
+    demand = mdp.PrivateDemand(space, np.zeros((1, 40)), user=["u"], max_contributions=10**9)
+    for inner in ("quadtree", "partition"):
+        with pytest.raises(mdp.InputError):
+            mdp.k_means(
+                space, demand, 2, epsilon=1e-9, ledger=ledger, method=Projected(inner=inner)
+            )
+    assert ledger.spent == 0

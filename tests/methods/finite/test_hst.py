@@ -1,0 +1,239 @@
+"""The method hst: budgets of levels, what is paid, what is answered."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.accounting import Cost, Ledger
+from metricdp.errors import InputError
+from metricdp.methods.finite.hst import TreeRelease, hst_centers
+from metricdp.methods.finite.hst_counts import (
+    BUDGETS,
+    checked_budget,
+    count_levels,
+    level_shares,
+    noise_variance,
+    number_of_levels,
+    splitting_levels,
+)
+from metricdp.methods.question import Question
+from metricdp.releases import Mechanism
+
+DPHST = mdp.methods.DPHST
+few = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return mdp.GraphMetric(nx.grid_2d_graph(12, 12), weight=None)
+
+
+@pytest.fixture(scope="module")
+def records(grid):
+    return [(1, 1)] * 300 + [(10, 2)] * 200 + [(6, 10)] * 400
+
+
+@few
+@given(st.one_of(st.sampled_from(sorted(BUDGETS)), st.floats(0.001, 1000)), st.integers(1, 12))
+def test_shares_of_levels_add_up_to_one_exactly(budget, n_levels):
+    factor = checked_budget(budget)
+    shares = level_shares(factor, n_levels)
+    assert sum(shares) == 1 and all(isinstance(share, Fraction) and share > 0 for share in shares)
+    assert all(after == before * factor for before, after in pairwise(shares))
+
+
+def test_the_papers_budgets_are_halved_from_level_to_level_and_normalized():
+    # as printed, eps / 2**(L - i) for i = L, L - 1, ..., 1: more than eps from the second level on
+    printed = [Fraction(1, 2**j) for j in range(8)]
+    assert sum(printed) == 2 - Fraction(1, 128)
+    assert level_shares(BUDGETS["geometric"], 8) == [share / sum(printed) for share in printed]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("budget", ["rising", "uniform", "geometric", 1.3])
+def test_all_levels_together_cost_epsilon(grid, records, relation, budget):
+    ledger = Ledger(1, neighboring=relation)
+    users = [i // 3 for i in range(len(records))]
+    demand = mdp.PrivateDemand(grid, records, user=users, max_contributions=3)
+    method = DPHST(budget=budget, levels=4, centers="initial")
+    result = mdp.k_median(grid, demand, 3, epsilon="2/3", ledger=ledger, method=method)
+    assert ledger.spent == result.receipt.epsilon == Fraction(2, 3) and result.receipt.delta == 0
+    costs = [mechanism.epsilon for mechanism in result.receipt.mechanisms]
+    assert costs == [Fraction(2, 3) * share for share in level_shares(checked_budget(budget), 4)]
+    sensitivity = 3 if relation == "add-remove" else 6
+    for mechanism, cost in zip(result.receipt.mechanisms, costs):
+        assert mechanism.sensitivity == sensitivity and mechanism.scale == pytest.approx(
+            float(sensitivity / cost)
+        )
+
+
+def test_the_count_that_chooses_the_levels_is_paid_for(grid, records):
+    demand = mdp.PrivateDemand(grid, records)
+    counted = mdp.k_median(grid, demand, 3, epsilon=1, method="hst").receipt.mechanisms
+    assert counted[0].query == "number of records" and counted[0].epsilon == Fraction(1, 20)
+    assert sum(m.epsilon for m in counted) == 1
+    hinted = mdp.k_median(
+        grid, demand, 3, epsilon=1, method="hst", records_hint=900
+    ).receipt.mechanisms
+    assert all("histogram" in m.query for m in hinted) and sum(m.epsilon for m in hinted) == 1
+    public = mdp.k_median(
+        grid, demand, 3, epsilon=1, ledger=Ledger(1, neighboring="replace-one"), method="hst"
+    ).receipt.mechanisms
+    assert public[0].name == "exact" and sum(m.epsilon for m in public) == 1
+
+
+def test_delta_buys_gaussian_noise_where_that_is_less(grid, records):
+    demand = mdp.PrivateDemand(grid, records)
+    many, one = DPHST(budget="uniform", levels=20), DPHST(budget="uniform", levels=1)
+    assert (
+        many.price(1, "1/1000").pooled
+        and one.price(1, "1/1000") == Cost.of(1)
+        and many.price(1, 0) == Cost.of(1)
+    )
+    ledger = Ledger(1, "1/100")
+    result = mdp.k_median(grid, demand, 3, epsilon=1, delta="1/1000", ledger=ledger, method=many)
+    assert (
+        (ledger.spent, ledger.spent_delta)
+        == (1, Fraction(1, 1000))
+        == (result.receipt.epsilon, result.receipt.delta)
+    )
+    assert {m.name for m in result.receipt.mechanisms} == {"discrete Gaussian"}
+    assert sum(m.rho for m in result.receipt.mechanisms) == many.price(1, "1/1000").rho
+
+
+@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
+def test_centers_are_near_the_demand(grid, records, centers):
+    demand = mdp.PrivateDemand(grid, records)
+    result = mdp.k_median(grid, demand, 3, epsilon=50, method=DPHST(centers=centers, levels=6))
+    true = np.bincount(grid.positions(records), minlength=len(grid))
+    cost = true @ grid.nearest(result.centers)[1]
+    assert len(set(result.centers)) == 3 and cost <= 2 * len(records)
+    weights = result.release.weights
+    assert weights.sum() == pytest.approx(len(records), rel=0.2) and not weights.flags.writeable
+    again = [
+        result.release.k_median(5),
+        result.release.k_means(5, candidates=grid.ids[:20], opened=[(9, 9)]),
+    ]
+    assert [len(set(r.centers)) for r in again] == [5, 5] and again[1].centers[0] == (9, 9)
+    assert set(again[1].centers[1:]) <= set(grid.ids[:20]) and again[0].method == "hst"
+
+
+@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
+def test_every_k_gets_distinct_centers_even_of_nobody(centers):
+    metric = mdp.PrecomputedMetric([[0.0, 0, 3, 4], [0, 0.0, 3, 4], [3, 3, 0.0, 1], [4, 4, 1, 0.0]])
+    for ids in ([], [0, 1, 3]):
+        demand = mdp.PrivateDemand(metric, ids)
+        for k in (1, 2, 3, 4):
+            for ask in (mdp.k_median, mdp.k_means):
+                assert (
+                    len(
+                        set(
+                            ask(metric, demand, k, epsilon=1, method=DPHST(centers=centers)).centers
+                        )
+                    )
+                    == k
+                )
+        few_places = {"candidates": [1, 2], "opened": [3]}
+        found = mdp.k_median(
+            metric, demand, 3, epsilon=1, method=DPHST(centers=centers), **few_places
+        ).centers
+        assert found[0] == 3 and set(found) == {1, 2, 3}
+    one = mdp.PrecomputedMetric([[0.0]])
+    assert mdp.k_median(
+        one, mdp.PrivateDemand(one, [0]), 1, epsilon=1, method=DPHST(centers=centers)
+    ).centers == [0]
+
+
+def test_a_share_of_a_grant_gives_initial_centers(grid, records):
+    demand, ledger = mdp.PrivateDemand(grid, records), Ledger(1, "1/100")
+    grant = ledger.charge(1)
+    share = grant.charge(Fraction(1, 3))
+    centers, receipt = hst_centers(demand, share, Question.checked(grid, 3, 1), levels=3)
+    assert (
+        len(set(centers.tolist())) == 3
+        and receipt.epsilon == Fraction(1, 3)
+        and (share.left, grant.left) == (0, Fraction(2, 3))
+    )
+    with pytest.raises(InputError):
+        hst_centers(demand, share, Question.checked(grid, 3, 1), levels=3)
+    pool = Ledger(1, "1/100").charge(Cost.zcdp(1, "1/100"))
+    centers, receipt = hst_centers(demand, pool, Question.checked(grid, 3, 2), budget="geometric")
+    assert (
+        len(set(centers.tolist())) == 3
+        and pool.spent_rho == pool.rho
+        and receipt.delta == Fraction(1, 100)
+    )
+
+
+def test_levels_fit_the_number_of_records(grid):
+    tree = mdp.build_hst(grid, 0)
+    sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
+    assert splitting_levels(tree) == [i for i in range(1, tree.n_levels) if sizes[i] > sizes[i - 1]]
+    numbers = [
+        number_of_levels(tree, records, 1.0) for records in (-50, 0, 10, 1000, 10**6, 10**12)
+    ]
+    assert numbers[0] == numbers[1] == 1 and numbers == sorted(numbers) and numbers[-1] <= 8
+    counts = count_levels(mdp.PrivateDemand(grid, []), Ledger(1).charge(1), tree, Fraction(1), 99)
+    assert counts.levels == tuple(splitting_levels(tree)) and np.isfinite(counts.variance[1:]).all()
+
+
+def test_counts_of_a_chain_are_averaged_by_precision(grid):
+    tree = mdp.build_hst(grid, 0)
+    demand = mdp.PrivateDemand(grid, [(0, 0)] * 500)
+    counts = count_levels(demand, Ledger(1).charge(1), tree, Fraction(2), 99)
+    scales = [m.scale for m in counts.receipt.mechanisms]
+    assert len(scales) == len(counts.levels)
+    for node in (tree.leaf[0], tree.leaf[-1]):
+        levels = [
+            i
+            for i, level in enumerate(counts.levels)
+            if tree.level[node] <= level <= tree.last_level[node]
+        ]
+        precision = sum(1 / noise_variance(counts.receipt.mechanisms[i]) for i in levels)
+        assert counts.variance[node] == pytest.approx(1 / precision)
+    release = TreeRelease(grid, counts)
+    assert release.weights.sum() == pytest.approx(500, abs=20 * scales[0])
+
+
+def test_variance_of_noise_is_that_of_its_law():
+    for scale in (0.3, 1.0, 7.5):
+        values = np.arange(-2000, 2001)
+        laplace, gauss = np.exp(-abs(values) / scale), np.exp(-(values**2) / (2 * scale**2))
+        for name, law in (("discrete Laplace", laplace), ("discrete Gaussian", gauss)):
+            expected = (law * values**2).sum() / law.sum()
+            found = noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
+            assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"budget": "steep"}, "budget"),
+        ({"budget": 0}, "budget"),
+        ({"budget": -1.0}, "budget"),
+        ({"budget": float("nan")}, "budget"),
+        ({"levels": 0}, "levels"),
+        ({"levels": 2.5}, "levels"),
+        ({"centers": "best"}, "centers"),
+        ({"tree": 3}, "2-HST"),
+        ({"records_hint": -1}, "records_hint"),
+    ],
+)
+def test_options_have_rules(options, rule):
+    with pytest.raises(InputError, match=rule):
+        DPHST(**options)
+
+
+def test_noise_of_more_than_64_bits_is_refused_before_a_charge(grid, records):
+    ledger = Ledger(1)
+    users = range(len(records))
+    demand = mdp.PrivateDemand(grid, records, user=users, max_contributions=2**30)
+    with pytest.raises(InputError, match="64 bits"):
+        mdp.k_median(grid, demand, 3, epsilon="1/1000000000", ledger=ledger, method="hst")
+    assert ledger.spent == 0

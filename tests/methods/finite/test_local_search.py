@@ -1,0 +1,253 @@
+"""Private local search: its answers keep the rules of all methods, its budget adds up, and without
+privacy it is Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.accounting import Ledger
+from metricdp.errors import BudgetError, InputError
+from metricdp.methods.finite.local_search import LocalSearch, public_start
+from metricdp.methods.question import Question
+from metricdp.methods.registry import DPHST
+from metricdp.metrics import EuclideanMetric, PrecomputedMetric
+from metricdp.privacy import exact_cost
+from metricdp.solvers.best_swaps import best_swaps
+from tests import naive
+from tests.records.sums.test_swap_costs import metric_of
+
+STARTS = ("hst", "k-median++", "random")
+
+
+@pytest.fixture(scope="module")
+def road():
+    return metric_of(*naive.random_graph(60, seed=4))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("final", [True, False])
+def test_the_budget_is_spent_to_the_last_fraction(road, relation, start, final):
+    demand = mdp.PrivateDemand(
+        road, [3] * 20 + [40] * 20, user=list(range(20)) * 2, max_contributions=2
+    )
+    ledger, method = Ledger(1, neighboring=relation), LocalSearch(steps=3, start=start, final=final)
+    for ask in (mdp.k_median, mdp.k_means):
+        result = ask(road, demand, 3, epsilon="1/3", ledger=ledger, method=method)
+        assert len(set(result.centers)) == 3 and result.method == "local-search"
+        assert result.receipt.epsilon == Fraction(1, 3) and result.receipt.unit == "user"
+        swaps = [m for m in result.receipt.mechanisms if m.name == "permute-and-flip"]
+        assert len(swaps) == 3 + final and len({m.epsilon for m in swaps}) == 1
+        assert sum(m.epsilon for m in swaps) == (
+            Fraction(1, 6) if start == "hst" else Fraction(1, 3)
+        )
+    assert ledger.spent == Fraction(2, 3)
+
+
+def test_a_delta_is_spent_only_where_it_buys_more(road):
+    demand = mdp.PrivateDemand(road, [3, 4, 5])
+    few, many = LocalSearch(steps=2, start="random"), LocalSearch(steps=300, start="random")
+    assert few.price(1, 1e-6).delta == 0 and not few.price(1, 1e-6).pooled
+    assert many.price(1, 1e-6).pooled
+    for start in STARTS:
+        ledger = Ledger(1, 1e-6)
+        method = LocalSearch(steps=200, start=start, final=False)
+        result = mdp.k_median(road, demand, 2, epsilon=1, delta=1e-6, ledger=ledger, method=method)
+        assert (
+            ledger.spent <= 1
+            and result.receipt.bound == "zCDP"
+            and result.receipt.delta == Fraction(1, 10**6)
+        )
+        swaps = [m for m in result.receipt.mechanisms if m.name == "exponential mechanism"]
+        pool = many.price(1, 1e-6).rho
+        share = sum(m.rho for m in swaps)
+        assert len(swaps) == 200 and share <= pool
+        assert share > pool * (Fraction(499, 1000) if start == "hst" else Fraction(999, 1000))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(naive.graphs(7), st.data())
+def test_answers_keep_the_rules_of_all_methods(graph, data):
+    metric = metric_of(*graph)
+    n = len(metric)
+    records = data.draw(st.lists(st.integers(0, n - 1), max_size=5))
+    opened = data.draw(st.sets(st.integers(0, n - 1), max_size=2))
+    candidates = data.draw(st.none() | st.sets(st.integers(0, n - 1), min_size=1))
+    most = n if candidates is None else len(candidates | opened)
+    k = data.draw(st.integers(max(1, len(opened)), most))
+    final, start = (
+        data.draw(st.booleans()),
+        data.draw(st.sampled_from(["hst", "k-median++", "random"])),
+    )
+    method = LocalSearch(steps=data.draw(st.integers(0, 3)), start=start, final=final)
+    found = mdp.k_median(
+        metric,
+        mdp.PrivateDemand(metric, records),
+        k,
+        epsilon=1,
+        method=method,
+        opened=opened,
+        candidates=candidates,
+    )
+    assert len(set(found.centers)) == len(found.centers) == k
+    assert found.centers[: len(opened)] == sorted(opened)
+    assert candidates is None or set(found.centers) <= candidates | opened
+    assert found.receipt.epsilon <= 1
+
+
+def test_points_at_one_place_and_other_metrics():
+    for metric in (
+        PrecomputedMetric(np.zeros((4, 4))),
+        EuclideanMetric([[0.0, 0.0]] * 3 + [[1.0, 2.0]]),
+    ):
+        for k in (1, 2, 3, 4):
+            found = mdp.k_means(
+                metric, mdp.PrivateDemand(metric, [0, 1]), k, epsilon=1, method="local-search"
+            )
+            assert len(set(found.centers)) == k
+
+
+def test_with_much_budget_it_finds_what_the_best_swaps_find(road):
+    records = np.r_[[3] * 40, [17] * 40, [40] * 40]
+    demand = mdp.PrivateDemand(road, records)
+    best = best_swaps(road, records, np.array([0, 1, 2]))
+    assert best.costs[-1] == 0 and set(best.centers[-1]) == {3, 17, 40}
+    result = mdp.k_median(road, demand, 3, epsilon=900, method=LocalSearch(start="random", steps=3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert exact_cost(demand, result.centers) == 0
+
+
+def test_the_last_draw_prefers_the_better_set(road):
+    demand, grant = mdp.PrivateDemand(road, [3] * 500), Ledger(1000).charge(1000)
+    method, question = LocalSearch(steps=4, start="random"), Question.checked(road, 1, 1)
+    visited, receipts = method.visited(demand, grant, question)
+    assert len(visited) == 5 and len(receipts) == 4
+    assert [3] in [v.tolist() for v in visited] and grant.left == Fraction(1000, 5)
+    assert mdp.k_median(road, demand, 1, epsilon=1000, method=method).centers == [3]
+
+
+def test_a_start_may_be_any_method(road):
+    demand = mdp.PrivateDemand(road, [3] * 10)
+    for start in (DPHST(), mdp.methods.Partition()):
+        result = mdp.k_median(
+            road,
+            demand,
+            2,
+            epsilon=1,
+            method=LocalSearch(start=start, steps=1, share="3/4", final=False),
+        )
+        assert result.receipt.epsilon == 1 and result.receipt.mechanisms[-1].epsilon == Fraction(
+            1, 4
+        )
+
+
+def test_a_tree_is_passed_on(road):
+    tree = mdp.build_hst(road, seed=5)
+    demand = mdp.PrivateDemand(road, [3] * 10)
+    assert len(mdp.k_median(road, demand, 2, epsilon=1, method=LocalSearch(tree=tree)).centers) == 2
+    other = metric_of(*naive.random_graph(61, seed=4))
+    ledger = Ledger(1)
+    with pytest.raises(InputError, match="tree"):
+        mdp.k_median(
+            other,
+            mdp.PrivateDemand(other, [3]),
+            2,
+            epsilon=1,
+            ledger=ledger,
+            method=LocalSearch(tree=tree),
+        )
+    assert ledger.spent == 0
+
+
+def test_refusals_charge_nothing(road):
+    for options in (
+        {"steps": -1},
+        {"steps": 1.5},
+        {"steps": True},
+        {"start": "best"},
+        {"start": 3},
+        {"share": 0},
+        {"share": 1},
+        {"cap": 0},
+        {"final": "no"},
+        {"cap": np.inf},
+        {"share": "x"},
+        {"tree": 5},
+    ):
+        with pytest.raises(InputError):
+            LocalSearch(**options)
+    ledger = Ledger("1/10")
+    with pytest.raises(BudgetError):
+        mdp.k_median(
+            road, mdp.PrivateDemand(road, [1]), 2, epsilon=1, ledger=ledger, method="local-search"
+        )
+    with pytest.raises(InputError):
+        box = mdp.EuclideanSpace([0.0], [1.0])
+        mdp.k_median(
+            box, mdp.PrivateDemand(box, [[0.5]]), 2, epsilon=1, ledger=ledger, method="local-search"
+        )
+    assert ledger.spent == 0
+
+
+def test_public_starts_are_seeded_and_keep_to_the_candidates(road):
+    question = Question.checked(road, 4, 1, candidates=range(10, 20), opened=[3], seed=1)
+    for spread in (True, False):
+        at = public_start(question, spread)
+        assert (
+            at[0] == 3 and len(set(at.tolist())) == 4 and set(at[1:].tolist()) <= set(range(10, 20))
+        )
+        assert at.tolist() == public_start(question, spread).tolist()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(naive.graphs(8), st.data(), st.sampled_from([1, 2]))
+def test_best_swaps_are_those_of_the_definition(graph, data, power):
+    metric = metric_of(*graph)
+    n = len(metric)
+    demand = data.draw(st.lists(st.integers(0, n - 1), max_size=8))
+    centers = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))]
+    found = best_swaps(metric, np.array(demand, np.int64), np.array(centers), power=power, alpha=0)
+    distance = metric.grid_rows(np.arange(n))
+
+    def cost(at):
+        return naive.cost_of(distance, at, demand, (0, 2**40, power))
+
+    assert [int(c) for c in found.costs] == [cost(at) for at in found.centers]
+    for before, after in zip(found.centers, found.centers[1:]):
+        others = np.setdiff1d(np.arange(n), before)
+        assert (
+            cost(after)
+            == np.min(naive.swap_table(distance, before, demand, (0, 2**40, power), others))
+            < cost(before)
+        )
+    last, others = found.centers[-1], np.setdiff1d(np.arange(n), found.centers[-1])
+    if len(others):
+        assert np.min(naive.swap_table(distance, last, demand, (0, 2**40, power), others)) >= cost(
+            last
+        )
+    assert (
+        len(best_swaps(metric, np.array(demand, np.int64), np.array(centers), steps=1).centers) <= 2
+    )
+
+
+def test_best_swaps_keep_the_opened_and_the_candidates(road):
+    rng = np.random.default_rng(0)
+    found = best_swaps(
+        road, rng.integers(0, 60, 80), np.array([7, 8, 9]), candidates=np.arange(20, 40), opened=1
+    )
+    assert all(at[0] == 7 for at in found.centers) and set(found.centers[-1][1:]) <= {
+        8,
+        9,
+        *range(20, 40),
+    }
+    with pytest.raises(InputError):
+        best_swaps(road, np.array([1]), np.array([7, 7]))

@@ -1,0 +1,452 @@
+"""Covering loops: their sums, their price, their law, what they cover; and the method built on
+them.
+"""
+
+import math
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_matrix
+
+import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.accounting.covering import PUBLISHED, WHOLE_LOOP, exponent
+from metricdp.audit.samplers import p_value
+from metricdp.methods.finite.max_coverage import (
+    MaxCoverage,
+    Points,
+    first_covering,
+    published_radii,
+)
+from metricdp.privacy import CoverQuery, cover
+from metricdp.records.sums.set_systems import Balls, ListedSets
+from tests import naive
+
+METRICS = {
+    "graph": lambda: mdp.GraphMetric(
+        nx.random_geometric_graph(40, 0.3, seed=1), weight=None, largest_component=True
+    ),
+    "points": lambda: mdp.EuclideanMetric(np.random.default_rng(0).random((25, 2)).round(1)),
+    "matrix": lambda: mdp.PrecomputedMetric([[0.0, 0, 3], [0, 0.0, 3], [3, 3, 0.0]]),
+    "ground set": lambda: mdp.GroundSet("abcdef"),
+}
+
+
+def chain(script):
+    """A `choose` that takes candidates by a script, and the scores that it was shown."""
+    shown = []
+
+    def choose(scores):
+        shown.append(scores.copy())
+        return script[len(shown) - 1] % len(scores)
+
+    return choose, shown
+
+
+# Sets and sums
+
+
+@pytest.mark.parametrize("kind", METRICS)
+@pytest.mark.parametrize("some", [False, True])
+def test_balls_are_the_points_within_the_radius(kind, some):
+    metric = METRICS[kind]()
+    distances = metric.grid_rows(np.arange(len(metric)))
+    centers = np.array([2, 0]) if some else np.arange(len(metric))
+    rng = np.random.default_rng(1)
+    for radius in (0.0, 0.3, 1.0, 2.0, 1e30):
+        balls = Balls(metric, radius, centers if some else None)
+        elements = rng.permutation(len(metric))[:3]
+        amounts = rng.integers(-5, 9, len(elements))
+        inside = distances[centers] <= min(radius / metric.unit, 2**61)
+        for system in (balls, balls.listed()):
+            total = np.full(len(centers), 7)
+            system.add(total, elements, amounts)
+            assert total.tolist() == (7 + inside[:, elements] @ amounts).tolist()
+            assert [sorted(system.members(i)) for i in range(len(centers))] == [
+                np.flatnonzero(row).tolist() for row in inside
+            ]
+        assert balls.centers.tolist() == centers.tolist()
+
+
+def test_large_balls_are_listed_while_there_is_room():
+    balls = Balls(METRICS["graph"](), 100.0)
+    n = balls.n_elements
+    assert [balls.listed(most).n_sets for most in (0, n, 3 * n + 1, n * n)] == [1, 1, 3, n]
+
+
+def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
+    universe = mdp.GroundSet("abcd")
+    system = ListedSets.of(["abba", [], "d"], universe)
+    assert [system.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
+    total = np.zeros(3, np.int64)
+    system.add(total, np.arange(4), np.array([5, 7, 11, 13]))
+    assert total.tolist() == [12, 0, 13]
+    matrix = ListedSets.of(csr_matrix([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]), universe)
+    assert [matrix.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
+
+
+def test_bad_sets_are_refused():
+    universe = mdp.GroundSet("abcd")
+    for bad in ([], 7, [["z"]], csr_matrix((2, 3))):
+        with pytest.raises(mdp.InputError):
+            ListedSets.of(bad, universe)
+    for starts, members in (([0], []), ([0, 1], [4]), ([0, 2, 1], [0, 1]), ([0, 1], [-1])):
+        with pytest.raises(mdp.InputError):
+            ListedSets(starts, members, 4)
+    sets, points = ListedSets.of(["ab"], universe), Points.of(universe)
+    for stages in (
+        [],
+        [sets],
+        [(sets, 0)],
+        [(sets, 1.5)],
+        [("ab", 1)],
+        [(ListedSets([0, 1], [0], 3), 1)],
+        3,
+    ):
+        with pytest.raises(mdp.InputError):
+            CoverQuery(points, stages)
+
+
+SYSTEMS = st.integers(2, 7).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(
+            st.lists(st.lists(st.integers(0, n - 1), max_size=n), min_size=1, max_size=5),
+            min_size=1,
+            max_size=3,
+        ),
+        st.lists(st.integers(0, n - 1), max_size=12),
+        st.lists(st.integers(0, 50), min_size=15, max_size=15),
+        st.integers(1, 4),
+    )
+)
+
+
+@settings(deadline=None)
+@given(SYSTEMS)
+def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
+    n, stages, records, script, times = drawn
+    universe = mdp.GroundSet(range(n))
+    query = CoverQuery(
+        Points.of(universe), [(ListedSets.of(sets, universe), times) for sets in stages]
+    )
+    choose, shown = chain(script)
+    counts = np.bincount(np.array(records, np.int64), minlength=n)
+    found = query.selected(counts, choose)
+    assert counts.sum() == len(records)  # the caller's counts stay as they were
+    expected, rounds = naive.covering(stages, records, times, script)
+    assert [one.tolist() for one in found] == expected
+    assert [scores.tolist() for scores in shown] == rounds
+    assert len(rounds) == query.rounds
+
+
+# The price
+
+
+@settings(deadline=None)
+@given(
+    st.floats(0.05, 3),
+    st.integers(1, 3),
+    st.lists(st.lists(st.integers(0, 100), min_size=4, max_size=4), min_size=1, max_size=5),
+    st.floats(0.0, 3.0),
+)
+def test_no_loop_needs_more_delta_than_the_theorem_says(x, unit, rows, epsilon):
+    """Random loops: a round covers 0..unit of the unit's records with random chances."""
+    chances = [[max(row[0], 1), *row[1 : unit + 1]] for row in rows]
+    needed = naive.covering_delta(chances, x / unit, unit, epsilon)
+    assert needed <= -math.expm1(-x) * math.exp(-(epsilon + x) / math.expm1(x)) * (1 + 1e-9)
+
+
+def test_the_theorem_is_tight():
+    x, epsilon = 0.4, 1.0
+    claimed = -math.expm1(-x) * math.exp(-(epsilon + x) / math.expm1(x))
+    chance, growth, needed, alive, ratio = 1 / 400, math.expm1(x), 0.0, 1.0, 0.0
+    for _ in range(4000):
+        ratio += math.log1p(growth * chance)
+        needed += alive * chance * max(0.0, -math.expm1(epsilon - (ratio - x)))
+        alive *= 1 - chance
+    needed += alive * max(0.0, -math.expm1(epsilon - ratio))
+    assert 0.98 * claimed < needed <= claimed
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", ["1/100", "1/2", 2, 60])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-6", "1/20"])
+def test_the_exponent_solves_the_condition_and_is_never_beyond_it(relation, epsilon, delta):
+    budget = Cost.of(epsilon, delta)
+    many = exponent(budget, 10**6, relation, 1)
+    assert many.bound == WHOLE_LOOP
+    x, s = float(many.eta), float(budget.epsilon)
+
+    def log_delta(x):
+        if relation == "add-remove":
+            return math.log(-math.expm1(-x)) - (s + x) / math.expm1(x)
+        return math.log(math.expm1(x)) - s / math.expm1(x)
+
+    assert log_delta(x) <= math.log(float(budget.delta)) + 1e-9
+    assert x == s or log_delta(x * 1.0001) > math.log(float(budget.delta))
+    assert exponent(budget, 10**6, relation, 3).eta == many.eta / 3
+    few = exponent(budget, 1, relation, 1)
+    assert few.eta >= max(many.eta, budget.epsilon / (1 if relation == "add-remove" else 2))
+    etas = [exponent(budget, rounds, relation, 2).eta for rounds in (1, 2, 5, 20, 100, 1000)]
+    assert etas == sorted(etas, reverse=True)
+    printed = exponent(budget, 5, relation, 1, published=True)
+    assert printed.bound == PUBLISHED
+    assert printed.eta <= many.eta
+    assert float(printed.eta) == pytest.approx(
+        min(s / (2 * (1 - math.log(float(budget.delta)))), x)
+    )
+
+
+def test_without_delta_rounds_add_up():
+    assert exponent(Cost.of(1), 10, "add-remove", 2) == (Fraction(1, 20), "basic composition")
+    assert exponent(Cost.of(1), 10, "replace-one", 2) == (Fraction(1, 40), "basic composition")
+    with pytest.raises(mdp.InputError):
+        exponent(Cost.of(1), 10, "add-remove", 1, published=True)
+
+
+# The law
+
+
+def test_sequences_of_selections_have_the_law_of_the_algorithm():
+    """Chi-square over all sequences; a false alarm has probability 1e-7."""
+    universe = mdp.GroundSet("abc")
+    sets, records = ["ab", "bc", "c"], "aabbbc"
+    demand = mdp.PrivateDemand(universe, list(records))
+    query = CoverQuery(
+        Points.of(universe),
+        [(ListedSets.of(sets, universe), 2), (ListedSets.of(sets, universe), 1)],
+    )
+    ledger = mdp.Ledger(500, neighboring="add-remove")
+    seen: dict[tuple[int, ...], int] = {}
+    for _ in range(4000):
+        selected, receipt = cover(demand, query, "1/10", ledger.charge("1/10"))
+        key = tuple(np.concatenate(selected).tolist())
+        seen[key] = seen.get(key, 0) + 1
+    law = naive.covering_law([(sets, 2), (sets, 1)], records, 1 / receipt.mechanisms[0].scale)
+    assert set(seen) <= set(law)
+    keys = sorted(law)
+    assert (
+        p_value(np.array([seen.get(k, 0) for k in keys]), np.array([law[k] for k in keys])) > 1e-7
+    )
+
+
+def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
+    universe = mdp.GroundSet("ab")
+    demand = mdp.PrivateDemand(universe, ["a"])
+    query = CoverQuery(Points.of(universe), [(ListedSets.of(["a", "b"], universe), 1)])
+    grant = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
+    with pytest.raises(mdp.BudgetError):
+        cover(demand, query, Cost.of("1/2", "1e-6"), grant)
+    assert grant.spent == 0
+    receipt = cover(demand, query, Cost.of("1/2", "1e-7"), grant)[1]
+    assert (receipt.epsilon, receipt.delta, grant.left, grant.left_delta) == (
+        Fraction(1, 2),
+        Fraction(1, 10**7),
+        0,
+        0,
+    )
+    other = mdp.PrivateDemand(mdp.GroundSet("ab"), ["a"])
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    grant = mdp.Ledger(1).charge(1)
+    for whose, epsilon, budget in (
+        (other, "1/2", grant),
+        (demand, 0, grant),
+        (demand, "1/2", pool),
+    ):
+        with pytest.raises(mdp.InputError):
+            cover(whose, query, epsilon, budget)
+
+
+# What is covered
+
+
+def best_cover(sets: np.ndarray, weights: np.ndarray, k: int) -> float:
+    """Largest weight that k sets cover: an exact integer program."""
+    n_sets, n = sets.shape
+    cost = np.r_[np.zeros(n_sets), -weights.astype(float)]
+    covered = LinearConstraint(np.c_[-sets.T.astype(float), np.eye(n)], ub=np.zeros(n))
+    number = LinearConstraint(np.r_[np.ones(n_sets), np.zeros(n)][None, :], ub=[k])
+    found = milp(
+        cost,
+        constraints=[covered, number],
+        integrality=np.r_[np.ones(n_sets), np.zeros(n)],
+        bounds=Bounds(0, 1),
+    )
+    return -found.fun
+
+
+def test_enough_selections_cover_nearly_the_optimum_on_200_random_systems():
+    """Lemma 9 of the paper with its constants: all systems fail together with probability below
+    1e-6.
+
+    A selection falls short of the best set by more than t = ln(n_sets · rounds · 200 / 1e-6) / eta
+    with probability below 1e-6 over 200 · rounds. Else, while the best set covers more than 2t, a
+    selection covers at least half as much, and 2k·ln(1/a) of them leave a fraction a of the
+    optimum; once it covers less, k of them could not add 2kt. The bound is not empty: it asks for
+    four fifths of (1 - a)·optimum.
+    """
+    rng, accuracy, asked = np.random.default_rng(4), 0.3, []
+    for _ in range(200):
+        n, n_sets, k = 24, int(rng.integers(8, 20)), int(rng.integers(1, 4))
+        sets = rng.random((n_sets, n)) < rng.uniform(0.05, 0.3)
+        weights = rng.geometric(1 / 2000, n)
+        universe = mdp.GroundSet(range(n))
+        demand = mdp.PrivateDemand(universe, np.repeat(np.arange(n), weights))
+        m = min(math.ceil(2 * k * math.log(1 / accuracy)), n_sets)
+        found = mdp.max_coverage(
+            [np.flatnonzero(row) for row in sets], demand, m, epsilon=2, delta=1e-6
+        )
+        short = math.log(n_sets * m * 200 / 1e-6) * found.receipt.mechanisms[0].scale
+        optimum = best_cover(sets, weights, k)
+        least = (1 - accuracy) * optimum - 2 * k * short
+        assert weights[sets[found.sets].any(axis=0)].sum() >= least
+        asked.append(least / ((1 - accuracy) * max(optimum, 1)))
+    assert np.median(asked) > 0.8
+
+
+def test_names_sizes_and_refusals_of_max_coverage():
+    universe = mdp.GroundSet("abcd")
+    demand = mdp.PrivateDemand(universe, ["a"] * 2000 + ["c"] * 1000)
+    found = mdp.max_coverage({"x": "ab", "y": "cd", "z": "b"}, demand, 2, epsilon=1)
+    assert (found.sets, found.receipt.epsilon) == (["x", "y"], 1)
+    assert sorted(
+        mdp.max_coverage(["ab", "cd", "b"], demand, 3, epsilon=1, delta=1e-6, published=True).sets
+    ) == [0, 1, 2]
+    ledger = mdp.Ledger(1, neighboring="replace-one")
+    good = {"sets": ["ab", "cd", "b"], "demand": demand, "m": 1, "epsilon": 1, "ledger": ledger}
+    boxed = mdp.PrivateDemand(mdp.EuclideanSpace([0], [1]), [])
+    for change in (
+        {"m": 0},
+        {"m": 4},
+        {"m": 1.0},
+        {"demand": ["a"]},
+        {"demand": boxed},
+        {"epsilon": None},
+        {"epsilon": -1},
+        {"delta": 1},
+        {"ledger": 3},
+        {"sets": []},
+        {"sets": ["q"]},
+        {"published": True},
+    ):
+        with pytest.raises(mdp.InputError):
+            mdp.max_coverage(**(good | change))
+    assert ledger.left == 1
+
+
+# The method
+
+
+@pytest.mark.parametrize("kind", METRICS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        "max-coverage",
+        MaxCoverage(published=True, eta=0.3),
+        MaxCoverage(picks=1, share="1/5", records_hint=9),
+    ],
+)
+def test_every_universe_relation_unit_and_k_is_answered(kind, method):
+    metric = METRICS[kind]()
+    for relation in ("add-remove", "replace-one"):
+        for records, users in (
+            ([], None),
+            (list(metric.ids) * 3, None),
+            ([metric.ids[0]] * 4, [1, 1, 2, 2]),
+        ):
+            demand = mdp.PrivateDemand(
+                metric,
+                records,
+                **({} if users is None else {"user": users, "max_contributions": 2}),
+            )
+            for ask, k in ((mdp.k_median, 1), (mdp.k_means, 2), (mdp.k_median, len(metric))):
+                ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
+                result = ask(metric, demand, k, epsilon=1, delta=1e-6, ledger=ledger, method=method)
+                assert len(set(result.centers)) == k
+                assert (ledger.left, ledger.left_delta) == (0, 0)
+                assert (result.receipt.epsilon, result.receipt.delta) <= (1, Fraction(1, 10**6))
+                assert result.receipt.delta == Fraction(1, 10**6)
+
+
+def test_candidates_and_opened_are_kept_and_the_release_answers_on():
+    metric = METRICS["graph"]()
+    demand = mdp.PrivateDemand(metric, list(metric.ids[:9]) * 50)
+    where = {"candidates": metric.ids[:6], "opened": [metric.ids[20]]}
+    result = mdp.k_median(metric, demand, 3, epsilon=1, delta=1e-6, method="max-coverage", **where)
+    assert result.centers[0] == metric.ids[20]
+    assert set(result.centers[1:]) <= set(metric.ids[:6])
+    assert len(result.release.k_means(5).centers) == 5
+    assert (result.release.weights >= 0).all()
+    assert sum(len(at) for at, _ in result.release.centers) > 0
+    assert "CoverageRelease(" in repr(result.release)
+
+
+def test_demand_in_one_corner_of_a_large_universe_is_found():
+    """All demand within one of 1,600 blocks: the parts are refined there. Errors of chance have
+    probability below 1e-6.
+    """
+    side = 60
+    metric = mdp.GraphMetric(
+        nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side)), weight=None
+    )
+    corner = [i for i in metric.ids if i % side < 6 and i // side < 6]
+    demand = mdp.PrivateDemand(metric, corner * 100)
+    release = mdp.k_median(metric, demand, 2, epsilon=1, delta=1e-6, method="max-coverage").release
+    assert release.weights[metric.positions(corner)].sum() > 0.8 * release.weights.sum()
+
+
+def test_published_radii_grow_to_the_diameter_and_square_for_means():
+    metric = METRICS["points"]()
+    for power in (1, 2):
+        radii = np.array(published_radii(metric, 0.5, power)) ** power
+        top = metric.diameter_bound() ** power
+        assert len(radii) == math.ceil(1 + math.log(len(metric)) / math.log(1.5))
+        assert radii[0] == pytest.approx(top / len(metric))
+        assert radii[-1] == pytest.approx(top)
+        assert np.allclose(radii[1:-1] / radii[:-2], 1.5)
+
+
+def test_the_first_covering_set_counts():
+    universe = mdp.GroundSet("abcd")
+    one, two = ListedSets.of(["ab", "bc"], universe), ListedSets.of(["c"], universe)
+    assert first_covering([(one, np.array([1, 0])), (two, np.array([0]))]).tolist() == [1, 0, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"picks": 0},
+        {"picks": 1.5},
+        {"share": 0},
+        {"share": 0.9},
+        {"eta": 0.6},
+        {"eta": 0},
+        {"published": "yes"},
+        {"records_hint": -1},
+    ],
+)
+def test_bad_options_are_refused(options):
+    with pytest.raises(mdp.InputError):
+        MaxCoverage(**options)
+
+
+def test_what_cannot_be_answered_is_refused_before_it_is_charged():
+    metric = METRICS["points"]()
+    ledger = mdp.Ledger(1, "1e-6")
+    demand = mdp.PrivateDemand(metric, [0])
+    for method, epsilon, delta in (
+        (MaxCoverage(published=True), 1, 0),
+        ("max-coverage", 2, 0),
+        ("max-coverage", 1, 1),
+    ):
+        with pytest.raises((mdp.InputError, mdp.BudgetError)):
+            mdp.k_median(
+                metric, demand, 1, epsilon=epsilon, delta=delta, ledger=ledger, method=method
+            )
+    assert ledger.left == 1

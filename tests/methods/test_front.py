@@ -1,0 +1,346 @@
+"""k_median, k_means and release from end to end: every universe, any demand, what is paid and what
+comes out.
+"""
+
+import json
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods.finite import partition as recipe
+from metricdp.methods.finite.partition import number_of_parts
+from tests import naive
+from tests.metrics.test_diameter import road_like
+from tests.metrics.test_graph import everything, metric_of
+
+TOWNS = {
+    "graph": lambda: mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None),
+    "zeros": lambda: metric_of(60, [(i, i + 1, i % 4) for i in range(59)]),
+    "points": lambda: mdp.EuclideanMetric(
+        np.random.default_rng(0).random((80, 3)), ids=[f"p{i}" for i in range(80)]
+    ),
+    "blocks": lambda: mdp.ManhattanMetric(
+        np.random.default_rng(0).integers(0, 5, (60, 2)).astype(float)
+    ),
+    "matrix": lambda: mdp.PrecomputedMetric(everything(road_like(6))),
+}
+
+
+def drawn(metric, n_records, seed=0):
+    """Records around two places, as ids."""
+    rng = np.random.default_rng(seed)
+    near = metric.distance_rows(np.array([0, len(metric) - 1])).min(axis=0)
+    density = np.exp(-5 * near / near.max())
+    return [metric.ids[i] for i in rng.choice(len(metric), n_records, p=density / density.sum())]
+
+
+def check(result, metric, k, method="partition"):
+    assert result.k == k == len(result.centers) and result.method == method
+    assert len(set(result.centers)) == k
+    assert set(result.centers) <= set(metric.ids)
+    written = json.loads(json.dumps(result.to_dict()))
+    assert set(written) == {"centers", "k", "method", "receipt"} and len(written["centers"]) == k
+
+
+# Private
+
+
+@pytest.mark.parametrize("name", TOWNS)
+@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
+def test_every_universe(name, ask):
+    metric = TOWNS[name]()
+    ledger = mdp.Ledger(2)
+    demand = mdp.PrivateDemand(metric, drawn(metric, 2000))
+    for k in (1, 4, len(metric)):
+        check(ask(metric, demand, k, epsilon=0.5, ledger=ledger), metric, k)
+    assert ledger.left == Fraction(1, 2)
+
+
+def test_centers_are_good_when_records_are_many():
+    metric = road_like(25)
+    records = drawn(metric, 20_000)
+    true = np.bincount(metric.positions(records), minlength=len(metric)).astype(float)
+    for ask, power in ((mdp.k_median, 1), (mdp.k_means, 2)):
+        best = naive_cost(metric, true, ask(metric, k=5, weights=true).centers, power)
+        private = ask(metric, mdp.PrivateDemand(metric, records), k=5, epsilon=1.0)
+        assert naive_cost(metric, true, private.centers, power) < 1.1 * best
+
+
+def naive_cost(metric, weights, centers, power):
+    return float(weights @ metric.nearest(centers)[1] ** power)
+
+
+def test_one_release_answers_every_question_from_one_charge():
+    metric = TOWNS["graph"]()
+    ledger = mdp.Ledger(1)
+    release = mdp.release(
+        metric, mdp.PrivateDemand(metric, drawn(metric, 500)), epsilon=0.25, ledger=ledger
+    )
+    charged = ledger.entries
+    assert ledger.left == Fraction(3, 4)
+    for k in (1, 2, 3, 10, 81):
+        check(release.k_median(k), metric, k)
+        check(release.k_means(k), metric, k)
+    assert release.k_median(3, seed=1).centers == release.k_median(k=3, seed=1).centers
+    allowed = [(0, 0), (4, 4), (8, 8)]
+    assert set(release.k_median(2, candidates=iter(allowed)).centers) <= set(allowed)
+    assert release.k_median(5).release is release and release.k_median(5).receipt is release.receipt
+    release.coreset()
+    assert ledger.entries == charged and len(charged) == 1 and charged[0].purpose == "release"
+    for k in (0, 82, 2.0, True, "3", None):
+        with pytest.raises(InputError, match="k must be an integer"):
+            release.k_median(k)
+
+
+def test_weights_are_fixed_not_negative_and_sum_to_about_the_number_of_records():
+    metric = road_like(12)
+    for epsilon, within in (
+        (0.5, 800),
+        (100, 5),
+    ):  # twenty times the scale of the noise in the count
+        release = mdp.release(
+            metric,
+            mdp.PrivateDemand(metric, drawn(metric, 3000)),
+            epsilon=epsilon,
+            ledger=mdp.Ledger(100),
+        )
+        weights = release.weights
+        assert weights.shape == (len(metric),) and weights.dtype == np.float64
+        assert np.isfinite(weights).all() and (weights >= 0).all()
+        assert abs(weights.sum() - 3000) < within
+        with pytest.raises(ValueError, match="read-only"):
+            weights[0] = 1
+        points, amounts = release.coreset()
+        assert len(points) == len(amounts) and (amounts > 0).all()
+        assert amounts.sum() == pytest.approx(weights.sum())
+        np.testing.assert_array_equal(weights[metric.positions(points)], amounts)
+        assert release.partition.universe is metric is release.universe
+        np.testing.assert_allclose(
+            np.bincount(release.partition.labels, weights).sum(), weights.sum()
+        )
+
+
+@pytest.mark.parametrize("n_records", [0, 1, 3, 100_000])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 100])
+def test_few_or_many_records_for_the_universe(n_records, epsilon):
+    metric = TOWNS["graph"]()
+    release = mdp.release(
+        metric,
+        mdp.PrivateDemand(metric, drawn(metric, n_records)),
+        epsilon=epsilon,
+        ledger=mdp.Ledger(100),
+    )
+    assert np.isfinite(release.weights).all() and (release.weights >= 0).all()
+    for k in (1, 5, 81):
+        check(release.k_median(k), metric, k)
+    if epsilon == 100 and n_records == 100_000:
+        assert release.partition.n_parts == 81  # down to single points
+        true = np.bincount(metric.positions(drawn(metric, n_records)), minlength=81)
+        assert abs(release.weights - true).max() < 1 + 0.02 * true.max()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_points(n):
+    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
+    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
+        demand = mdp.PrivateDemand(metric, [n - 1] * 500)
+        for k in range(1, n + 1):
+            check(mdp.k_median(metric, demand, k, epsilon=1.0), metric, k)
+        assert abs(mdp.release(metric, demand, epsilon=1.0).weights.sum() - 500) < 500
+
+
+def test_a_box(seed=7):
+    box = mdp.EuclideanSpace([0, 0], [10, 20])
+    rng = np.random.default_rng(seed)
+    points = np.r_[
+        rng.normal([2, 3], 0.2, (4000, 2)), rng.normal([8, 15], 0.2, (4000, 2)), [[99.0, -99.0]]
+    ]  # the last is moved inside
+    ledger = mdp.Ledger(1)
+    release = mdp.release(box, mdp.PrivateDemand(box, points), epsilon=1, ledger=ledger, seed=seed)
+    assert ledger.left == 0
+    for found in (release.k_median(2), release.k_means(2)):
+        centers = found.centers[np.argsort(found.centers[:, 0])]
+        np.testing.assert_allclose(centers, [[2, 3], [8, 15]], atol=1)
+        assert json.loads(json.dumps(found.to_dict()))["centers"] == found.centers.tolist()
+    coreset = release.coreset()
+    assert coreset.points.shape == (len(coreset.weights), 2)
+    assert (coreset.points >= box.lower).all() and (coreset.points <= box.upper).all()
+    assert mdp.k_median(box, mdp.PrivateDemand(box, []), k=3, epsilon=0.1).centers.shape == (3, 2)
+    assert mdp.k_means(box, k=3).centers.shape == (3, 2)
+
+
+def test_public_coins_are_repeatable_noise_is_not():
+    metric = road_like(12)
+    demand = mdp.PrivateDemand(metric, drawn(metric, 400))
+    one, two = (
+        mdp.release(metric, demand, epsilon=0.5, seed=3, records_hint=400) for _ in range(2)
+    )
+    assert not np.array_equal(one.weights, two.weights)
+    np.testing.assert_array_equal(one.partition.labels, two.partition.labels)
+    assert one.k_median(4, seed=3).centers == one.k_median(4, seed=3).centers
+    assert (
+        mdp.k_median(metric, k=4, seed=3).centers
+        == mdp.k_median(road_like(12), k=4, seed=3).centers
+    )
+
+
+# What is paid
+
+
+def mechanisms(receipt):
+    return [(m.name, m.query.split(" of")[0], m.sensitivity, m.epsilon) for m in receipt.mechanisms]
+
+
+def test_receipt_of_add_remove():
+    metric, ledger = TOWNS["graph"](), mdp.Ledger("1/3")
+    receipt = mdp.k_median(
+        metric, mdp.PrivateDemand(metric, drawn(metric, 100)), 3, epsilon="1/3", ledger=ledger
+    ).receipt
+    assert receipt.epsilon == Fraction(1, 3) and receipt.delta == 0
+    assert (receipt.neighboring, receipt.unit) == ("add-remove", "record")
+    assert mechanisms(receipt) == [
+        ("discrete Laplace", "number", 1, Fraction(1, 60)),
+        ("discrete Laplace", "histogram", 1, Fraction(19, 60)),
+    ]
+    assert all(Fraction(m.scale) * m.epsilon >= m.sensitivity for m in receipt.mechanisms)
+    assert ledger.left == 0 and ledger.entries[0].purpose == "k_median"
+
+
+def test_receipt_of_replace_one():
+    metric, ledger = TOWNS["graph"](), mdp.Ledger(1, neighboring="replace-one")
+    receipt = mdp.k_means(
+        metric, mdp.PrivateDemand(metric, drawn(metric, 100)), 3, epsilon=0.7, ledger=ledger
+    ).receipt
+    assert receipt.epsilon == Fraction(7, 10) == ledger.spent
+    assert receipt.neighboring == "replace-one"
+    assert mechanisms(receipt) == [
+        ("exact", "number", 0, Fraction(0)),
+        ("discrete Laplace", "histogram", 2, Fraction(7, 10)),
+    ]
+    assert receipt.mechanisms[1].scale == pytest.approx(2 / 0.7)
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_receipt_of_users(neighboring):
+    metric, ledger = TOWNS["graph"](), mdp.Ledger(1, neighboring=neighboring)
+    records = drawn(metric, 300)
+    demand = mdp.PrivateDemand(
+        metric, records, user=[i % 50 for i in range(300)], max_contributions=4
+    )
+    receipt = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger).receipt
+    assert receipt.epsilon == 1 and receipt.unit == "user"
+    both = {"add-remove": (4, 4), "replace-one": (3, 8)}[neighboring]
+    assert [(m.sensitivity, m.epsilon) for m in receipt.mechanisms] == list(
+        zip(both, (Fraction(1, 20), Fraction(19, 20)))
+    )
+
+
+def test_a_hint_saves_the_count():
+    metric, ledger = TOWNS["graph"](), mdp.Ledger(1)
+    demand = mdp.PrivateDemand(metric, drawn(metric, 1000))
+    result = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger, records_hint=1500)
+    assert mechanisms(result.receipt) == [("discrete Laplace", "histogram", 1, Fraction(1))]
+    assert result.receipt.epsilon == 1 == ledger.spent
+    assert abs(result.release.weights.sum() - 1000) < 400  # the hint sets the parts, not the answer
+    for hint in (np.int64(5), Fraction(7, 2), 1e300):
+        check(mdp.k_median(metric, demand, 3, epsilon=1, records_hint=hint), metric, 3)
+
+
+def test_without_a_ledger_one_is_made():
+    metric = TOWNS["graph"]()
+    receipt = mdp.k_median(metric, mdp.PrivateDemand(metric, []), 2, epsilon=0.1).receipt
+    assert receipt.epsilon == Fraction(1, 10) and receipt.neighboring == "add-remove"
+
+
+def test_eleven_elevenths_fit():
+    metric, ledger = TOWNS["graph"](), mdp.Ledger(0.5)
+    demand = mdp.PrivateDemand(metric, drawn(metric, 10))
+    for _ in range(11):
+        mdp.release(metric, demand, epsilon=0.5 / 11, ledger=ledger)
+    assert ledger.left == 0
+
+
+def test_number_of_parts():
+    assert (
+        number_of_parts(0, 1)
+        == number_of_parts(-50, 1)
+        == number_of_parts(10, 1)
+        == recipe.FEWEST_PARTS
+    )
+    parts = [number_of_parts(n, 2.0) for n in (10**2, 10**3, 10**4, 10**5)]
+    assert parts == sorted(parts) and parts[-1] > 1000
+    assert number_of_parts(10**4, 2.0) == number_of_parts(10**5, 20.0)
+
+
+def test_a_method_is_a_name_or_an_object_with_options():
+    metric = TOWNS["graph"]()
+    demand = mdp.PrivateDemand(metric, [(0, 0)] * 1000)
+    hinted = mdp.k_median(
+        metric, demand, 1, epsilon=1, delta=1e-6, method=mdp.methods.Partition(records_hint=900.0)
+    )
+    assert [m.query for m in hinted.receipt.mechanisms] != [] and hinted.receipt.delta == 0
+    assert all("number of records" not in str(m) for m in hinted.receipt.mechanisms)
+    assert mdp.METHODS[0] == "partition" and set(mdp.METHODS) == set(mdp.methods.BY_NAME)
+    with pytest.raises(mdp.InputError, match="records_hint"):
+        mdp.methods.Partition(records_hint=-1.0)
+
+
+def test_a_delta_of_no_use_is_not_charged():
+    metric = TOWNS["graph"]()
+    ledger = mdp.Ledger(1, 1e-6)
+    mdp.k_median(
+        metric, mdp.PrivateDemand(metric, [(0, 0)] * 9), 1, epsilon=0.5, delta=1e-6, ledger=ledger
+    )
+    assert (ledger.spent, ledger.spent_delta) == (0.5, 0)
+
+
+# Public
+
+
+def test_uniform_reads_and_costs_nothing(monkeypatch):
+    metric = TOWNS["graph"]()
+    demand = mdp.PrivateDemand(metric, [(0, 0)] * 1000)
+    monkeypatch.setattr("metricdp.privacy._vault._open", None)
+    ledger = mdp.Ledger(1, neighboring="replace-one")
+    for epsilon in (None, 0.5):
+        result = mdp.k_median(metric, demand, 1, epsilon=epsilon, ledger=ledger, method="uniform")
+        check(result, metric, 1, "uniform")
+        assert result.centers == [(4, 4)]
+        assert (result.receipt.epsilon, result.receipt.mechanisms, result.receipt.neighboring) == (
+            0,
+            (),
+            "replace-one",
+        )
+    assert ledger.entries == ()
+
+
+def test_the_public_universe():
+    metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d", "e"]), weight=None)
+    assert mdp.k_median(metric, k=1).centers == ["c"]
+    assert mdp.k_median(metric, k=1).receipt is None
+    check(mdp.k_median(metric, k=np.int64(2)), metric, 2, "public")
+    assert mdp.k_median(metric, k=1, weights=[9, 1, 1, 1, 1]).centers == ["a"]
+    assert mdp.k_median(metric, k=1, weights={"e": 5}).centers == ["e"]
+    assert mdp.k_median(metric, k=1, candidates=("a", "b")).centers == ["b"]
+    assert mdp.k_median(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == ["a"]
+    assert mdp.k_means(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == [
+        "c"
+    ]  # 4·3 + 4·2 = 20; b: 3 + 18; a: 32
+    assert sorted(mdp.k_median(metric, k=5).centers) == list("abcde")
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_public_answer_is_the_best_of_all(power):
+    graph = naive.random_graph(14, 2)
+    metric, ask = metric_of(*graph), (mdp.k_median, mdp.k_means)[power - 1]
+    true, weights = naive.all_pairs(*graph), np.random.default_rng(0).integers(0, 5, 14)
+    for k in (1, 2, 3):
+        best = naive.best_centers(true, weights, k, power)[1]
+        assert (
+            naive.cost(true, weights, ask(metric, k=k, weights=weights).centers, power)
+            <= 1.03 * best
+        )

@@ -1,0 +1,199 @@
+"""The plan: what it says of made-up demand is true, and nothing but public coins and the real
+mechanism takes part.
+"""
+
+import json
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods import planning
+from metricdp.methods.planning import SHAPES, Plan, Shape, checked_epsilons, percent, plan, searched
+
+GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
+
+
+@pytest.fixture(scope="module")
+def told():
+    return plan(GRID, records=800, k=4, epsilons=["0.02", 4], repeats=3, shapes=FEW)
+
+
+def test_more_privacy_costs_more_accuracy_and_any_data_is_better_than_none(told):
+    weak, strong = told.forecast(1), told.forecast(0)
+    assert 0 <= weak.median < strong.median and weak.high <= strong.high
+    assert told.forecast(1, 1).median < told.forecast(None, 1).median
+    assert weak.mean_distance < strong.mean_distance and weak.runs == 6
+
+
+def test_figures_are_those_of_the_runs(told):
+    """A naive twin of `Plan.forecast`: sort all runs and count to the share."""
+    for i in range(2):
+        for shape in (None, 0, 1):
+            runs = [
+                told.cost[i, s, r] / told.reference[s, r] - 1
+                for s in range(2)
+                for r in range(3)
+                if shape in (None, s)
+            ]
+            runs.sort()
+            found = told.forecast(i, shape)
+            assert found.median == pytest.approx(runs[-(-(len(runs) - 1) // 2)])
+            assert found.high == pytest.approx(runs[-(-9 * (len(runs) - 1) // 10)])
+            assert sum(v <= found.high + 1e-12 for v in runs) >= 0.9 * len(runs)
+    assert (told.cost >= told.reference).all()
+
+
+def test_costs_are_exact_costs_of_made_up_demand():
+    """The same public coins draw the same demand; its cost is a sum of distances."""
+    told = plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
+    world = planning._Finite(GRID, 2, 1, 5)
+    made = world.draw(FEW[1], 60, np.random.default_rng([5, 0, 0]))
+    ids = [GRID.ids[i] for i in made]
+    cost = sum(min(abs(a - x) + abs(b - y) for x, y in told.example[0].centers) for a, b in ids)
+    assert told.cost[0, 0, 0] == cost
+    blind = mdp.k_median(GRID, k=2, seed=5).centers
+    assert told.blind[0, 0] == sum(min(abs(a - x) + abs(b - y) for x, y in blind) for a, b in ids)
+
+
+def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
+    told = plan(
+        GRID,
+        records=90,
+        k=3,
+        epsilons=["1/3", 2],
+        neighboring="replace-one",
+        max_contributions=3,
+        repeats=1,
+        shapes=FEW,
+    )
+    for epsilon, result in zip((Fraction(1, 3), Fraction(2)), told.example):
+        assert result.receipt.epsilon == epsilon
+        assert (result.receipt.unit, result.receipt.neighboring) == ("user", "replace-one")
+        assert (
+            max(m.sensitivity for m in result.receipt.mechanisms) == 6
+        )  # two sides of an exchange, three records each
+    assert told.to_dict()["max_contributions"] == 3
+
+
+def test_shapes_concentrate_as_their_share_says():
+    world, rng = planning._Finite(GRID, 2, 1, 0), np.random.default_rng(0)
+    near = {}
+    for share in (0.5, 0.15, 0.05):
+        made = [world.draw(Shape("s", 3, share), 4000, rng) for _ in range(5)]
+        near[share] = np.mean(
+            [np.sort(np.bincount(m, minlength=81))[::-1][:12].sum() / 4000 for m in made]
+        )
+    assert near[0.5] < near[0.15] < near[0.05]
+    even = np.bincount(world.draw(SHAPES[0], 81_000, rng), minlength=81)
+    assert abs(even - 1000).max() < 200
+    box = planning._Box(mdp.EuclideanSpace([0, 0], [4, 1]), 2, 2, 0)
+    assert box.draw(SHAPES[0], 1000, rng).max(axis=0) == pytest.approx([4, 1], rel=0.02)
+    tight = box.draw(Shape("t", 1, 0.001), 500, rng)
+    assert np.ptp(tight, axis=0).max() < 0.6
+
+
+def test_where_no_cost_is_left_figures_stay_finite_or_say_so():
+    metric = mdp.EuclideanMetric([[0.0], [1.0], [2.0]])
+    free = plan(metric, records=10, k=3, epsilons=[1], repeats=1, shapes=FEW[:1])
+    assert free.forecast(0).median == 0 and free.forecast(None).high == 0
+    facts = {f: getattr(free, f) for f in free.__dataclass_fields__}
+    worse = Plan(**{**facts, "cost": np.ones((1, 1, 1))})
+    assert worse.forecast(0).high == np.inf and worse.to_dict()["levels"][0]["median"] is None
+    assert percent(np.inf) in str(worse) and json.dumps(worse.to_dict(), allow_nan=False)
+
+
+def test_tables_say_what_was_simulated(told):
+    assert (
+        json.loads(json.dumps(told.to_dict(), allow_nan=False))["levels"][0]["epsilon_exact"]
+        == "1/50"
+    )
+    text, html = str(told), told._repr_html_()
+    for said in (
+        "no data",
+        "made-up records",
+        "nothing private took part",
+        "add-remove neighbors",
+        "even, spots",
+        "9 in 10 below",
+    ):
+        assert said in text.lower() or said in text
+        assert said in html.lower() or said in html
+    assert len(told.rows()) == 4 and repr(told).startswith("Plan(800 records, k=4")
+    assert (
+        "<script"
+        not in plan(
+            GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("<script>", 0, 1.0)]
+        )._repr_html_()
+    )
+
+
+def test_a_box_is_planned_too():
+    told = plan(
+        mdp.EuclideanSpace([0, 0], [2, 1]),
+        records=600,
+        k=3,
+        epsilons=["0.01", 2],
+        repeats=1,
+        objective="k-means",
+        shapes=FEW,
+    )
+    assert (
+        told.forecast(1).median <= told.forecast(0).median and told.rows()[0][-1] == "rms distance"
+    )
+    points = np.random.default_rng(0).random((50, 2))
+    assert searched(points[:2], 3, 1, 0).shape == (3, 2)
+    far = np.vstack([points, points + 9])
+    assert sorted(searched(far, 2, 2, 0)[:, 0]) == pytest.approx(
+        [points[:, 0].mean(), points[:, 0].mean() + 9]
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"records": 0},
+        {"records": 2.5},
+        {"records": True},
+        {"k": 0},
+        {"k": 82},
+        {"epsilons": []},
+        {"epsilons": [1, "1.0"]},
+        {"epsilons": [0]},
+        {"epsilons": ["x"]},
+        {"epsilons": range(1, 20)},
+        {"repeats": 0},
+        {"max_contributions": 0},
+        {"seed": -1},
+        {"objective": "k-center"},
+        {"method": "best"},
+        {"shapes": []},
+        {"shapes": [("a", 1, 1)]},
+        {"shapes": [Shape("a", -1, 0.5)]},
+        {"shapes": [Shape("a", 1, 0.0)]},
+        {"neighboring": "next"},
+        {"delta": 2},
+    ],
+)
+def test_nonsense_is_refused(wrong):
+    with pytest.raises(InputError):
+        plan(GRID, **{"records": 50, "k": 2, "epsilons": [1], "repeats": 1, "shapes": FEW} | wrong)
+
+
+def test_there_is_no_place_for_private_data():
+    demand = mdp.PrivateDemand(GRID, [(0, 0)])
+    with pytest.raises(TypeError):
+        plan(GRID, demand, records=1, k=1)
+    with pytest.raises(TypeError):
+        plan(GRID, demand=demand, records=1, k=1)
+    with pytest.raises(TypeError):
+        plan(GRID, records=1, k=1, ledger=mdp.Ledger(1))
+
+
+def test_epsilons_are_exact_and_ascending():
+    assert checked_epsilons(["1/3", 0.1, 2]) == (Fraction(1, 10), Fraction(1, 3), Fraction(2))
+    assert checked_epsilons("0.5") == (Fraction(1, 2),)

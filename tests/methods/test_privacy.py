@@ -1,0 +1,371 @@
+"""Results hold nothing private and are functions of the noisy values alone; planted leaks show that
+these tests can fail.
+"""
+
+import dataclasses
+import logging
+import pickle
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods import front as clustering
+from metricdp.methods.box import space_release
+from metricdp.methods.finite import partition as recipe
+from metricdp.methods.result import Result
+from metricdp.privacy import (
+    CountQuery,
+    Grant,
+    HistogramQuery,
+    Ledger,
+    LevelsQuery,
+    PrivateDemand,
+    SumsQuery,
+    _vault,
+    measure,
+)
+from metricdp.releases import Release
+from tests.metrics.test_diameter import road_like
+
+SECRET = "CANARY-48611"
+NUMBER = 48_611
+
+
+class World:
+    """A universe, its private demand, and everything that must not be found outside."""
+
+    def __init__(self, kind: str):
+        rng = np.random.default_rng(0)
+        if kind == "box":
+            self.universe = mdp.EuclideanSpace([0, 0], [1, 1])
+            self.records = rng.random((NUMBER, 2)) ** 2
+            self.records[0] = [0.4861148611, 0.1148611486]
+        else:
+            self.universe = (
+                road_like(14) if kind == "graph" else mdp.EuclideanMetric(rng.random((150, 3)))
+            )
+            self.records = np.minimum(
+                rng.integers(0, len(self.universe), NUMBER),
+                rng.integers(0, len(self.universe), NUMBER),
+            )
+        users = [f"{SECRET}-{i % 20_000}" for i in range(NUMBER)] if kind == "users" else None
+        records = self.records if kind == "box" else [self.universe.ids[i] for i in self.records]
+        most = 3 if users else None
+        self.demand = PrivateDemand(self.universe, records, user=users, max_contributions=most)
+
+    def secrets(self, release) -> list[np.ndarray]:
+        """Records, their positions, exact weights and exact counts of the release's parts: of all
+        records, and of those kept of users.
+        """
+        found = []
+        for records in (_vault._open(self.demand), self.records):
+            parts, finite = release.partition, release.universe is self.universe
+            positions = records if finite else parts.encode(records)
+            counts = np.bincount(positions, minlength=len(release.universe))
+            found += [
+                records,
+                positions,
+                counts,
+                np.bincount(parts.labels, counts, parts.n_parts) if finite else counts,
+            ]
+        return found
+
+
+def reachable(root) -> list:
+    """Everything that attributes, slots, containers and closures of an object lead to, modules and
+    classes left out.
+    """
+    found, seen, todo = [], set(), [root]
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or isinstance(value, type) or type(value).__name__ == "module":
+            continue
+        seen.add(id(value))
+        found.append(value)
+        if isinstance(value, dict):
+            todo += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            todo += list(value)
+        elif isinstance(value, np.ndarray):
+            todo += [value.base] if value.base is not None else []
+        else:
+            todo += list(getattr(value, "__dict__", {}).values())
+            slots = [
+                s
+                for c in type(value).__mro__
+                for s in getattr(c, "__slots__", ())
+                if not s.startswith("__")
+            ]
+            todo += [getattr(value, s) for s in slots if hasattr(value, s)]
+            todo += [cell.cell_contents for cell in getattr(value, "__closure__", None) or ()]
+    return found
+
+
+def tells(text: str) -> bool:
+    """Whether a text holds the secret, or the number of records on its own: digits inside noisy
+    floats or addresses are chance.
+    """
+    return (
+        SECRET in text
+        or re.search(rf"(?<![\w.]){NUMBER}(?!\w|\.\w)", text.replace(",", "")) is not None
+    )
+
+
+def leaks(result, world) -> list[str]:
+    """What of the world's secrets can be found in a result, by any way."""
+    found = []
+    release = result.release if isinstance(result, Result) else result
+    secrets = world.secrets(release)
+    for value in reachable(result):
+        if isinstance(value, PrivateDemand | Ledger | Grant):
+            found.append(f"a {type(value).__name__}")
+        numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+        if numbers and any(value.shape == s.shape and np.allclose(value, s) for s in secrets):
+            found.append("an array of exact numbers")
+        if (
+            not isinstance(value, bool)
+            and isinstance(value, int | float | np.number)
+            and value == NUMBER
+        ):
+            found.append("the number of records")
+        if isinstance(value, str) and tells(value):
+            found.append("a text")
+    try:
+        pickled = pickle.dumps(result)
+    except (TypeError, AttributeError):
+        found.append("something that cannot be pickled")
+    else:
+        for secret in secrets:
+            if any(
+                secret.astype(kind).tobytes() in pickled
+                for kind in (np.int32, np.int64, np.float32, np.float64)
+                if len(secret) > 8
+            ):
+                found.append("bytes of exact numbers")
+        if SECRET.encode() in pickled:
+            found.append("bytes of a text")
+    shown = " ".join(
+        [
+            repr(result),
+            str(result),
+            repr(vars(result)),
+            str(result.receipt),
+            repr(result.receipt.to_dict()),
+        ]
+    )
+    if tells(shown):
+        found.append("something shown")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def small_nets(monkeypatch):
+    monkeypatch.setattr(recipe, "NET_POINTS", 200)
+    monkeypatch.setattr(clustering, "NET_POINTS", 200)
+
+
+@pytest.mark.parametrize("kind", ["graph", "points", "users", "box"])
+def test_nothing_private_is_reachable(kind, caplog, capfd):
+    world = World(kind)
+    caplog.set_level(logging.DEBUG)
+    release = mdp.release(world.universe, world.demand, epsilon=0.3)
+    assert leaks(release, world) == []
+    for result in (
+        release.k_median(4),
+        release.k_means(4),
+        mdp.k_median(world.universe, world.demand, 4, epsilon=0.3),
+    ):
+        assert leaks(result, world) == []
+        assert set(result.to_dict()) == {"centers", "k", "method", "receipt"}
+    said = caplog.text + "".join(capfd.readouterr())
+    assert not tells(said)
+    assert leaks(release, world) == []  # nor once questions have been asked
+
+
+def test_what_tells():
+    assert (
+        tells("48,611 records")
+        and tells("n=48611")
+        and tells("[3, 48611]")
+        and tells("48611.")
+        and tells(f"x{SECRET}-7")
+    )
+    assert (
+        not tells("0x7f48611a0")
+        and not tells("4.48611")
+        and not tells("148611")
+        and not tells("48611.25")
+        and not tells("486110")
+    )
+
+
+LEAKS = {
+    "the demand": lambda release, world: world.demand,
+    "a function over it": lambda release, world: lambda: world.demand,
+    "records": lambda release, world: world.records,
+    "exact weights": lambda release, world: {"cache": [world.secrets(release)[2]]},
+    "exact weights as floats": lambda release, world: world.secrets(release)[2].astype(np.float32),
+    "exact counts of parts": lambda release, world: world.secrets(release)[3],
+    "a view of exact counts": lambda release, world: world.secrets(release)[3][:2],
+    "the number of records": lambda release, world: (NUMBER,),
+    "a message": lambda release, world: f"{NUMBER:,} records read",
+    "a user": lambda release, world: SECRET + "-7",
+    "the ledger": lambda release, world: Ledger(1),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_planted_leaks_are_found(leak):
+    world = World("graph")
+    release = mdp.release(world.universe, world.demand, epsilon=0.3)
+    release.extra = LEAKS[leak](release, world)
+    assert leaks(release, world) != []
+    assert leaks(release.k_median(2), world) != []
+
+
+def test_the_release_survives_pickling():
+    world = World("points")
+    release = mdp.release(world.universe, world.demand, epsilon=0.3)
+    again = pickle.loads(pickle.dumps(release))
+    np.testing.assert_array_equal(again.weights, release.weights)
+    assert again.k_median(5).centers == release.k_median(5).centers
+    assert again.receipt == release.receipt
+
+
+# Post-processing
+
+
+def fixed(monkeypatch, total=700, seed=5):
+    """The gate charges and answers as ever, and then its values are replaced by numbers that know
+    nothing of the demand.
+    """
+    asked = []
+
+    def deaf(demand, query, epsilon, grant, delta=0):
+        release = measure(demand, query, epsilon, grant, delta)
+        asked.append((type(query), len(release.values), release.receipt))
+        rng = np.random.default_rng(seed)
+        values = (
+            [total] if isinstance(query, CountQuery) else rng.integers(-30, 90, len(release.values))
+        )
+        return Release(np.array(values), query, release.receipt)
+
+    for module in (recipe, space_release):
+        monkeypatch.setattr(module, "measure", deaf)
+    return asked
+
+
+def outcome(release):
+    results = [release.k_median(k) for k in (1, 5)] + [release.k_means(3)]
+    return {
+        "weights": release.weights.tobytes(),
+        **{
+            name: array.tobytes()
+            for name, array in vars(release.partition).items()
+            if isinstance(array, np.ndarray)
+        },
+        "coreset": [np.asarray(part).tolist() for part in release.coreset()],
+        "answers": [(np.asarray(r.centers).tolist(), r.to_dict(), repr(r)) for r in results],
+        "shown": (
+            repr(release),
+            str(release.receipt),
+            repr(release.histogram),
+            dataclasses.asdict(release.receipt),
+        ),
+    }
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("hint", [None, 400])
+@pytest.mark.parametrize("kind", ["graph", "box"])
+def test_results_are_functions_of_the_noisy_values(kind, hint, neighboring, monkeypatch):
+    rng = np.random.default_rng(1)
+    universe = road_like(12) if kind == "graph" else mdp.EuclideanSpace([0, 0], [1, 1])
+    few, many = (
+        [PrivateDemand(universe, rng.choice(20, n).tolist()) for n in (3, 9000)]
+        if kind == "graph"
+        else [PrivateDemand(universe, rng.random((n, 2)) ** p) for n, p in ((3, 1), (9000, 4))]
+    )
+    asked = fixed(monkeypatch)
+    outcomes = []
+    for demand in (few, many):
+        ledger = Ledger(1, neighboring=neighboring)
+        release = mdp.release(universe, demand, epsilon=0.8, ledger=ledger, records_hint=hint)
+        outcomes.append((outcome(release), ledger.entries, ledger.left))
+    assert outcomes[0] == outcomes[1]
+    assert (
+        asked[: len(asked) // 2] == asked[len(asked) // 2 :]
+    )  # the same questions at the same price
+    reads = [kind for kind, *_ in asked[: len(asked) // 2]]
+    assert reads[:1] == [CountQuery] * (hint is None) + [HistogramQuery] * (hint is not None)
+    assert (
+        len(reads) == (1 if hint else 2) if kind == "graph" else reads[-1] is HistogramQuery
+    )  # a box is looked at first
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, monkeypatch):
+    universe, rng = mdp.EuclideanSpace([0, 0], [1, 1]), np.random.default_rng(1)
+    asked, outcomes = fixed(monkeypatch), []
+    for n, spread in ((3, 1), (9000, 4)):
+        demand = PrivateDemand(universe, rng.random((n, 2)) ** spread)
+        result = (mdp.k_median, mdp.k_means)[power - 1](
+            universe, demand, 4, epsilon=0.8, ledger=Ledger(1, neighboring=neighboring)
+        )
+        outcomes.append((result.to_dict(), outcome(result.release)))
+    assert outcomes[0] == outcomes[1]
+    once = len(asked) // 2
+    kinds = [kind for kind, *_ in asked[:once]]
+    assert (
+        asked[:once] == asked[once:]
+        and kinds[0] is CountQuery
+        and kinds[-2:] == [HistogramQuery, SumsQuery]
+    )
+    assert set(kinds[1:-2]) <= {HistogramQuery, LevelsQuery}  # looks
+    assert outcomes[0][0]["receipt"]["epsilon"] == 0.8
+
+
+def test_other_noisy_values_give_other_results(monkeypatch):
+    universe = road_like(12)
+    demand, seen = PrivateDemand(universe, [0, 1]), []
+    for seed in (1, 2):
+        fixed(monkeypatch, seed=seed)
+        seen.append(outcome(mdp.release(universe, demand, epsilon=0.8))["weights"])
+    assert seen[0] != seen[1]
+
+
+def test_the_number_of_parts_follows_the_noisy_count_only(monkeypatch):
+    universe = road_like(20)
+    demand, parts = PrivateDemand(universe, list(range(300)) * 10), []
+    for total in (-500, 0, 3000, 100_000):
+        fixed(monkeypatch, total=total)
+        parts.append(mdp.release(universe, demand, epsilon=1).partition.n_parts)
+    assert parts[0] == parts[1] == recipe.FEWEST_PARTS
+    assert parts == sorted(parts) and parts[2] < parts[3]
+
+
+def test_exactly_two_reads(monkeypatch):
+    real, opened = _vault._open, []
+    monkeypatch.setattr(_vault, "_open", lambda holder: opened.append(1) or real(holder))
+    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    demand = PrivateDemand(metric, [3] * 50)
+    release = mdp.release(metric, demand, epsilon=1)
+    assert len(opened) == 2
+    for k in range(1, 31):
+        release.k_median(k)
+    release.coreset(), repr(release), release.k_means(4).to_dict()
+    assert len(opened) == 2
+    mdp.release(metric, demand, epsilon=1, records_hint=100)
+    assert len(opened) == 3
+
+
+def test_the_histogram_names_every_part_whatever_the_demand():
+    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    for records in ([], [3] * 1000):
+        release = mdp.release(metric, PrivateDemand(metric, records), epsilon=1, records_hint=500)
+        assert isinstance(release.histogram.query, HistogramQuery)
+        assert len(release.histogram.values) == release.partition.n_parts == 30

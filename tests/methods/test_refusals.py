@@ -1,0 +1,202 @@
+"""Calls that are refused: nothing is charged, nothing is read, and the message names the rule."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import BudgetError, InputError, UnknownIdError
+from metricdp.metrics import PrecomputedMetric
+from metricdp.privacy import _vault
+from tests import named
+from tests.privacy_worlds import all_text
+
+TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
+BOX = mdp.EuclideanSpace([0, 0], [1, 1])
+CANARY = 486114
+
+
+@pytest.fixture
+def sealed(monkeypatch):
+    """The vault may not be opened."""
+
+    def fail(holder):
+        raise AssertionError("private data was read")
+
+    monkeypatch.setattr(_vault, "_open", fail)
+
+
+def demand():
+    return mdp.PrivateDemand(TOWN, [0, 5, 5])
+
+
+BOTH = [
+    ({"universe": "town"}, "universe must be a metric|another universe"),
+    ({"universe": nx.path_graph(6)}, "makes one of a graph|another universe"),
+    ({"universe": mdp.GraphMetric(nx.path_graph(6), weight=None)}, "another universe"),
+    ({"universe": BOX, "k": 1}, "another universe"),
+    ({"demand": [0, 5]}, "must be a PrivateDemand, got list"),
+    ({"demand": mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])}, "another universe"),
+    ({"epsilon": None}, "needs epsilon"),
+    ({"epsilon": float("nan")}, "epsilon must be a finite number"),
+    ({"epsilon": float("inf")}, "epsilon must be a finite number"),
+    ({"epsilon": 0}, "epsilon must be between"),
+    ({"epsilon": -0.5}, "epsilon must be between"),
+    ({"epsilon": 1e-12}, "epsilon must be between"),
+    ({"epsilon": 1e9}, "epsilon must be between"),
+    ({"epsilon": "much"}, "epsilon must be a finite number"),
+    ({"epsilon": True}, "epsilon must be a finite number"),
+    ({"epsilon": [0.5]}, "epsilon must be a finite number"),
+    ({"ledger": 0.5}, "ledger must be a Ledger, got float"),
+    ({"ledger": mdp.Ledger}, "ledger must be a Ledger, got type"),
+    ({"records_hint": 0}, "records_hint must be positive"),
+    ({"records_hint": -5}, "records_hint must be positive"),
+    ({"records_hint": float("nan")}, "records_hint must be positive"),
+    ({"records_hint": float("inf")}, "records_hint must be positive"),
+    ({"records_hint": "many"}, "records_hint must be positive"),
+    ({"records_hint": [5]}, "records_hint must be positive"),
+    ({"seed": -1}, "seed must be an integer"),
+    ({"seed": 0.5}, "seed must be an integer"),
+    ({"seed": None}, "seed must be an integer"),
+    ({"seed": "x"}, "seed must be an integer"),
+]
+CLUSTERING = [
+    ({"k": 0}, "k must be an integer from 1 to 6"),
+    ({"k": -1}, "k must be an integer"),
+    ({"k": 7}, "the number of points; got 7"),
+    ({"k": 2.0}, "k must be an integer"),
+    ({"k": "2"}, "k must be an integer"),
+    ({"k": True}, "k must be an integer"),
+    ({"k": None}, "k must be an integer"),
+    ({"k": np.nan}, "k must be an integer"),
+    ({"method": "hst-of-another-issue"}, "method must be one of"),
+    ({"method": None}, "method must be one of"),
+    ({"method": ["partition"]}, "method must be one of"),
+    ({"method": mdp.methods.Partition}, "method must be one of"),
+    ({"delta": 1}, "delta must be at least 0 and below 1"),
+    ({"delta": -1e-9}, "delta must be at least 0"),
+    ({"delta": "much"}, "delta must be a finite number"),
+    ({"weights": np.ones(6)}, "not both"),
+    ({"candidates": [0, 1], "k": 3}, "1 to 2, the number of candidates"),
+    ({"candidates": [0, 0, 1, 1], "k": 3}, "1 to 2, the number of candidates"),
+    ({"candidates": [], "k": 1}, "the number of candidates"),
+    ({"candidates": [0, "nowhere"]}, "nowhere"),
+    ({"candidates": 5}, "as an iterable of ids, got int"),
+]
+
+
+def refuse(ask, change, error):
+    ledger = change.get("ledger", mdp.Ledger(1))
+    call = {"universe": TOWN, "demand": demand(), "epsilon": 0.5, "ledger": ledger, **change}
+    if ask is not mdp.release:
+        call.setdefault("k", 2)
+    with pytest.raises(InputError, match=error):
+        ask(**call)
+    if isinstance(ledger, mdp.Ledger):
+        assert ledger.spent == 0 and ledger.entries == ()
+
+
+@pytest.mark.parametrize(("change", "error"), BOTH + CLUSTERING, ids=named)
+def test_refused_questions_cost_nothing(change, error, sealed):
+    for ask in (mdp.k_median, mdp.k_means):
+        refuse(ask, change, error)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"), [case for case in BOTH if "k" not in case[0]], ids=named
+)
+def test_refused_releases_cost_nothing(change, error, sealed):
+    refuse(mdp.release, change, error)
+
+
+ELSEWHERE = mdp.PrivateDemand(mdp.EuclideanSpace(0, 1), [[0.5]])
+IN_A_BOX = [
+    ({"k": 5000}, "1 to 4,096"),
+    ({"candidates": [0]}, "finite universe"),
+    ({"demand": ELSEWHERE}, "another universe"),
+]
+
+
+@pytest.mark.parametrize(("change", "error"), IN_A_BOX, ids=named)
+def test_refused_questions_about_a_box_cost_nothing(change, error, sealed):
+    ledger = mdp.Ledger(1)
+    call = {
+        "universe": BOX,
+        "demand": mdp.PrivateDemand(BOX, [[0.5, 0.5]]),
+        "k": 2,
+        "epsilon": 0.5,
+        "ledger": ledger,
+        **change,
+    }
+    with pytest.raises(InputError, match=error):
+        mdp.k_median(**call)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means, mdp.release])
+def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
+    ledger = mdp.Ledger(1)
+    ledger.charge("2/3")
+    extra = {} if ask is mdp.release else {"k": 2}
+    with pytest.raises(
+        BudgetError, match=r"asked epsilon 0\.5, spent 0\.666667, left 0\.333333"
+    ) as refusal:
+        ask(TOWN, demand(), epsilon=0.5, ledger=ledger, **extra)
+    assert (refusal.value.asked, refusal.value.left) == (mdp.Ledger(0.5).epsilon, ledger.left)
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"epsilon": 0.5}, "epsilon and ledger are for private demand"),
+        ({"ledger": mdp.Ledger(1)}, "epsilon and ledger are for private demand"),
+        ({"delta": 1e-6}, "epsilon and ledger are for private demand, as is delta"),
+        ({"weights": np.ones(5)}, "6 finite numbers"),
+        ({"weights": np.ones((6, 1))}, "6 finite numbers"),
+        ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),
+        ({"weights": [1, 2, 3, 4, 5, np.inf]}, "6 finite numbers"),
+        ({"weights": "heavy"}, "6 finite numbers"),
+        ({"weights": ["a"] * 6}, "6 finite numbers"),
+        ({"weights": 3.0}, "6 finite numbers"),
+        ({"weights": {0: np.nan}}, "6 finite numbers"),
+        ({"weights": {0: "much"}}, "6 finite numbers"),
+        ({"weights": {"nowhere": 1}}, "nowhere"),
+        ({"k": 7}, "1 to 6"),
+        ({"method": "best"}, "method must be one of"),
+    ],
+    ids=named,
+)
+def test_bad_public_questions(options, error):
+    with pytest.raises(InputError, match=error):
+        mdp.k_median(TOWN, **{"k": 2, **options})
+
+
+def test_uniform_checks_its_demand_too():
+    for bad in ([0], mdp.PrivateDemand(BOX, [[0.5, 0.5]])):
+        with pytest.raises(InputError):
+            mdp.k_median(TOWN, bad, k=2, method="uniform")
+
+
+def test_unknown_ids_are_of_the_universe_alone():
+    with pytest.raises(UnknownIdError, match="nowhere"):
+        mdp.k_median(TOWN, k=1, candidates=["nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [case for case in BOTH + CLUSTERING if case[0].get("demand") is None],
+    ids=named,
+)
+def test_no_message_holds_records_or_their_number(change, error):
+    metric = mdp.PrecomputedMetric([[0, 1], [1, 0]], ids=["home of Ann", "elsewhere"])
+    private = mdp.PrivateDemand(metric, ["home of Ann"] * 4861)
+    call = {"universe": metric, "demand": private, "k": 2, "epsilon": 0.5, **change}
+    try:
+        mdp.k_median(**call)
+    except InputError as refusal:
+        assert (
+            "Ann" not in all_text(refusal)
+            and "4861" not in all_text(refusal)
+            and "4,861" not in all_text(refusal)
+        )

@@ -1,0 +1,225 @@
+"""Diameter bounds, landmarks, graphs of cells and distances inside cells: honest against exact
+distances.
+"""
+
+import gc
+import weakref
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+import metricdp as mdp
+from metricdp.metrics import landmarks as landmark_module
+from metricdp.metrics.landmarks import landmarks
+from metricdp.universe.samples import sample_path
+from tests import naive
+from tests.metrics.test_graph import everything, metric_of
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+
+
+def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:
+    """A grid of streets with some blocks missing and lengths of 80 to 120."""
+    rng = np.random.default_rng(seed)
+    G = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
+    G.remove_edges_from([e for e in list(G.edges) if rng.random() < 0.08])
+    nx.set_edge_attributes(G, {e: float(rng.uniform(80, 120)) for e in G.edges}, "length")
+    return mdp.GraphMetric(G, largest_component=True)
+
+
+# Diameter
+
+
+@few
+@given(naive.graphs())
+def test_small_diameters_are_exact(graph):
+    assert metric_of(*graph).diameter_bound() == naive.all_pairs(*graph).max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_diameters_of_road_like_graphs_are_exact(seed):
+    metric = road_like(40, seed)
+    assert metric.diameter_bound() == everything(metric).max()
+
+
+def test_the_diameter_of_the_sample_road_network_is_exact():
+    options = {"symmetrize": True, "largest_component": True}
+    metric = mdp.read_graph(
+        sample_path("coquimbo.csv.gz"), nodes=sample_path("coquimbo_nodes.csv.gz"), **options
+    )
+    graph = metric.graph
+    matrix = csr_array(
+        (graph.lengths, graph.indices, graph.indptr), shape=(len(metric), len(metric))
+    )
+    one_end = dijkstra(matrix, indices=0).argmax()
+    lower = dijkstra(
+        matrix, indices=one_end
+    ).max()  # two sweeps: some distance, hence a lower bound
+    assert lower * (1 - 1e-9) <= metric.diameter_bound() <= lower * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_on_social_graphs_are_honest(seed):
+    G = nx.barabasi_albert_graph(1500, 3, seed=seed)
+    metric = mdp.GraphMetric(G, weight=None)
+    true = nx.diameter(G)
+    assert true <= metric.diameter_bound() <= 2 * true
+
+
+def test_bounds_stay_honest_when_searches_run_out(monkeypatch):
+    monkeypatch.setattr("metricdp.metrics.graph._DIAMETER_SEARCHES", 2)
+    for seed in range(6):
+        metric = metric_of(*naive.random_graph(80, seed, integers=False))
+        true = everything(metric).max()
+        assert true <= metric.diameter_bound() <= 2 * true
+
+
+# Landmarks
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: road_like(12), lambda: mdp.EuclideanMetric(np.random.default_rng(0).random((140, 3)))],
+)
+def test_landmarks(make):
+    metric = make()
+    found = landmarks(metric, 30, seed=4)
+    true = everything(metric)
+    assert len(set(found.positions)) == 30
+    np.testing.assert_allclose(found.distance, naive.nearest(true, found.positions))
+    np.testing.assert_allclose(
+        true[found.positions[found.label], np.arange(len(metric))], found.distance
+    )
+    np.testing.assert_allclose(found.rows, true[found.positions], rtol=1e-6)
+    np.testing.assert_allclose(
+        found.between, true[np.ix_(found.positions, found.positions)], rtol=1e-6
+    )
+    assert landmarks(metric, 30, seed=4) is found
+    assert landmarks(metric, 30, seed=5) is not found
+    assert not np.array_equal(landmarks(metric, 30, seed=5).positions, found.positions)
+    again = landmarks(make(), 30, seed=4)
+    np.testing.assert_array_equal(again.positions, found.positions)
+    assert sorted(landmarks(metric, 10**6).positions) == list(range(len(metric)))
+
+
+def test_landmarks_leave_memory_with_their_universe():
+    metric = road_like(6)
+    kept = weakref.ref(landmarks(metric))
+    del metric
+    gc.collect()
+    assert kept() is None
+
+
+def test_landmarks_of_a_large_graph_are_as_far_as_some_path(monkeypatch):
+    monkeypatch.setattr(landmark_module, "_ROW_ENTRIES", 0)
+    metric = road_like(30, 1)
+    found = landmarks(metric, 60)
+    assert found.rows is None
+    true = metric.distance_rows(found.positions, found.positions)
+    assert (found.between >= true * (1 - 1e-6)).all()
+    off = ~np.eye(60, dtype=bool)
+    assert np.mean(found.between[off] / true[off]) < 1.3
+
+
+# Cells
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_cells_are_joined_by_real_paths(graph, data):
+    n, edges = graph
+    metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
+    centers = np.array(
+        data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5, unique=True))
+    )
+    label, distance = metric.nearest_to(centers)
+    cells = metric.quotient(centers, label, distance)
+    rows = metric.cell_distances(centers, label, distance)
+    assert cells.unit == metric.unit
+    np.testing.assert_array_equal(rows, rows.T)
+    np.testing.assert_array_equal(rows, everything(cells))
+    between = true[np.ix_(centers, centers)]
+    assert (rows >= between).all()
+    # the same from its definition: cells joined by the shortest of the paths through their
+    # boundaries
+    joined = naive.all_pairs(
+        len(centers),
+        [
+            (label[u], label[v], int(distance[u]) + w + int(distance[v]))
+            for u, v, w in edges
+            if label[u] != label[v]
+        ],
+    )
+    np.testing.assert_array_equal(rows, joined)
+    nearest = np.where(np.eye(len(centers), dtype=bool), naive.FAR, between).min(axis=1)
+    least = np.where(np.eye(len(centers), dtype=bool), naive.FAR, rows).min(axis=1)
+    np.testing.assert_array_equal(
+        least, nearest
+    )  # nearest centers are adjacent cells: exact (Mehlhorn)
+
+
+def test_cells_may_be_farther_apart_than_the_grid_allows():
+    rng = np.random.default_rng(0)
+    n = 2001
+    order = np.r_[
+        n // 2, : n // 2, n // 2 + 1 : n
+    ]  # position 0 in the middle: the grid is as fine as half the diameter allows
+    position = np.empty(n, int)
+    position[order] = np.arange(n)
+    metric = metric_of(n, list(zip(position[:-1], position[1:], rng.random(n - 1) * np.pi)))
+    assert metric.unit < 1e-7
+    centers = np.arange(1, n, 40)
+    label, distance = metric.nearest_to(centers)
+    np.testing.assert_allclose(
+        metric.cell_distances(centers, label, distance),
+        metric.distance_rows(centers, centers),
+        rtol=1e-6,
+    )
+
+
+def test_landmarks_at_distance_zero_are_joined(monkeypatch):
+    monkeypatch.setattr(landmark_module, "_ROW_ENTRIES", 0)
+    metric = metric_of(9, [(i, i + 1, i % 3 == 0) for i in range(8)])
+    found = landmarks(metric, 9)
+    assert sorted(found.label) == list(range(9))
+    np.testing.assert_array_equal(
+        found.between, everything(metric)[np.ix_(found.positions, found.positions)]
+    )
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_distances_inside(graph, data):
+    n, edges = graph
+    metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
+    points = np.array(
+        data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True))
+    )
+    sources = np.array(data.draw(st.lists(st.integers(0, len(points) - 1), min_size=1, max_size=4)))
+    rows = metric.inner_distances(points, sources)
+    place = {p: i for i, p in enumerate(points.tolist())}
+    inside = naive.all_pairs(
+        len(points), [(place[u], place[v], w) for u, v, w in edges if u in place and v in place]
+    )[sources]
+    around = true[np.ix_(points[sources], points)]
+    np.testing.assert_array_equal(rows, around if (inside == naive.FAR).any() else inside)
+    assert (rows >= around).all()
+    metric.inner_distances(np.arange(n), sources)
+    np.testing.assert_array_equal(
+        metric.inner_distances(points, sources), rows
+    )  # the scratch is clean
+
+
+def test_distances_inside_a_finite_universe_of_points():
+    metric = mdp.EuclideanMetric(np.random.default_rng(0).random((20, 2)))
+    points = np.array([3, 7, 19])
+    np.testing.assert_allclose(
+        metric.inner_distances(points, np.array([0, 2])),
+        metric.distance_rows(points[[0, 2]], points),
+        rtol=1e-6,
+    )

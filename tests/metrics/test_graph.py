@@ -1,0 +1,330 @@
+"""Graph distances against networkx, igraph and Floyd's algorithm; the public grid; ids; quirks of
+edges.
+"""
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError, UnknownIdError
+from metricdp.metrics import GraphMetric
+from metricdp.universe.graph import build_graph
+from tests import naive
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+
+
+def metric_of(n, edges, **options) -> GraphMetric:
+    tails, heads, lengths = zip(*edges) if edges else ((), (), ())
+    return GraphMetric(build_graph(tails, heads, lengths, ids=range(n), directed=False), **options)
+
+
+def everything(metric) -> np.ndarray:
+    return metric.distance_rows(np.arange(len(metric)))
+
+
+# Distances
+
+
+@few
+@given(naive.graphs())
+def test_integer_lengths_are_exact(graph):
+    metric, true = metric_of(*graph), naive.all_pairs(*graph)
+    assert metric.unit == 1.0
+    np.testing.assert_array_equal(everything(metric), true)
+    np.testing.assert_array_equal(metric.grid_rows(np.arange(graph[0])), true)
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_blocks_and_nearest_centers(graph, data):
+    n, edges = graph
+    metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
+    points = st.lists(st.integers(0, n - 1), max_size=5)
+    sources, targets = data.draw(points), data.draw(points)
+    np.testing.assert_array_equal(
+        metric.distances(sources, targets), true[np.ix_(sources, targets)]
+    )
+    np.testing.assert_array_equal(metric.distances(sources), true[sources])
+    centers = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5))  # repeats too
+    label, distance = metric.nearest(centers)
+    np.testing.assert_array_equal(distance, naive.nearest(true, centers))
+    np.testing.assert_array_equal(true[np.array(centers)[label], np.arange(n)], distance)
+    assert label.dtype == np.int64 and distance.dtype == np.float64
+
+
+@pytest.mark.parametrize("integers", [True, False])
+def test_against_networkx_and_igraph(integers):
+    n, edges = naive.random_graph(300, 7, integers=integers)
+    G = nx.MultiGraph()
+    G.add_nodes_from(f"v{i}" for i in range(n))
+    G.add_edges_from((f"v{u}", f"v{v}", {"length": w}) for u, v, w in edges)
+    g = igraph.Graph(
+        n,
+        [e[:2] for e in edges],
+        edge_attrs={"length": [e[2] for e in edges]},
+        vertex_attrs={"name": list(G)},
+    )
+    theirs = np.array(g.distances(weights="length"))
+    lengths = dict(nx.all_pairs_dijkstra_path_length(G, weight="length"))
+    np.testing.assert_allclose(theirs, [[lengths[a][b] for b in G] for a in G], rtol=1e-12)
+    for mine in (GraphMetric(G), GraphMetric(g)):
+        assert list(mine.ids) == list(G)
+        found = everything(mine)
+        np.testing.assert_allclose(found, theirs, rtol=0, atol=0 if integers else n * mine.unit)
+        np.testing.assert_array_equal(found, found.T)
+
+
+def test_hops_where_there_is_no_weight():
+    metric = GraphMetric(nx.karate_club_graph(), weight=None)
+    assert metric.unit == 1.0
+    np.testing.assert_array_equal(
+        everything(metric), nx.floyd_warshall_numpy(nx.karate_club_graph(), weight=None)
+    )
+
+
+def test_the_order_inside_does_not_show():
+    n, edges = naive.random_graph(120, 3)
+    shuffle = np.random.default_rng(0).permutation(n)
+    moved = metric_of(n, [(shuffle[u], shuffle[v], w) for u, v, w in edges])
+    assert not np.array_equal(moved.order, np.arange(n))
+    np.testing.assert_array_equal(
+        everything(moved)[np.ix_(shuffle, shuffle)], everything(metric_of(n, edges))
+    )
+
+
+def test_the_same_with_any_number_of_processors(monkeypatch):
+    metric = metric_of(*naive.random_graph(200, 5))
+    whole, some = everything(metric), metric.distance_rows(np.arange(200), np.array([3, 199, 3]))
+    for processors in (1, 3, None):
+        monkeypatch.setattr("os.cpu_count", lambda n=processors: n)
+        np.testing.assert_array_equal(everything(metric), whole)
+        np.testing.assert_array_equal(
+            metric.distance_rows(np.arange(200), np.array([3, 199, 3])), some
+        )
+
+
+# Quirks of edges
+
+
+def test_of_parallel_edges_the_shortest_counts_and_loops_do_not():
+    metric = metric_of(3, [(0, 1, 5), (1, 0, 2), (0, 1, 9), (1, 2, 4), (2, 2, 1), (0, 0, 0)])
+    assert everything(metric).tolist() == [[0, 2, 6], [2, 0, 4], [6, 4, 0]]
+
+
+def test_length_zero_is_a_length():
+    matrix = csr_array(
+        ([0.0, 0.0, 3.0, 3.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3)
+    )  # stored zeros are edges
+    metric = GraphMetric(matrix)
+    assert everything(metric).tolist() == [[0, 0, 3], [0, 0, 3], [3, 3, 0]]
+    assert metric.nearest([1, 0])[1].tolist() == [0, 0, 3]
+    assert everything(metric_of(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])).max() == 0
+    assert everything(metric_of(3, [(0, 1, 0), (1, 2, 0), (0, 2, 7)])).max() == 0
+
+
+@pytest.mark.parametrize("far", [1e17, 1e30, 1e300])
+def test_an_edge_that_no_path_takes_may_be_as_long_as_it_likes(far):
+    metric = metric_of(4, [(0, 1, 1.0), (1, 2, 2.0), (2, 3, 1.5), (0, 3, far)])
+    assert metric.distances([0]).tolist() == [[0, 1, 3, 4.5]]
+    assert metric.diameter_bound() == 4.5
+
+
+def test_directed_graphs():
+    both = nx.DiGraph([(0, 1, {"length": 2}), (1, 0, {"length": 2})])
+    assert GraphMetric(both).distances([0]).tolist() == [[0, 2]]
+    oneway = nx.DiGraph([(0, 1, {"length": 2}), (1, 0, {"length": 3}), (1, 2, {"length": 1})])
+    with pytest.raises(DirectedGraphError):
+        GraphMetric(oneway)
+    assert GraphMetric(oneway, symmetrize=True).distances([2]).tolist() == [[3, 1, 0]]
+
+
+def test_disconnected_graphs():
+    G = nx.Graph([("a", "b"), ("c", "d"), ("d", "e")])
+    with pytest.raises(DisconnectedGraphError) as error:
+        GraphMetric(G, weight=None)
+    assert error.value.sizes == [3, 2]
+    assert sorted(GraphMetric(G, weight=None, largest_component=True).ids) == ["c", "d", "e"]
+
+
+@pytest.mark.parametrize("length", [-1.0, float("nan"), float("inf")])
+def test_bad_lengths_are_refused(length):
+    with pytest.raises(InputError, match="finite and non-negative"):
+        metric_of(3, [(0, 1, 1.0), (1, 2, length)])
+
+
+@pytest.mark.parametrize("length", [1e308, 1e200, 1e19, 1e-16, 1e-300, 5e-324])
+def test_extents_that_arithmetic_cannot_hold_are_refused(length):
+    with pytest.raises(InputError, match="another unit"):
+        metric_of(3, [(0, 1, length), (1, 2, length)])
+
+
+# The grid
+
+
+def check_metric(q):
+    assert q.dtype == np.int64
+    assert (np.diagonal(q) == 0).all() and (q >= 0).all()
+    np.testing.assert_array_equal(q, q.T)
+    assert all((q <= q[:, [m]] + q[[m], :]).all() for m in range(len(q)))  # exactly
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1234.5, 1e12])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_grid_is_a_metric_just_above_the_true_one(scale, seed):
+    n, edges = naive.random_graph(60, seed, integers=False)
+    edges = [(u, v, w * scale) for u, v, w in edges]
+    metric = metric_of(n, edges)
+    true = np.array(
+        igraph.Graph(n, [e[:2] for e in edges]).distances(weights=[e[2] for e in edges])
+    )
+    q = metric.grid_rows(np.arange(n))
+    check_metric(q)
+    assert (q * metric.unit >= true * (1 - 1e-9)).all()
+    assert (
+        q * metric.unit <= true * (1 + 1e-9) + n * metric.unit
+    ).all()  # every edge is rounded up by less than one step
+    np.testing.assert_array_equal(everything(metric), q * metric.unit)
+    assert q.max() <= 2**40 + n
+    assert n * q.max() < 2**62
+
+
+@pytest.mark.parametrize(
+    ("lengths", "unit"),
+    [
+        ([1, 2, 30], 1.0),
+        ([0.5, 2], 0.1),
+        ([0.25, 1], 0.01),
+        ([0.1, 0.2, 0.3], 0.1),
+        ([1e-6, 7], 1e-6),
+        ([0, 0], 1.0),
+        ([2e8, 0.125], 1e-3),
+    ],
+)
+def test_decimal_lengths_are_exact_on_a_decimal_grid(lengths, unit):
+    metric = metric_of(len(lengths) + 1, [(i, i + 1, w) for i, w in enumerate(lengths)])
+    assert metric.unit == unit
+    np.testing.assert_array_equal(
+        metric.distances([0])[0], np.round(np.r_[0, np.cumsum(lengths)] / unit) * unit
+    )
+
+
+def test_short_edges_are_not_rounded_away():
+    metric = metric_of(4, [(0, 1, 1e-10), (1, 2, 1.0), (2, 3, 3e-10)])
+    row = metric.distances([0])[0]
+    assert 1e-10 <= row[1] <= 1e-10 + metric.unit
+    assert 1 + 4e-10 <= row[3] * (1 + 1e-15) <= 1 + 4e-10 + 4 * metric.unit
+
+
+def test_floating_point_noise_is_not_rounded_up():
+    metric = metric_of(3, [(0, 1, 0.1 + 0.2), (1, 2, 0.7)])
+    assert metric.unit == 0.1
+    assert metric.grid_rows(np.array([0])).tolist() == [[0, 3, 10]]
+
+
+def test_resolution_of_the_user():
+    edges = [(0, 1, 1.2), (1, 2, 0.0), (2, 3, 2.0)]
+    metric = metric_of(4, edges, resolution=0.5)
+    assert metric.unit == 0.5
+    assert metric.distances([0]).tolist() == [[0, 1.5, 1.5, 3.5]]
+    for bad in (0, -1, np.nan, np.inf):
+        with pytest.raises(InputError, match="resolution must be positive"):
+            metric_of(4, edges, resolution=bad)
+    with pytest.raises(InputError, match="too fine"):
+        metric_of(4, edges, resolution=1e-15)
+
+
+# Ids
+
+
+IDS = [("a", 1), "a", 3.5, frozenset({1}), None, -7, b"x"]
+
+
+def test_ids_of_any_hashable_kind():
+    metric = GraphMetric(build_graph(range(6), range(1, 7), None, ids=IDS, directed=False))
+    assert list(metric.ids) == IDS
+    assert metric.positions(iter(IDS[::-1])).tolist() == list(range(7))[::-1]
+    assert metric.distances([("a", 1)], [b"x", None]).tolist() == [[6, 4]]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, float, np.float32])
+def test_numbers_of_any_kind_name_the_same_point(kind):
+    metric = GraphMetric(nx.path_graph(5), weight=None)
+    assert metric.positions([kind(3), kind(0)]).tolist() == [3, 0]
+    assert metric.positions(np.array([3, 0], dtype=kind)).tolist() == [3, 0]
+
+
+def test_unknown_ids_are_named():
+    metric = GraphMetric(nx.path_graph(["a", "b"]), weight=None)
+    for bad in (["a", "zebra"], [("a",)], [None]):
+        with pytest.raises(UnknownIdError):
+            metric.positions(bad)
+    with pytest.raises(UnknownIdError, match="'zebra'"):
+        metric.nearest(["a", "zebra"])
+    with pytest.raises(UnknownIdError):
+        metric.positions([["a"]])  # not hashable
+    with pytest.raises(InputError, match="iterable of ids, got int"):
+        metric.distances(5)
+    assert metric.positions([]).tolist() == []
+    with pytest.raises(InputError, match="at least one center"):
+        metric.nearest([])
+
+
+def test_one_and_two_points():
+    one = metric_of(1, [])
+    assert one.distances([0]).tolist() == [[0]]
+    assert one.diameter_bound() == 0
+    assert [a.tolist() for a in one.nearest([0])] == [[0], [0]]
+    assert one.cell_distances(np.array([0]), np.array([0]), np.array([0.0])).tolist() == [[0]]
+    two = metric_of(2, [(0, 1, 2.5)])
+    assert two.distances([1, 0]).tolist() == [[2.5, 0], [0, 2.5]]
+    assert two.diameter_bound() == 2.5
+
+
+# Snapping
+
+
+def test_snapping_to_the_nearest_located_vertex():
+    xy = np.array([[0.0, 0.0], [np.nan, np.nan], [10.0, 0.0], [0.0, 4.0]])
+    graph = build_graph(
+        [0, 1, 2],
+        [1, 2, 3],
+        None,
+        ids=list("abcd"),
+        directed=False,
+        coordinates=xy,
+        coordinate_system="xy",
+    )
+    metric = GraphMetric(graph)
+    assert metric.snap([[1, 1], [6, 0], [0, 3], [9e9, 0]]).tolist() == [0, 2, 3, 2]
+    assert metric.snap(np.empty((0, 2))).tolist() == []
+    for bad in ([[1, 2, 3]], [[np.nan, 0]], [[np.inf, 0]], [1, 2], [["x", 0]]):
+        with pytest.raises(InputError):
+            metric.snap(bad)
+    with pytest.raises(InputError, match="no coordinates"):
+        GraphMetric(nx.path_graph(3), weight=None).snap([[0, 0]])
+
+
+def test_a_degree_of_longitude_is_shorter_in_the_north():
+    places = np.array([[10.0, 60.0], [10.9, 60.0], [10.0, 60.5], [10.0, 60.0]])
+    system = {"ids": list("abcd"), "directed": False, "coordinates": places}
+    metric = GraphMetric(
+        build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="lonlat", **system)
+    )
+    plane = GraphMetric(build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="xy", **system))
+    point = [
+        [10.48, 60.29]
+        # 0.21 degrees south of c and 0.48 east, which is half as far there; 0.42 west of b and 0.29
+        # north
+    ]
+    assert metric.snap(point).tolist() == [2]
+    assert plane.snap(point).tolist() == [1]
+
+
+def test_matrix_of_scipy_with_repeated_entries():
+    matrix = coo_array(([4.0, 2.0, 4.0, 2.0], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
+    assert GraphMetric(matrix).distances([0]).tolist() == [[0, 2]]

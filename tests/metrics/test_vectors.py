@@ -1,0 +1,343 @@
+"""Universes of points, of a matrix, and boxes: distances, the grid, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
+
+from metricdp.errors import InputError, UnknownIdError
+from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, PrecomputedMetric
+from tests import naive
+from tests.metrics.test_graph import check_metric
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}
+numbers = st.one_of(
+    st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-9)
+)
+point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=numbers)
+)
+
+
+def everything(metric):
+    return metric.distance_rows(np.arange(len(metric)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(points=point_sets)
+def test_distances_and_nearest(kind, points):
+    metric = kind(points)
+    true = cdist(points, points, KINDS[kind])
+    np.testing.assert_allclose(everything(metric), true)
+    centers = list(range(0, len(points), 2))
+    label, distance = metric.nearest(centers)
+    np.testing.assert_allclose(distance, naive.nearest(true, centers))
+    np.testing.assert_allclose(true[np.array(centers)[label], np.arange(len(points))], distance)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 13])
+@pytest.mark.parametrize("k", [1, 7, 8, 60])
+def test_nearest_by_rows_and_by_tree(kind, d, k, monkeypatch):
+    monkeypatch.setattr("metricdp.metrics.vectors._CHUNK_ENTRIES", 500)  # several blocks of rows
+    points = np.random.default_rng(d).normal(size=(150, d))
+    metric, centers = kind(points), np.random.default_rng(k).choice(150, k)
+    label, distance = metric.nearest_to(centers)
+    true = cdist(points, points, KINDS[kind])
+    np.testing.assert_allclose(distance, naive.nearest(true, centers))
+    np.testing.assert_allclose(true[centers[label], np.arange(150)], distance)
+    assert label.dtype == np.int64 and distance.dtype == np.float64
+
+
+def test_ids_and_blocks():
+    metric = EuclideanMetric([[0.0], [1.0], [5.0]], ids=["x", (1, 2), 7])
+    assert metric.distances([(1, 2), 7], ["x"]).tolist() == [[1], [5]]
+    with pytest.raises(UnknownIdError, match="'y'"):
+        metric.distances(["y"])
+    plain = EuclideanMetric([[0.0], [1.0], [5.0]])
+    assert list(plain.ids) == [0, 1, 2]
+    for same in (
+        [2, 0],
+        (2, 0),
+        np.array([2, 0], np.uint8),
+        [np.int64(2), 0],
+        iter([2, 0]),
+        [2.0, 0.0],
+        {2: "a", 0: "b"},
+    ):
+        assert plain.positions(same).tolist() == [2, 0]
+    for bad in (
+        [3],
+        [-1],
+        [0.5],
+        ["0"],
+        [None],
+        [True],
+        [np.nan],
+        [np.inf],
+        [(0, 1)],
+        [(0, 1), 2],
+        [2**70],
+        [[0, 1], [1, 2]],
+    ):
+        with pytest.raises(UnknownIdError):
+            plain.positions(bad)
+    assert plain.positions([]).tolist() == []
+    with pytest.raises(InputError, match="iterable of ids, got int"):
+        plain.positions(5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_points_and_ids(kind):
+    for bad in (
+        [],
+        [[]],
+        np.empty((0, 2)),
+        [1.0, 2.0],
+        [[np.nan, 0]],
+        [[np.inf]],
+        [["a", "b"]],
+        [[1, 2], [3]],
+        None,
+        "x",
+    ):
+        with pytest.raises(InputError):
+            kind(bad)
+    for ids in (["a"], ["a", "a"], ["a", "b", "c"]):
+        with pytest.raises(InputError, match="ids"):
+            kind([[0.0], [1.0]], ids=ids)
+    for tiny_or_huge in (1e-300, 1e-20, 1e30, 1e308):
+        with pytest.raises(InputError, match="another unit"):
+            kind([[-tiny_or_huge], [tiny_or_huge]])
+    with pytest.raises(InputError, match="at least one center"):
+        kind([[0.0], [1.0]]).nearest([])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(points=point_sets)
+def test_the_grid_is_a_metric_close_to_the_true_one(kind, points):
+    metric = kind(points)
+    q = metric.grid_rows(np.arange(len(points)))
+    check_metric(q)
+    true, d = cdist(points, points, KINDS[kind]), points.shape[1]
+    slack = metric.unit * (
+        np.sqrt(d) if kind is EuclideanMetric else d
+    )  # two points, each moved by half a step a coordinate
+    noise = 1e-9 * (1 + true)
+    assert (q * metric.unit >= true - slack - noise).all()
+    assert (q * metric.unit <= true + slack + metric.unit + noise).all()
+    assert len(points) * q.max() < 2**62
+    some = metric.grid_rows(np.arange(len(points)), np.array([0]))
+    np.testing.assert_array_equal(some[:, 0], q[:, 0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(
+    points=st.tuples(st.integers(1, 6), st.integers(1, 3)).flatmap(
+        lambda s: arrays(np.int64, s, elements=st.integers(-(10**6), 10**6))
+    )
+)
+def test_integer_points_are_exact_on_the_grid(kind, points):
+    metric = kind(points)
+    assert metric.unit == 1.0
+    for i, row in enumerate(metric.grid_rows(np.arange(len(points)))):
+        for j, q in enumerate(row):
+            steps = [abs(int(a) - int(b)) for a, b in zip(points[i], points[j])]
+            if kind is ManhattanMetric:
+                assert q == sum(steps)
+            else:
+                assert (q - 1) ** 2 < sum(s * s for s in steps) <= q * q or q == sum(
+                    steps
+                ) == 0  # ceil of the root, exactly
+
+
+def test_squares_near_the_largest_are_rooted_exactly():
+    far = 2**26 - 1
+    metric = EuclideanMetric([[0.0], [far], [far - 1]])
+    assert metric.unit == 1.0
+    assert metric.grid_rows(np.array([0])).tolist() == [[0, far, far - 1]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_diameter_bound(kind):
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 5):
+        metric = kind(rng.normal(size=(50, d)))
+        true = everything(metric).max()
+        assert (
+            true * (1 - 1e-12)
+            <= metric.diameter_bound()
+            <= true * (d**0.5 if kind is EuclideanMetric else d) * (1 + 1e-12)
+        )
+    assert kind([[3.0, 4.0]]).diameter_bound() == 0
+    assert kind([[0.0], [2.5]]).diameter_bound() == 2.5
+
+
+def test_snapping():
+    points = np.random.default_rng(0).random((40, 3))
+    for kind in KINDS:
+        metric, queries = kind(points), np.random.default_rng(1).random((30, 3)) * 2
+        np.testing.assert_array_equal(
+            metric.snap(queries), cdist(queries, points, KINDS[kind]).argmin(axis=1)
+        )
+        assert metric.snap(np.empty((0, 3))).tolist() == []
+        for bad in ([[0, 0]], [[np.nan] * 3], [["a"] * 3], [0, 0, 0]):
+            with pytest.raises(InputError):
+                metric.snap(bad)
+    assert EuclideanMetric([[0.0, 1.0], [2.0, 3.0]]).coordinate_system == "xy"
+    assert EuclideanMetric(points).coordinates is None
+    with pytest.raises(InputError, match="no coordinates"):
+        PrecomputedMetric([[0.0]]).snap([[0, 0]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_seeds(kind):
+    points = np.repeat(
+        np.random.default_rng(0).random((6, 2)), 3, axis=0
+    )  # every place three times
+    metric = kind(points)
+    true = everything(metric)
+    for k in (1, 5, 6, 7, 18):
+        for power in (1, 2):
+            centers, label, distance = metric.seed_centers(
+                k, np.ones(18), np.random.default_rng(k), power
+            )
+            assert len(set(centers)) == k
+            np.testing.assert_allclose(distance, naive.nearest(true, centers))
+            np.testing.assert_allclose(true[centers[label], np.arange(18)], distance)
+            np.testing.assert_array_equal(label[centers], np.arange(k))
+            assert len(np.unique(points[centers], axis=0)) == min(k, 6)
+    chosen = metric.seed_centers(3, np.eye(18)[7] - np.eye(18)[2], np.random.default_rng(0))[0]
+    assert chosen[0] == 7 and len(set(chosen)) == 3  # negative weights count as none
+    assert len(set(metric.seed_centers(4, np.zeros(18), np.random.default_rng(0))[0])) == 4
+
+
+# Matrices
+
+
+@few
+@given(naive.graphs(), st.data())
+def test_matrix_metric(graph, data):
+    n = graph[0]
+    true = naive.all_pairs(*graph) * 0.3
+    metric = PrecomputedMetric(true, ids=[("v", i) for i in range(n)])
+    points = st.lists(st.integers(0, n - 1), min_size=1, max_size=4)
+    sources, targets = data.draw(points), data.draw(points)
+    np.testing.assert_array_equal(
+        metric.distance_rows(np.array(sources), np.array(targets)), true[np.ix_(sources, targets)]
+    )
+    label, distance = metric.nearest([("v", i) for i in sources])
+    np.testing.assert_array_equal(distance, naive.nearest(true, sources))
+    np.testing.assert_array_equal(true[np.array(sources)[label], np.arange(n)], distance)
+    assert metric.diameter_bound() == true.max()
+    q = metric.grid_rows(np.arange(n))
+    assert (q * metric.unit >= true).all() and (
+        (q - 1) * metric.unit < true
+    ).all()  # the ceiling, exactly
+    assert q.dtype == np.int64 and q.max() <= 2**40
+    exact = naive.all_pairs(*graph)
+    check_metric(PrecomputedMetric(exact).grid_rows(np.arange(n)))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "rule"),
+    [
+        ([[0, 1]], "square"),
+        ([], "square"),
+        ([0.0], "square"),
+        (np.zeros((0, 0)), "square"),
+        ([[0, 1], [2, 0]], "symmetric"),
+        ([[0, -1], [-1, 0]], "non-negative"),
+        ([[0, np.nan], [np.nan, 0]], "finite"),
+        ([[0, np.inf], [np.inf, 0]], "finite"),
+        ([[1.0]], "diagonal"),
+        ([["a", "b"], ["c", "d"]], "numbers"),
+        ([[0, 1e-300], [1e-300, 0]], "another unit"),
+        ([[0, 1e300], [1e300, 0]], "another unit"),
+    ],
+)
+def test_bad_matrices(matrix, rule):
+    with pytest.raises(InputError, match=rule):
+        PrecomputedMetric(matrix)
+
+
+def test_bad_ids_of_a_matrix():
+    for ids in (["a"], ["a", "a"], np.array([[1, 2], [3, 4]]).tolist()[:1]):
+        with pytest.raises(InputError, match="ids"):
+            PrecomputedMetric([[0, 1], [1, 0]], ids=ids)
+
+
+def test_one_point():
+    for metric in (
+        EuclideanMetric([[1.0, 2.0]]),
+        ManhattanMetric([[1.0]]),
+        PrecomputedMetric([[0.0]]),
+    ):
+        assert everything(metric).tolist() == [[0]]
+        assert metric.grid_rows(np.array([0])).tolist() == [[0]]
+        assert metric.diameter_bound() == 0
+        assert [a.tolist() for a in metric.nearest_to(np.array([0]))] == [[0], [0]]
+
+
+# Boxes
+
+
+def test_the_box():
+    box = EuclideanSpace([0, -1, 2], [1, 1, 2.5])
+    assert box.dimension == 3
+    assert box.clip([[2, 0, 0], [0.5, -9, 2.25]]).tolist() == [[1, 0, 2], [0.5, -1, 2.25]]
+    assert box.clip(np.empty((0, 3))).shape == (0, 3)
+    assert box.diameter_bound() == pytest.approx(np.sqrt(1 + 4 + 0.25))
+    assert EuclideanSpace(0, 1).dimension == 1
+    for bad in ([[np.nan, 0, 0]], [[np.inf, 0, 0]], [[0, 0]], [0, 0, 0], [["a", 0, 0]]):
+        with pytest.raises(InputError):
+            box.clip(bad)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        ([0], [1, 2]),
+        ([1], [0]),
+        ([0], [0]),
+        ([np.nan], [1]),
+        ([0], [np.inf]),
+        ([], []),
+        ([[0]], [[1]]),
+        (["a"], ["b"]),
+        ([-1e308], [1e308]),
+        ([0], [1e-300]),
+        (None, None),
+    ],
+)
+def test_bad_boxes(lower, upper):
+    with pytest.raises(InputError):
+        EuclideanSpace(lower, upper)
+
+
+def test_corners_are_copied():
+    lower, upper = np.zeros(2), np.ones(2)
+    box = EuclideanSpace(lower, upper)
+    upper[:] = 9
+    assert box.clip([[5, 5]]).tolist() == [[1, 1]]
+
+
+def test_the_net_covers_the_box():
+    box = EuclideanSpace([0, 10], [1, 30])
+    net = box.net(500, seed=3)
+    assert len(net) == 500
+    assert (net.points >= box.lower).all() and (net.points <= box.upper).all()
+    cells = np.unique(((net.points - box.lower) / (box.upper - box.lower) * 10).astype(int), axis=0)
+    assert len(cells) == 100  # each hundredth of the box holds some
+    assert box.net(500, seed=3) is net
+    np.testing.assert_array_equal(
+        EuclideanSpace([0, 10], [1, 30]).net(500, seed=3).points, net.points
+    )
+    assert not np.array_equal(box.net(500, seed=4).points, net.points)
+    assert len(box.net(1)) == 1

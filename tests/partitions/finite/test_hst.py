@@ -1,0 +1,355 @@
+"""2-HSTs against their definition, on all metrics; domination, stretch, threads, files."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import metricdp as mdp
+from metricdp.errors import InputError, UnknownIdError
+from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
+from metricdp.partitions.finite import least_elements
+from metricdp.partitions.finite.hst import grown, snapping_error
+from metricdp.universe import build_graph
+from tests import naive
+from tests.metrics.test_vectors import point_sets
+
+few = settings(max_examples=120, deadline=None, derandomize=True)
+coins = st.tuples(st.integers(0, 2**32), st.floats(1.0, 2.0, exclude_max=True))
+KINDS = (EuclideanMetric, ManhattanMetric)
+
+
+def graph_metric(n, edges) -> GraphMetric:
+    t, h, w = (list(x) for x in zip(*edges)) if edges else ([], [], [])
+    return GraphMetric(build_graph(t, h, w, ids=range(n), directed=False))
+
+
+def whole(metric) -> np.ndarray:
+    return metric.grid_rows(np.arange(len(metric)))
+
+
+def tree_matrix(tree) -> np.ndarray:
+    everyone = np.arange(tree.n_points)
+    return tree.position_distances(everyone[:, None], everyone)
+
+
+def clusters_at(tree, level: int) -> list[list[int]]:
+    return sorted(sorted(tree.points(node).tolist()) for node in tree.nodes_at(level))
+
+
+def check_structure(tree) -> None:
+    """The flat arrays are a tree of runs, without one-child nodes, and say the same in every way
+    they can be asked.
+    """
+    assert sorted(tree.order.tolist()) == list(range(tree.n_points))
+    children = {v: np.flatnonzero(tree.parent == v) for v in range(tree.n_nodes)}
+    assert (tree.parent[0], tree.level[0], tree.start[0], tree.stop[0]) == (-1, 0, 0, tree.n_points)
+    for v, below in children.items():
+        assert len(below) != 1 and (below > v).all()
+        runs = sorted((tree.start[c], tree.stop[c]) for c in below)
+        if runs:
+            assert [runs[0][0], *(b for _, b in runs)] == [
+                *(a for a, _ in runs),
+                tree.stop[v],
+            ] and runs[0][0] == tree.start[v]
+            assert set(tree.level[below]) == {tree.last_level[v] + 1}
+        else:
+            assert (
+                tree.last_level[v] == tree.n_levels - 1 and (tree.leaf[tree.points(v)] == v).all()
+            )
+    assert (
+        (tree.edge_length >= 0).all()
+        and (np.diff(tree.heights) <= 0).all()
+        and tree.heights[-1] == 0
+    )
+    height = np.zeros(tree.n_nodes)
+    for v in reversed(
+        range(1, tree.n_nodes)
+    ):  # summing edges up from the leaves gives each node one height
+        height[tree.parent[v]] = height[v] + tree.edge_length[v]
+    np.testing.assert_allclose(height, tree.node_height)
+    for level in range(tree.n_levels):
+        nodes, labels = tree.nodes_at(level), tree.labels_at(level)
+        assert all((labels[tree.points(node)] == i).all() for i, node in enumerate(nodes))
+        assert sum(tree.sizes[nodes]) == tree.n_points
+
+
+def check_against_twin(metric, seed: int, beta: float) -> None:
+    permutation = np.random.default_rng(seed).permutation(len(metric))
+    tree, levels = (
+        grown(metric, permutation, beta),
+        naive.hst_clusters(whole(metric), permutation.tolist(), beta),
+    )
+    slack = snapping_error(metric) if isinstance(metric, KINDS) else 0.0
+    check_structure(tree)
+    assert tree.n_levels - len(levels) in ((0, 1) if slack else (0,))
+    for level, (radius, clusters) in enumerate(levels):
+        assert clusters_at(tree, level) == clusters
+        if level < tree.n_levels - 1:
+            assert tree.heights[level] == radius * metric.unit + slack / 2
+    expected = naive.hst_distances(levels) * metric.unit
+    np.testing.assert_allclose(
+        np.where(expected > 0, tree_matrix(tree) - slack, 0),
+        expected,
+        rtol=1e-12,
+        atol=1e-12 * expected.max(),
+    )
+
+
+def check_domination(metric, tree) -> None:
+    true, ours = metric.distance_rows(np.arange(len(metric))), tree_matrix(tree)
+    assert (ours >= true).all()
+    assert (ours == ours.T).all() and (np.diagonal(ours) == 0).all()
+    if not isinstance(metric, KINDS):
+        assert (ours[true == 0] == 0).all()
+
+
+# The definition
+
+
+@few
+@given(graph=naive.graphs(longest=9), coins=coins)
+def test_twin_on_graphs(graph, coins):
+    check_against_twin(graph_metric(*graph), *coins)
+
+
+@few
+@given(
+    graph=naive.graphs(most_points=12),
+    lengths=st.lists(
+        st.sampled_from([0, 1, 2, 3, 1000, 10**5, 10**9, 2**31]), min_size=20, max_size=20
+    ),
+    coins=coins,
+)
+def test_twin_on_lengths_of_all_sizes(graph, lengths, coins):
+    n, edges = graph
+    check_against_twin(graph_metric(n, [(u, v, w) for (u, v, _), w in zip(edges, lengths)]), *coins)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(points=point_sets, coins=coins)
+def test_twin_on_points(kind, points, coins):
+    check_against_twin(kind(points), *coins)
+
+
+@few
+@given(
+    graph=naive.graphs(most_points=7, longest=4),
+    coins=coins,
+    scale=st.sampled_from([1.0, 0.3, 1e-9]),
+)
+def test_twin_on_matrices(graph, coins, scale):
+    check_against_twin(PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_larger_universes_against_the_matrix(seed):
+    """Searches and boxes find the same tree as whole rows do."""
+    rng = np.random.default_rng(seed)
+    graph = graph_metric(*naive.random_graph(700, seed, extra=0.4))
+    skewed = graph_metric(
+        600, [(u, v, int(10 ** rng.uniform(0, 6))) for u, v, _ in naive.random_graph(600, seed)[1]]
+    )
+    vectors = [
+        kind(rng.integers(0, 50, (600, d)).astype(float)) for kind in KINDS for d in (1, 2, 5, 70)
+    ]
+    for metric in (graph, skewed, *vectors):
+        assert metric.unit == 1
+        matrix = PrecomputedMetric(whole(metric))
+        matrix.unit = 1.0  # the same grid
+        permutation, beta = rng.permutation(len(metric)), 1 + rng.random()
+        one, other = grown(metric, permutation, beta), grown(matrix, permutation, beta)
+        assert one.n_nodes == other.n_nodes and one.n_levels == other.n_levels
+        np.testing.assert_array_equal(tree_matrix(one), tree_matrix(other))
+
+
+# Domination and stretch
+
+
+@few
+@given(
+    graph=naive.graphs(),
+    seed=st.integers(0, 2**20),
+    scale=st.sampled_from([1.0, 0.1, 1 / 3, 1e7 / 3]),
+)
+def test_domination_on_graphs(graph, seed, scale):
+    n, edges = graph
+    metric = graph_metric(n, [(u, v, w * scale) for u, v, w in edges])
+    check_domination(metric, mdp.build_hst(metric, seed))
+    matrix = PrecomputedMetric(naive.all_pairs(n, edges) * scale)
+    check_domination(matrix, mdp.build_hst(matrix, seed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(points=point_sets, seed=st.integers(0, 2**20), shift=st.sampled_from([0.0, 1e6, 1 / 3]))
+def test_domination_on_points(kind, points, seed, shift):
+    metric = kind(np.r_[points, points[:1]] + shift)  # one point twice
+    tree = mdp.build_hst(metric, seed)
+    check_domination(metric, tree)
+    assert tree.distance(0, len(points)) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_that_the_grid_holds_to_be_one(kind):
+    metric = kind([[0.0, 0.0], [1e-12, 0.0], [0.0, 1e-12], [1e-12, 0.0], [-0.0, 0.0], [1 / 3, 1.0]])
+    for seed in range(10):
+        tree = mdp.build_hst(metric, seed)
+        check_structure(tree)
+        check_domination(metric, tree)
+        assert [tree.sizes[tree.leaf[v]] for v in range(6)] == [2, 2, 1, 2, 2, 1]
+
+
+def test_one_place():
+    for metric in (
+        EuclideanMetric([[3.5, 1.0]]),
+        ManhattanMetric([[1.0]] * 5),
+        PrecomputedMetric(np.zeros((4, 4))),
+        graph_metric(3, [(0, 1, 0), (1, 2, 0)]),
+    ):
+        tree = mdp.build_hst(metric)
+        assert (tree.n_nodes, tree.n_levels, tree.sizes.tolist()) == (1, 1, [len(metric)])
+        assert (tree_matrix(tree) == 0).all() and tree.labels_at(0).tolist() == [0] * len(metric)
+
+
+def test_stretch_over_the_coins():
+    """The mean over trees, of every pair: each pair is an expectation, so the bound holds for the
+    worst one.
+    """
+    metric = graph_metric(
+        16, [(v, v + 1, 1) for v in range(15)] + [(15, 0, 1)]
+    )  # a cycle: every spanning tree stretches an edge by n - 1
+    true = metric.distance_rows(np.arange(16)) + np.eye(16)
+    mean = np.mean([tree_matrix(mdp.build_hst(metric, seed)) / true for seed in range(300)], axis=0)
+    assert mean.max() <= 8 * math.log2(16)
+    uncoupled = [
+        grown(metric, np.random.default_rng(seed).permutation(16), 1.0) for seed in range(50)
+    ]
+    assert {tree.heights[0] for tree in uncoupled} == {8.0}
+
+
+def test_coins():
+    metric = graph_metric(30, [(v, v + 1, 3) for v in range(29)])
+    betas = [mdp.build_hst(metric, seed).beta for seed in range(400)]
+    assert all(1 <= beta < 2 for beta in betas)
+    assert (
+        abs(np.mean(np.log2(betas)) - 0.5) < 0.06
+    )  # log2 of beta is uniform on [0, 1); its mean's deviation is 0.0144
+    first, again, other = (mdp.build_hst(metric, seed) for seed in (5, np.int64(5), 6))
+    assert (tree_matrix(first) == tree_matrix(again)).all() and first.seed == again.seed == 5
+    assert (tree_matrix(first) != tree_matrix(other)).any()
+
+
+# Threads and room
+
+
+def fields(tree):
+    return [
+        getattr(tree, name) for name in ("heights", "order", "parent", "level", "start", "stop")
+    ]
+
+
+@pytest.mark.parametrize("kind", ["graph", "points", "matrix"])
+def test_any_number_of_threads(kind, monkeypatch):
+    monkeypatch.setattr(least_elements, "_WORTH_THREADS", 0)
+    rng = np.random.default_rng(3)
+    points = rng.random((3000, 2))
+    metric = {
+        "graph": lambda: graph_metric(*naive.random_graph(5000, 1)),
+        "points": lambda: EuclideanMetric(points),
+        "matrix": lambda: PrecomputedMetric(whole(EuclideanMetric(points[:800]))),
+    }[kind]()
+    trees = []
+    for workers in (1, 2, 3, 7):
+        monkeypatch.setattr(least_elements, "_workers", lambda workers=workers: workers)
+        trees.append(fields(mdp.build_hst(metric, 9)))
+    for tree in trees[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(tree, trees[0]))
+
+
+def test_searches_that_need_more_room_begin_again(monkeypatch):
+    metrics = [
+        graph_metric(*naive.random_graph(400, 2)),
+        EuclideanMetric(np.random.default_rng(0).random((400, 2))),
+    ]
+    expected = [fields(mdp.build_hst(metric)) for metric in metrics]
+    real, rooms = least_elements.workspace, []
+
+    def small(room, dtype):
+        rooms.append(2 if room > 1000 else room)
+        return real(rooms[-1], dtype)
+
+    monkeypatch.setattr(least_elements, "workspace", small)
+    for metric, tree in zip(metrics, expected):
+        assert all(np.array_equal(a, b) for a, b in zip(fields(mdp.build_hst(metric)), tree))
+    assert min(rooms) == 2 and max(rooms) > 2
+
+
+# Asking
+
+
+def test_asking():
+    metric = EuclideanMetric([[0.0], [1.0], [8.0]], ids=["a", "b", "c"])
+    tree = mdp.build_hst(metric, seed=1)
+    assert tree.distance("a", "c") == tree.distance("c", "a") == tree.position_distances(0, 2) >= 8
+    assert tree.position_distances([[0], [1]], [0, 1, 2]).shape == (2, 3)
+    assert tree.position_distances([], []).tolist() == []
+    assert "3 points" in repr(tree)
+    with pytest.raises(UnknownIdError, match="'d'"):
+        tree.distance("a", "d")
+    for wrong in (-1, tree.n_levels, 1.0, True, "1", None):
+        with pytest.raises(InputError, match="level must be an integer from 0"):
+            tree.nodes_at(wrong)
+        with pytest.raises(InputError, match="level"):
+            tree.labels_at(wrong)
+    for wrong in ([3], [-1], [0.0], ["a"]):
+        with pytest.raises(InputError, match="positions must be integers from 0 to 2"):
+            tree.position_distances(wrong, 0)
+
+
+def test_refusals():
+    metric = EuclideanMetric([[0.0], [1.0]])
+    for seed in (-1, 1.5, None, "1", True):
+        with pytest.raises(InputError, match="seed must be an integer of at least 0"):
+            mdp.build_hst(metric, seed)
+    for wrong in (mdp.EuclideanSpace([0], [1]), np.zeros((2, 2)), None, csr_array((2, 2))):
+        with pytest.raises(InputError, match="finite universe"):
+            mdp.build_hst(wrong)
+        with pytest.raises(InputError, match="finite universe"):
+            mdp.HST.load("anywhere", wrong)
+
+
+# Real graphs
+
+
+@pytest.mark.parametrize("name", ["coquimbo", "facebook", "berlin"])
+def test_stretch_on_real_graphs(name):
+    from tests.universe.test_shared_data import DATA
+
+    path, options = {
+        "coquimbo": (
+            "roads/coquimbo/links.csv",
+            {"weight": "length_m", "symmetrize": True, "largest_component": True},
+        ),
+        "facebook": ("social/facebook_combined.txt", {}),
+        "berlin": (
+            "roads/berlin_center/berlin-center_net.tntp.gz",
+            {"symmetrize": True, "largest_component": True},
+        ),
+    }[name]
+    if not (DATA / path).exists():
+        pytest.skip("needs METRICDP_DATA")
+    metric = mdp.read_graph(DATA / path, **options)
+    rng = np.random.default_rng(0)
+    sources = rng.integers(0, len(metric), 40)
+    true = metric.distance_rows(sources)
+    for seed in range(3):
+        ours = mdp.build_hst(metric, seed).position_distances(
+            sources[:, None], np.arange(len(metric))
+        )
+        assert (ours >= true).all() and (ours[true == 0] == 0).all()
+        assert (ours[true > 0] / true[true > 0]).mean() <= 8 * math.log2(len(metric))

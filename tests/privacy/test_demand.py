@@ -1,0 +1,411 @@
+"""The door of the private demand: what enters, how users are bounded, and that nothing ever shows."""
+
+import collections.abc
+import copy
+import gc
+import gzip
+import logging
+import pickle
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from metricdp.errors import InputError
+from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
+from metricdp.privacy import PrivateDemand, _vault
+from metricdp.records.engines import Source, Tally
+from tests import named
+from tests.privacy_worlds import BOX, THREE, TWO, all_text, line
+
+CANARY = "CANARY-48611"
+NUMBER = 48611
+TOWN = PrecomputedMetric(1.0 - np.eye(3), ids=[CANARY, 17, ("a", 2)])
+
+
+def records(demand):
+    kept = _vault._open(demand)
+    if isinstance(kept, Tally):
+        return np.repeat(kept.points, kept.counts).tolist()
+    return (kept.thinned(1.0) if isinstance(kept, Source) else kept).tolist()
+
+
+# What enters
+
+
+@pytest.mark.parametrize(
+    "make", [list, tuple, iter, lambda r: np.array(r, dtype=object), collections.deque], ids=named
+)
+def test_ids_from_any_sequence(make):
+    assert records(PrivateDemand(THREE, make(["c", "a", "c", "c"]))) == [2, 0, 2, 2]
+
+
+def test_ids_of_any_kind_repeats_and_nobody():
+    assert records(PrivateDemand(TOWN, [17, ("a", 2), CANARY, 17])) == [1, 2, 0, 1]
+    assert records(PrivateDemand(line(5), np.array([4, 4, 0]))) == [4, 4, 0]
+    assert records(PrivateDemand(TOWN, [])) == records(PrivateDemand(line(3), [])) == []
+    assert _vault._open(PrivateDemand(BOX, [])).shape == (0, 1)
+    assert records(PrivateDemand(TOWN, [], user=[], max_contributions=2)) == []
+
+
+def test_ids_from_data_frame_columns():
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    plain = pd.Series(["b", "c"])
+    for column in (plain, plain.astype("category"), pl.Series(["b", "c"]), pa.array(["b", "c"])):
+        assert records(PrivateDemand(THREE, column)) == [1, 2]
+
+
+def test_points_outside_the_box_are_clipped():
+    space = EuclideanSpace([0, 0], [1, 2])
+    assert records(PrivateDemand(space, [[-3, 1], [0.5, 9]])) == [[0, 1], [0.5, 2]]
+    assert records(PrivateDemand.from_coordinates(space, [[0.25, 1]])) == [[0.25, 1]]
+
+
+def test_coordinates_are_snapped():
+    metric = EuclideanMetric([[0.0, 0], [0, 10], [10, 0]], ids=["o", "n", "e"])
+    assert records(PrivateDemand.from_coordinates(metric, [[1, 7], [6, 1], [1, 7]])) == [1, 2, 1]
+    assert records(PrivateDemand.from_coordinates(metric, [])) == []
+
+
+def test_the_vault_keeps_its_own_read_only_copy_and_lets_go():
+    points = np.array([[0.5], [1.5]])
+    demand = PrivateDemand(BOX, points)
+    points[:] = 9
+    assert records(demand) == [[0.5], [1.5]]
+    assert not _vault._open(demand).flags.writeable
+    before = len(_vault._RECORDS)
+    with pytest.raises(InputError, match="set once"):
+        _vault._put(demand, points)
+    del demand
+    gc.collect()
+    assert len(_vault._RECORDS) == before - 1
+
+
+def frames():
+    columns = {
+        "vertex": ["b", "c", "c"],
+        "lon": [0.0, 1.0, 2.0],
+        "lat": [5.0, 6.0, 7.0],
+        "who": [1, 1, 2],
+    }
+    for name, make in (
+        ("pandas", "DataFrame"),
+        ("polars", "DataFrame"),
+        ("polars", "LazyFrame"),
+        ("pyarrow", "table"),
+    ):
+        yield getattr(pytest.importorskip(name), make)(columns)
+
+
+def test_frames_of_every_library():
+    plane = EuclideanMetric([[0.0, 5], [2, 7]])
+    for frame in frames():
+        assert records(PrivateDemand.from_frame(THREE, frame)) == [1, 2, 2]
+        assert records(PrivateDemand.from_frame(plane, frame, x="lon", y="lat"))[::2] == [0, 1]
+        box = PrivateDemand.from_frame(EuclideanSpace([0, 0], [1, 9]), frame, x="lon", y="lat")
+        assert records(box) == [[0, 5], [1, 6], [1, 7]]
+        by_user = PrivateDemand.from_frame(THREE, frame, user="who", max_contributions=1)
+        assert (by_user.unit, by_user.max_contributions, len(records(by_user))) == ("user", 1, 2)
+        assert records(by_user)[-1] == 2
+        with pytest.raises(
+            InputError, match=r"no column 'node'; the columns are vertex, lon, lat, who"
+        ):
+            PrivateDemand.from_frame(THREE, frame, node="node")
+        with pytest.raises(InputError, match="no column 'patient'"):
+            PrivateDemand.from_frame(THREE, frame, user="patient")
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_files(tmp_path, zipped):
+    path = tmp_path / ("demand.csv.gz" if zipped else "demand.csv")
+    path.write_bytes(
+        (gzip.compress if zipped else bytes)(b"who,vertex,lon,lat\n1,b,0,5\n1,c,1,6\n2,c,2,7\n")
+    )
+    assert records(PrivateDemand.from_frame(THREE, path)) == [1, 2, 2]
+    assert records(PrivateDemand.from_frame(THREE, str(path), user="who"))[1:] == [2]
+    plane = EuclideanMetric([[0.0, 5], [2, 7]])
+    assert records(PrivateDemand.from_frame(plane, path, x="lon", y="lat"))[::2] == [0, 1]
+
+
+def test_ids_that_are_text_in_the_universe_are_text_in_the_file(tmp_path):
+    path = tmp_path / "demand.csv"
+    path.write_text("vertex\n1\n3\n3\n")
+    assert records(
+        PrivateDemand.from_frame(PrecomputedMetric(1.0 - np.eye(3), ids=["1", "2", "3"]), path)
+    ) == [0, 2, 2]
+    assert records(
+        PrivateDemand.from_frame(PrecomputedMetric(1.0 - np.eye(3), ids=[1, 2, 3]), path)
+    ) == [0, 2, 2]
+
+
+# Users
+
+
+def test_each_user_keeps_at_most_m_records_and_all_when_there_are_fewer():
+    rng = np.random.default_rng(1)
+    owners = rng.integers(0, 300, 2000)
+    places = rng.integers(0, 2000, 2000)
+    for m in (1, 3, 50):
+        demand = PrivateDemand(
+            line(2000 * 300), places * 300 + owners, user=owners, max_contributions=m
+        )
+        kept = np.array(records(demand))
+        assert (
+            np.bincount(kept % 300, minlength=300)
+            == np.minimum(np.bincount(owners, minlength=300), m)
+        ).all()
+        assert not np.setdiff1d(kept, places * 300 + owners).size
+
+
+def test_users_may_be_any_hashable_and_interleaved():
+    who = ["x", ("y", 1), "x", 7, "x", ("y", 1)]
+    kept = records(PrivateDemand(line(6), range(6), user=iter(who)))
+    assert sorted(map(str, (who[i] for i in kept))) == sorted(map(str, ["x", ("y", 1), 7]))
+
+
+def test_the_sample_is_uniform_and_fresh():
+    # 6,000 users with the same 4 places, 2 kept: all 6 pairs equally likely; p < 1e-7 by chance
+    # once in 10^7 runs
+    users = np.repeat(np.arange(6000), 4)
+    places = np.arange(24_000)
+    samples = []
+    for _ in range(2):
+        np.random.seed(5)  # noqa: NPY002 - shows that it has no effect
+        samples.append(
+            records(PrivateDemand(line(24_000), places, user=users, max_contributions=2))
+        )
+        pairs = np.array(samples[-1]).reshape(6000, 2) % 4
+        counts = [
+            int(((pairs[:, 0] == a) & (pairs[:, 1] == b)).sum())
+            for a, b in combinations(range(4), 2)
+        ]
+        assert sum(counts) == 6000
+        assert chisquare(counts).pvalue > 1e-7
+    assert samples[0] != samples[1]
+
+
+def test_what_one_user_keeps_does_not_depend_on_others(monkeypatch):
+    # the coupling of the privacy proof: with the same coins, one user more or less leaves the
+    # others' sample alone
+    coins = np.random.default_rng(3).integers(0, 256, 8 * 40, dtype=np.uint8).tobytes()
+    monkeypatch.setattr("metricdp.records.engines.bounding.os.urandom", lambda n: coins[:n])
+    users = [i % 7 for i in range(35)]
+    without = records(PrivateDemand(line(40), range(35), user=users, max_contributions=3))
+    more = records(
+        PrivateDemand(line(40), range(40), user=[*users, *5 * ["new"]], max_contributions=3)
+    )
+    assert more[: len(without)] == without
+    assert len(more) == len(without) + 3
+
+
+@pytest.mark.parametrize("m", [0, -1, 1.5, True, "2", 2**31], ids=repr)
+def test_bad_bounds(m):
+    with pytest.raises(InputError, match="max_contributions must be an integer of at least 1"):
+        PrivateDemand(TWO, ["a"], user=[1], max_contributions=m)
+
+
+def test_a_bound_needs_users():
+    with pytest.raises(InputError, match="user="):
+        PrivateDemand(TWO, ["a"], max_contributions=1)
+    assert PrivateDemand(TWO, ["a"], user=[1]).max_contributions == 1
+
+
+# Nothing shows
+
+
+def bad_inputs():
+    nan, pd = float("nan"), pytest.importorskip("pandas")
+    plane = EuclideanMetric([[0.0, 0], [1, 1]])
+    bad = CANARY + "-x"
+    yield lambda: PrivateDemand(TWO, ["a", bad])
+    yield lambda: PrivateDemand(TWO, ["a", None])
+    yield lambda: PrivateDemand(TWO, ["a", [bad]])
+    yield lambda: PrivateDemand(TWO, {"a": 1, bad: 2})
+    yield lambda: PrivateDemand(TWO, NUMBER)
+    yield lambda: PrivateDemand(line(5), [NUMBER])
+    yield lambda: PrivateDemand(line(5), [-NUMBER])
+    yield lambda: PrivateDemand(line(5), [1.5, nan])
+    yield lambda: PrivateDemand(line(5), [10**30 + NUMBER])
+    yield lambda: PrivateDemand(line(5), np.array([bad]))
+    yield lambda: PrivateDemand(TWO, ["a"], user="u")
+    yield lambda: PrivateDemand(TWO, raising(bad))
+    yield lambda: PrivateDemand(BOX, [[bad]])
+    yield lambda: PrivateDemand(BOX, [[1.0], [nan]])
+    yield lambda: PrivateDemand(BOX, np.full((NUMBER, 1), np.inf))
+    yield lambda: PrivateDemand(BOX, np.zeros((NUMBER, 2)))
+    yield lambda: PrivateDemand(BOX, [[1.0], [1.0, 2.0]])
+    yield lambda: PrivateDemand.from_coordinates(plane, [[nan, NUMBER]])
+    yield lambda: PrivateDemand.from_coordinates(plane, [[bad, 1]])
+    yield lambda: PrivateDemand.from_coordinates(plane, np.zeros((NUMBER, 3)))
+    yield lambda: PrivateDemand.from_coordinates(TWO, [[NUMBER, 1]])
+    yield lambda: PrivateDemand(TWO, NUMBER * ["a"], user=[1])
+    yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER * [1])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[None])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[nan])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[pd.NA])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[[bad]])
+    yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER)
+    yield lambda: PrivateDemand.from_frame(TWO, pd.DataFrame({"vertex": ["a", bad, None]}))
+    yield lambda: PrivateDemand.from_frame(TWO, pd.DataFrame({"vertex": [NUMBER]}))
+    yield lambda: PrivateDemand.from_frame(
+        plane, pd.DataFrame({"x": [bad], "y": [1]}), x="x", y="y"
+    )
+    yield lambda: PrivateDemand.from_frame(
+        plane, pd.DataFrame({"x": [NUMBER, None], "y": [1, 2]}), x="x", y="y"
+    )
+    yield lambda: PrivateDemand.from_frame(
+        TWO, pd.DataFrame({"vertex": ["a"], "u": [None]}), user="u"
+    )
+    yield lambda: PrivateDemand(TWO, {"a": NUMBER})
+    pl = pytest.importorskip("polars")
+    lazy = pl.LazyFrame({"vertex": ["a", bad]}).with_columns(pl.col("vertex").cast(pl.Int64))
+    yield lambda: PrivateDemand.from_frame(TWO, lazy)
+
+
+def raising(text):
+    yield "a"
+    raise RuntimeError(text)
+
+
+@pytest.mark.parametrize("make", list(bad_inputs()), ids=lambda f: "")
+def test_refusals_name_the_rule_and_never_the_record(make, capfd, caplog):
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(InputError) as refused:
+        make()
+    shown = (
+        all_text(refused.value).replace(source_lines(make), "")
+        + caplog.text
+        + "".join(capfd.readouterr())
+    )
+    assert CANARY not in shown
+    assert str(NUMBER) not in shown
+    assert refused.value.__cause__ is None
+    assert refused.value.__context__ is None
+    assert len(str(refused.value)) > 20
+
+
+def source_lines(make) -> str:
+    """The traceback quotes the line of this file that made the call; the test writes the canary
+    there itself.
+    """
+    with open(__file__, encoding="utf-8") as file:  # noqa: PTH123
+        return (
+            file.read()
+            .splitlines()[make.__code__.co_firstlineno - 1]
+            .replace("yield lambda: ", "")
+            .strip()
+        )
+
+
+FILES = {
+    "unknown id": "vertex\na\nCANARY-48611-x\n",
+    "empty cell": "vertex,u\na,1\n,CANARY-48611\n",
+    "ragged": "vertex\na\nCANARY-48611,CANARY-48611\n",
+    "quotes": 'vertex\na\n"CANARY-48611\n',
+    "no header": "CANARY-48611\na\n",
+    "numbers": "48611\n48612\n",
+    "empty": "",
+    "twice": "CANARY-48611,CANARY-48611\na,a\n",
+    "binary": "\0CANARY-48611",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_refusals_of_files_never_show_their_content(tmp_path, kind):
+    path = tmp_path / "demand.csv"
+    path.write_text(FILES[kind])
+    for columns in ({}, {"x": "vertex", "y": "u"}, {"user": "u"}):
+        with pytest.raises(InputError) as refused:
+            PrivateDemand.from_frame(TWO, path, **columns)
+        assert CANARY not in all_text(refused.value)
+        assert str(NUMBER) not in all_text(refused.value)
+
+
+def test_no_attribute_leads_to_the_records():
+    demand = PrivateDemand(TOWN, 300 * [CANARY] + [17])
+    by_user = PrivateDemand(line(5), [3, 3, 3], user=["Ann", "Ann", "Bob"], max_contributions=7)
+    assert (
+        repr(demand)
+        == str(demand)
+        == f"{demand}"
+        == "PrivateDemand(universe; protects each record)".replace("universe", TOWN.name)
+    )
+    assert (
+        repr(by_user)
+        == "PrivateDemand(5 points; protects each user, keeps up to 7 records of each)"
+    )
+    with pytest.raises(TypeError):
+        vars(demand)
+    with pytest.raises(AttributeError):
+        demand.records = 1
+    for name in ("universe", "max_contributions", "unit"):
+        with pytest.raises(AttributeError):
+            setattr(demand, name, None)
+    reachable = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
+    assert not any(isinstance(value, np.ndarray | list | dict | set) for value in reachable)
+    assert not any(
+        isinstance(value, np.ndarray | list | dict) for value in gc.get_referents(demand)
+    )
+    assert sys.getsizeof(demand) == sys.getsizeof(PrivateDemand(TOWN, []))
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        len,
+        bool,
+        list,
+        iter,
+        set,
+        lambda d: 1 in d,
+        lambda d: d[0],
+        lambda d: d + d,
+        sorted,
+        np.array([1]).__add__,
+        pickle.dumps,
+        copy.copy,
+        copy.deepcopy,
+        lambda d: pickle.dumps(d, 0),
+        memoryview,
+        int,
+        float,
+    ],
+)
+def test_questions_a_demand_does_not_answer(act):
+    demand = PrivateDemand(TOWN, [CANARY, 17, 17])
+    with pytest.raises(TypeError) as refused:
+        act(demand)
+    assert CANARY not in all_text(refused.value)
+
+
+def test_messages_explain_themselves():
+    demand = PrivateDemand(TWO, ["a"])
+    with pytest.raises(TypeError, match="is private: measure a CountQuery"):
+        len(demand)
+    with pytest.raises(TypeError, match="cannot be copied or pickled: private records stay"):
+        pickle.dumps(demand)
+    with pytest.raises(
+        InputError, match=r"must be the id \(str\) of a point of .* at least one is not"
+    ):
+        PrivateDemand(TWO, [1])
+    with pytest.raises(InputError, match="has no coordinates"):
+        PrivateDemand.from_coordinates(TWO, [[0, 0]])
+    with pytest.raises(InputError, match="from_coordinates"):
+        PrivateDemand(EuclideanMetric([[0.0, 0]]), np.array([[0.0, 0]]))
+    with pytest.raises(InputError, match="a sequence of ids"):
+        PrivateDemand(TWO, "ab")
+    with pytest.raises(
+        InputError, match="universe must be a metric or an EuclideanSpace, got list"
+    ):
+        PrivateDemand([1], [1])
+    with pytest.raises(InputError, match="both x= and y="):
+        PrivateDemand.from_frame(TWO, None, x="lon")
+    with pytest.raises(
+        InputError,
+        match="expected a path or a pandas, Polars, PyArrow, DuckDB, Dask or PySpark table, "
+        "got list",
+    ):
+        PrivateDemand.from_frame(TWO, ["a"])
+    assert np.asarray(demand).shape == ()  # NumPy wraps it without looking inside

@@ -1,0 +1,384 @@
+"""The gate: refusals come before reads, what comes out is public, and the package stays small
+enough to audit.
+"""
+
+import ast
+import logging
+import re
+import threading
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from tqdm import tqdm
+
+import metricdp as mdp
+import metricdp.privacy
+from metricdp import progress as progress_module
+from metricdp.accounting import journal
+from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.metrics import EuclideanSpace, GraphMetric, PrecomputedMetric
+from metricdp.privacy import (
+    CostQuery,
+    CountQuery,
+    Grant,
+    HistogramQuery,
+    Ledger,
+    PrivateDataWarning,
+    PrivateDemand,
+    Query,
+    _vault,
+    exact_cost,
+    measure,
+    select,
+)
+from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
+
+CANARY = "CANARY-48611"
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Every opening of the vault and every draw, in order."""
+    events, real_open, real_draw = [], _vault._open, Grant.draw
+    monkeypatch.setattr(_vault, "_open", lambda holder: events.append("open") or real_open(holder))
+    monkeypatch.setattr(
+        Grant, "draw", lambda self, *a: (real_draw(self, *a), events.append("draw"))[0]
+    )
+    return events
+
+
+class Sneaky(CountQuery):
+    def sensitivity(self, neighboring, max_contributions):
+        return 0
+
+
+def test_the_grant_pays_before_the_vault_opens(opened):
+    measure(PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), 0.5, Ledger(1).charge(0.5))
+    assert opened == ["draw", "open"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"demand": ["a"]}, "needs a PrivateDemand, got list"),
+        ({"demand": None}, "needs a PrivateDemand, got NoneType"),
+        (
+            {"query": "count"},
+            "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
+            "OpeningQuery, got str",
+        ),
+        ({"query": CountQuery}, "query must be one of"),
+        (
+            {"query": Sneaky()},
+            "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
+            "OpeningQuery, got Sneaky",
+        ),
+        ({"query": HistogramQuery(finest(THREE))}, "different universes"),
+        (
+            {"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
+            "different universes",
+        ),
+        ({"query": HistogramQuery(UnitCells())}, "different universes"),
+        ({"grant": Ledger(1)}, "needs a Grant, got Ledger"),
+        ({"grant": 0.5}, "needs a Grant, got float"),
+        ({"epsilon": 0}, "epsilon must be positive"),
+        ({"epsilon": -0.25}, "epsilon must be positive"),
+        ({"epsilon": Fraction(1, 2**60)}, "large enough for noise of 64 bits"),
+        ({"epsilon": float("nan")}, "finite number"),
+        ({"epsilon": None}, "finite number"),
+        ({"epsilon": 0.75}, "asked epsilon 0.75, spent 0, left 0.5"),
+    ],
+    ids=str,
+)
+def test_refused_calls_read_and_spend_nothing(opened, change, error):
+    grant = Ledger(1).charge(0.5)
+    call = {
+        "demand": PrivateDemand(TWO, ["a", "b"]),
+        "query": CountQuery(),
+        "epsilon": 0.25,
+        "grant": grant,
+        **change,
+    }
+    with pytest.raises((InputError, BudgetError), match=error):
+        measure(**call)
+    assert opened == []
+    assert grant.spent == 0
+
+
+def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
+    demand = PrivateDemand(TWO, ["a"])
+    ledger = Ledger(1, journal=tmp_path / "ledger.jsonl")
+    with pytest.raises(BudgetError):
+        measure(demand, CountQuery(), 1, ledger.charge(2))
+    monkeypatch.setattr(
+        journal.os,
+        "write",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
+    with pytest.raises(JournalError):
+        measure(demand, CountQuery(), 1, ledger.charge(1))
+    assert opened == []
+    assert ledger.spent == 0
+
+
+def test_a_call_in_pieces():
+    ledger = Ledger(1)
+    grant = ledger.charge(0.3, purpose="two questions")
+    demand = PrivateDemand(THREE, ["a", "a", "c"], user=[1, 1, 2], max_contributions=2)
+    count = measure(demand, CountQuery(), grant.epsilon / 20, grant)
+    parts = measure(demand, HistogramQuery(finest(THREE)), grant.left, grant)
+    receipt = count.receipt + parts.receipt
+    assert (receipt.epsilon, receipt.delta) == (Fraction(3, 10), 0)
+    assert (receipt.unit, receipt.neighboring) == ("user", "add-remove")
+    assert [(m.sensitivity, m.scale, m.epsilon) for m in receipt.mechanisms] == [
+        (2, pytest.approx(2 / 0.015), Fraction(3, 200)),
+        (2, pytest.approx(2 / 0.285), Fraction(57, 200)),
+    ]
+    assert (count.values.shape, parts.values.shape, parts.values.dtype) == ((1,), (3,), np.int64)
+    with pytest.raises(BudgetError):
+        measure(demand, CountQuery(), Fraction(1, 10**6), grant)
+
+
+@pytest.mark.parametrize(
+    ("neighboring", "m", "histogram", "count"),
+    [
+        ("add-remove", 1, 1, 1),
+        ("add-remove", 3, 3, 3),
+        ("replace-one", 1, 2, 0),
+        ("replace-one", 3, 6, 2),
+    ],
+)
+def test_sensitivities_on_the_receipt(neighboring, m, histogram, count):
+    demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=m)
+    grant = Ledger(2, neighboring=neighboring).charge(2)
+    for query, sensitivity in ((HistogramQuery(finest(TWO)), histogram), (CountQuery(), count)):
+        mechanism = measure(demand, query, 1, grant).receipt.mechanisms[0]
+        assert (mechanism.sensitivity, mechanism.scale) == (sensitivity, sensitivity)
+        assert mechanism.epsilon == int(sensitivity > 0)
+
+
+def test_zero_sensitivity_costs_nothing():
+    grant = Ledger(1, neighboring="replace-one").charge(1)
+    release = measure(PrivateDemand(TWO, ["a", "b", "b"]), CountQuery(), 1, grant)
+    assert release.values.tolist() == [3]
+    assert (grant.spent, release.receipt.epsilon) == (0, 0)
+    assert release.receipt.mechanisms[0].name == "exact"
+
+
+@pytest.mark.parametrize("parts", [0, -1, 1.5, None, "3"])
+def test_bad_partitions(parts):
+    with pytest.raises(InputError, match="n_parts >= 1"):
+        HistogramQuery(Labels(TWO, (0, 0), parts))
+
+
+@pytest.mark.parametrize("labels", [(0, 2), (-1, 0), (0.5, 1.0), ((0, 0), (0, 0))], ids=str)
+def test_partitions_that_encode_wrongly(labels):
+    with pytest.raises(InputError, match="one integer part, 0 to n_parts - 1"):
+        HistogramQuery(Labels(TWO, labels, 2))
+
+
+def test_a_partition_of_a_finite_universe_never_sees_records(opened):
+    seen = []
+
+    class Curious(Labels):
+        def encode(self, records):
+            seen.append(records.tolist())
+            return super().encode(records)
+
+    query = HistogramQuery(Curious(TWO, (0, 1), 2))
+    for _ in range(2):
+        measure(PrivateDemand(TWO, ["b", "b", "b"]), query, 1, Ledger(1).charge(1))
+    assert seen == [[0, 1]]
+
+
+class Broken(UnitCells):
+    """Fails on private points in ways whose messages quote them."""
+
+    how = "value"
+
+    def encode(self, records):
+        if self.how == "value":
+            raise RuntimeError(f"cannot place {CANARY}")
+        if self.how == "memory":
+            raise MemoryError(f"unable to allocate an array with shape ({len(records)},) {CANARY}")
+        if self.how == "write":
+            records[:] = 0
+        try:
+            {}[CANARY]
+        except KeyError as error:
+            raise ValueError("chained") from error
+
+
+@pytest.mark.parametrize("how", ["value", "memory", "write", "chained"])
+def test_a_failure_inside_shows_nothing(how, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    partition = Broken()
+    object.__setattr__(partition, "how", how)
+    grant = Ledger(1).charge(1)
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        pytest.raises(InputError, match="details withheld") as failed,
+    ):
+        measure(PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, grant)
+    assert CANARY not in all_text(failed.value) + caplog.text + "".join(capfd.readouterr()) + str(
+        warned
+    )
+    assert failed.value.__context__ is None
+    assert grant.left == 0  # what was paid stays paid
+
+
+def test_a_release_holds_only_noise():
+    universe = PrecomputedMetric(1.0 - np.eye(2), ids=[CANARY, "b"])
+    demand = PrivateDemand(universe, 4861 * ["b"])
+    release = measure(demand, HistogramQuery(finest(universe)), "1/1000", Ledger(1).charge(1))
+    plain = {name: getattr(release, name) for name in ("values", "query", "receipt")}
+    assert set(vars(release)) == set(plain)
+    text = (
+        repr(release)
+        + str(release.receipt)
+        + str(release.receipt.to_dict())
+        + repr(release.receipt)
+    )
+    assert "4861" not in text
+    assert CANARY not in text
+    assert vars(release.query).keys() == {"partition", "n_parts", "labels"}
+
+
+def test_calls_from_many_threads():
+    ledger, done = Ledger(1), []
+    demand, query = PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO))
+
+    def work():
+        for _ in range(5):
+            done.append(measure(demand, query, "1/40", ledger.charge("1/40")))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert len(done) == 40
+    assert ledger.left == 0
+
+
+# Evaluation
+
+
+def test_exact_cost_sums_over_records_and_warns():
+    demand = PrivateDemand(line(10), [0, 0, 3, 9])
+    with pytest.warns(PrivateDataWarning, match="do not publish"):
+        assert exact_cost(demand, [1, 8]) == 1 + 1 + 2 + 1
+    with pytest.warns(PrivateDataWarning):
+        assert exact_cost(demand, [1, 8], power=2) == 1 + 1 + 4 + 1
+    square = EuclideanSpace([0, 0], [4, 4])
+    with pytest.warns(PrivateDataWarning):
+        assert exact_cost(PrivateDemand(square, [[3, 4], [9, 0]]), [[0.0, 0.0]]) == 5 + 4
+    with pytest.warns(PrivateDataWarning):
+        assert exact_cost(PrivateDemand(square, []), [[0.0, 0.0]]) == 0
+
+
+@pytest.mark.filterwarnings("ignore::metricdp.privacy.PrivateDataWarning")
+@pytest.mark.parametrize(
+    "arguments", [([0],), ([],), ([0], 0), ([0], -1), ([0], float("nan")), (["zz"],)], ids=str
+)
+def test_exact_cost_refuses(opened, arguments):
+    demand = [0] if arguments == ([0],) else PrivateDemand(line(3), [0, 1])
+    with pytest.raises(InputError):
+        exact_cost(demand, *arguments)
+    assert opened == []
+
+
+# The package
+
+
+FOLDER = Path(metricdp.privacy.__file__).parent
+
+
+def test_only_three_modules_touch_the_vault():
+    """Apart from the audit, on top of everything: it looks into demand that it makes up itself."""
+    root = FOLDER.parent
+    users = {
+        p.relative_to(root).as_posix()
+        for p in root.rglob("*.py")
+        if "_vault" in p.read_text(encoding="utf-8")
+    }
+    assert not any(
+        "metricdp.audit" in p.read_text(encoding="utf-8")
+        for p in root.rglob("*.py")
+        if "audit" not in p.parts
+    )
+    users = {name for name in users if not name.startswith("audit/")}
+    assert users == {"privacy/demand.py", "privacy/gate.py", "privacy/evaluation.py"}
+
+
+def test_no_other_source_of_randomness():
+    for path in FOLDER.glob("*.py"):
+        for word in ("np.random", "numpy.random", "import random", "seed="):
+            assert word not in path.read_text(encoding="utf-8"), (path.name, word)
+
+
+def test_the_package_stays_small_enough_to_audit():
+    """At most 1,150 lines of code in all, of up to 100 columns; docstrings, comments and blank lines are not counted."""
+    code = 0
+    for path in FOLDER.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        prose = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                prose.update(range(node.lineno, node.end_lineno + 1))
+        lines = enumerate(text.splitlines(), 1)
+        code += sum(
+            bool(x.strip()) and not x.strip().startswith("#") and i not in prose for i, x in lines
+        )
+    assert code <= 1150
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in metricdp.privacy.__all__ if n not in ("PrivateDataWarning", "Partition")]
+)
+def test_everything_public_is_documented(name):
+    assert getattr(metricdp.privacy, name).__doc__
+
+
+@pytest.mark.parametrize(
+    "thing", [CountQuery, HistogramQuery, PrivateDemand, Ledger, measure, exact_cost]
+)
+def test_privacy_sections(thing):
+    assert "**Privacy.**" in thing.__doc__
+    assert issubclass(CountQuery, Query)
+
+
+def test_every_test_that_threats_names_exists():
+    root = FOLDER.parent.parent
+    if not (root / "THREATS.md").exists():
+        pytest.skip("not a source tree")
+    code = "".join(p.read_text(encoding="utf-8") for p in (root / "tests").rglob("*.py"))
+    named = re.findall(r"`(test_\w+)`", (root / "THREATS.md").read_text(encoding="utf-8"))
+    assert len(named) > 15
+    assert [name for name in named if f"def {name}(" not in code] == []
+
+
+def test_no_bar_tells_how_much_is_private(monkeypatch):
+    """Searches from private demand show no bar: its total would be their number."""
+    bars = []
+    monkeypatch.setattr(progress_module, "tqdm", lambda *a, **o: bars.append(o) or tqdm(*a, **o))
+    universe = GraphMetric(nx.path_graph(6), weight=None)
+    universe.distance_rows(np.array([0]))
+    assert [bar["disable"] for bar in bars] == [None]
+    bars.clear()
+    select(PrivateDemand(universe, [0, 0, 3]), CostQuery(universe), 1, Ledger(1).charge(1))
+    assert {bar["total"]: bar["disable"] for bar in bars if bar["unit"] == "source"} == {2: True}
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_what_the_noise_would_refuse_is_not_charged(neighboring):
+    demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=10**7)
+    ledger = Ledger(1, neighboring=neighboring)
+    for call in (mdp.k_median, mdp.k_means):
+        with pytest.raises(InputError, match="large enough for noise of 64 bits"):
+            call(TWO, demand, k=1, epsilon=1e-9, ledger=ledger)
+    with pytest.raises(InputError, match="large enough for noise of 64 bits"):
+        mdp.release(TWO, demand, epsilon=1e-9, ledger=ledger)
+    assert ledger.spent == 0

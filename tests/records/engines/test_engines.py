@@ -1,0 +1,510 @@
+"""Demand on real engines: the same counts bit by bit, the same law of samples, nothing said of bad
+rows, nothing paid twice.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from shutil import which
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chisquare
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods.box import votes_release
+from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric
+from metricdp.partitions.box.grid import Grid
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy import (
+    CountQuery,
+    HistogramQuery,
+    Ledger,
+    LevelsQuery,
+    PrivateDemand,
+    SumsQuery,
+    _vault,
+    gate,
+    measure,
+    split,
+)
+from metricdp.privacy.scores import CostQuery, CoverageQuery
+from metricdp.privacy.swaps import CentersQuery, SwapQuery
+from metricdp.records.engines import Encoder, Tally, opening, sources
+from metricdp.records.engines.bounding import bounded
+from metricdp.records.engines.snapping import Snapper
+from tests.privacy_worlds import THREE, all_text
+
+pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+CANARY, N = "CANARY-48611", 4000
+ENGINES = ("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask")
+BOX = EuclideanSpace([0, 0], [10, 4])
+POINTS = EuclideanMetric(
+    np.random.default_rng(3).random((200, 2)) * [10, 4], ids=[f"p{i}" for i in range(200)]
+)
+
+
+class Finest:
+    """Every point of the universe is a part."""
+
+    universe, n_parts = POINTS, 200
+
+    def encode(self, records):
+        return records
+
+
+class Level:
+    """Cells of a quadtree at one depth, hashed to a few numbers."""
+
+    def __init__(self, tree, depth, n_parts=64):
+        self.universe, self.tree, self.depth, self.n_parts = tree.space, tree, depth, n_parts
+
+    def encode(self, records):
+        return (self.tree.cells(records)[:, self.depth] % np.uint64(self.n_parts)).astype(np.int64)
+
+
+FINEST, GRID, QUARTERS = HistogramQuery(Finest()), HistogramQuery(Grid(BOX, 1000)), Grid(BOX, 4)
+LEVELS = LevelsQuery(
+    [HistogramQuery(Level(ShiftedQuadtree(BOX, 12, seed=7), h)) for h in range(13)]
+)
+SUMS = SumsQuery(GRID, 10)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Rows, and the folder that holds them as files: several of Parquet, one of CSV."""
+    rng, folder = np.random.default_rng(5), tmp_path_factory.mktemp("rows")
+    columns = {
+        "vertex": [f"p{i}" for i in (200 * rng.random(N) ** 2).astype(int)],
+        "x": np.round(rng.normal(5, 4, N), 3),
+    }
+    rows = pd.DataFrame(
+        {**columns, "y": np.round(rng.normal(2, 1, N), 3), "who": rng.integers(0, 900, N)}
+    )
+    for part in range(3):
+        pq.write_table(
+            pa.Table.from_pandas(rows[part::3], preserve_index=False),
+            folder / f"rows-{part}.parquet",
+            row_group_size=500,
+        )
+    rows.to_csv(folder / "rows.csv", index=False)
+    return rows, folder
+
+
+@pytest.fixture(scope="module")
+def dask_client():
+    distributed = pytest.importorskip(
+        "distributed", reason="Dask is not installed: pip install 'metricdp[dask]'"
+    )
+    pytest.importorskip("dask.dataframe")
+    size = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+        "memory_limit": 0,
+    }
+    with distributed.LocalCluster(**size) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark():
+    sql = pytest.importorskip(
+        "pyspark.sql", reason="Spark is not installed: pip install 'metricdp[spark]'"
+    )
+    if which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {
+        "ui.enabled": "false",
+        "sql.shuffle.partitions": "1",
+        "driver.memory": "1g",
+        "driver.host": "127.0.0.1",
+    }
+    options["sql.codegen.wholeStage"] = "false"  # compiling takes longer than these few rows
+    builder = sql.SparkSession.builder.master("local[2, 3]")
+    for name, value in options.items():
+        builder = builder.config(f"spark.{name}", value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=ENGINES)
+def frame(request, table, monkeypatch):
+    """What an engine has of the rows, and options: all large, so that nothing is read at once."""
+    rows, folder = table
+    monkeypatch.setattr(opening, "AT_ONCE", -1)
+    several = str(folder / "rows-*.parquet")
+    if request.param == "pandas":
+        return rows, {}
+    if request.param == "dask":
+        request.getfixturevalue("dask_client")
+        return several, {"engine": "dask"}
+    if request.param == "polars":
+        return pytest.importorskip("polars").scan_parquet(several), {}
+    duckdb = pytest.importorskip(
+        "duckdb", reason="DuckDB is not installed: pip install 'metricdp[engines]'"
+    )
+    if request.param == "duckdb":
+        return duckdb.connect().read_parquet(several), {}
+    if request.param == "arrow":
+        return pytest.importorskip("pyarrow.dataset").dataset(
+            [folder / f"rows-{i}.parquet" for i in range(3)]
+        ), {}
+    return several if request.param == "parquet" else folder / "rows.csv", {}
+
+
+def exact(demand, query):
+    """The exact answer, as the gate computes it before it adds noise."""
+    return gate._noisy(demand, query, None).tolist()
+
+
+def located(rows, users=None):
+    return PrivateDemand(BOX, rows[["x", "y"]].to_numpy(), user=users)
+
+
+def test_counts_of_a_finite_universe_are_the_same_bit_by_bit(frame, table):
+    rows, (source, options) = table[0], frame
+    there = PrivateDemand.from_frame(POINTS, source, **options)
+    assert isinstance(_vault._open(there), Tally)
+    assert exact(there, FINEST) == exact(PrivateDemand(POINTS, rows["vertex"].tolist()), FINEST)
+    assert exact(there, CountQuery()) == [N]
+    snapped = PrivateDemand.from_frame(POINTS, source, x="x", y="y", **options)
+    assert exact(snapped, FINEST) == exact(
+        PrivateDemand.from_coordinates(POINTS, rows[["x", "y"]].to_numpy()), FINEST
+    )
+
+
+def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
+    rows, (source, options) = table[0], frame
+    here, there = (
+        located(rows),
+        PrivateDemand.from_frame(BOX, source, columns=["x", "y"], **options),
+    )
+    for query in (CountQuery(), LEVELS, SUMS, GRID):
+        assert exact(there, query) == exact(here, query)
+    parts = split(there, QUARTERS, 1, Ledger(1))
+    assert [exact(part, CountQuery())[0] for part, _ in parts] == exact(
+        here, HistogramQuery(QUARTERS)
+    )
+    assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
+
+
+def test_users_are_bounded_the_same_in_every_reading(frame, table):
+    rows, (source, options) = table[0], frame
+    of_each, options = rows["who"].value_counts(), {"user": "who", **options}
+    demand, other = (
+        PrivateDemand.from_frame(BOX, source, x="x", y="y", max_contributions=2, **options)
+        for _ in range(2)
+    )
+    first = exact(demand, GRID)
+    assert sum(first) == np.minimum(of_each, 2).sum()
+    assert exact(demand, GRID) == first != exact(other, GRID)
+    ids = PrivateDemand.from_frame(POINTS, source, max_contributions=3, **options)
+    assert exact(ids, CountQuery()) == [np.minimum(of_each, 3).sum()]
+
+
+def bad_tables():
+    """Rows that break a rule, and what is asked of them."""
+    nan = float("nan")
+    yield {"vertex": ["a", CANARY]}, {}
+    yield {"vertex": ["a", None]}, {}
+    yield {"vertex": ["a", "b"], "u": [48611, None]}, {"user": "u"}
+    yield {"x": [48611.0, nan], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [CANARY, "1"], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [48611.0, float("inf")], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+
+
+def refused(make, capfd, caplog):
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(InputError, match="at least one is not") as error:
+        make()
+    shown = str(error.value) + caplog.text + "".join(capfd.readouterr())
+    assert CANARY not in shown
+    assert "48611" not in shown
+    assert error.value.__context__ is error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
+    columns, asked = rows
+    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
+    if engine == "dask":
+        request.getfixturevalue("dask_client")
+        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
+    elif engine == "duckdb":
+        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
+    else:
+        source = pytest.importorskip("polars").LazyFrame(columns)
+    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
+
+
+def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
+    rows, folder = table
+    source, options = f"{folder}/rows-*.parquet", {"engine": "spark"}
+    ids = PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
+    assert exact(ids, CountQuery()) == [np.minimum(rows["who"].value_counts(), 3).sum()]
+    there = PrivateDemand.from_frame(BOX, spark.read.parquet(source), columns=["x", "y"])
+    both = LevelsQuery([*LEVELS.levels, GRID])
+    assert exact(there, both) == exact(located(rows), both)
+    bad = spark.createDataFrame([(CANARY, 1.0), ("2", 48611.0)], ["x", "y"])
+    refused(lambda: PrivateDemand.from_frame(BOX, bad, x="x", y="y"), capfd, caplog)
+
+
+def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client, table):
+    rows, killed = table[0], threading.Event()
+    frame = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=12)
+    demand = PrivateDemand.from_frame(BOX, frame, columns=["x", "y"])
+    ledger = Ledger(1)
+    grant = ledger.charge(1)
+    slow = HistogramQuery(Slow())
+    victim = next(iter(dask_client.run(os.getpid).values()))
+
+    def kill():
+        time.sleep(0.5)
+        os.kill(victim, signal.SIGKILL)
+        killed.set()
+
+    threading.Thread(target=kill).start()
+    release = measure(demand, slow, 1, grant)
+    assert killed.is_set()
+    assert victim not in dask_client.run(os.getpid).values()
+    here = np.array(exact(located(rows), HistogramQuery(Grid(BOX, 50))))
+    assert (
+        np.abs(release.values - here).max() < 60
+    )  # the noise of epsilon 1 exceeds it once in e^60
+    assert exact(demand, HistogramQuery(Grid(BOX, 50))) == here.tolist()
+    assert (ledger.spent, grant.spent) == (1, 1)
+
+
+class Slow(Grid):
+    """A grid whose blocks take a while."""
+
+    def __init__(self):
+        super().__init__(BOX, 50)
+
+    def encode(self, records):
+        if len(records):
+            time.sleep(0.25)
+        return super().encode(records)
+
+
+# Pieces
+
+
+def test_a_tally_is_the_records_that_it_counts():
+    rng = np.random.default_rng(2)
+    counts = rng.integers(0, 9, 200) * (rng.random(200) < 0.5)
+    records = np.repeat(np.arange(200), counts)
+    tally, listed = (
+        Tally(np.arange(200), counts),
+        PrivateDemand(POINTS, [POINTS.ids[i] for i in records]),
+    )
+    counted = PrivateDemand.from_frame(
+        POINTS, pd.DataFrame({"vertex": [POINTS.ids[i] for i in records]})
+    )
+    assert tally.total(lambda block: np.array([len(block)])) == [counts.sum()]
+    some, sets = POINTS.ids[:3], [POINTS.ids[:3], POINTS.ids[5:8]]
+    for query in (
+        CostQuery(POINTS, some),
+        CoverageQuery(POINTS, 1.0),
+        SwapQuery(POINTS, some),
+        CentersQuery(POINTS, sets),
+    ):
+        here, there = (
+            np.concatenate(list(query.blocks(_vault._open(demand)))) for demand in (listed, counted)
+        )
+        assert (here == there).all()
+    with pytest.warns(mdp.privacy.PrivateDataWarning):
+        assert mdp.privacy.exact_cost(counted, some, 2) == pytest.approx(
+            mdp.privacy.exact_cost(listed, some, 2)
+        )
+    assert Tally(np.array([1]), np.array([2**62])).total(
+        lambda block: np.bincount(block, minlength=2)
+    ).tolist() == [0, 2**62]
+
+
+@pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage"])
+def test_methods_answer_about_counted_demand(method, table):
+    demand = PrivateDemand.from_frame(POINTS, table[0])
+    result = mdp.k_median(POINTS, demand, 3, epsilon=1, method=method)
+    assert len(set(result.centers)) == 3
+
+
+def test_methods_answer_about_streamed_boxes(table, monkeypatch):
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(opening, "AT_ONCE", -1)
+    demand = PrivateDemand.from_frame(BOX, f"{table[1]}/rows-*.parquet", x="x", y="y")
+    for method in ("partition", "quadtree"):
+        assert np.shape(mdp.k_means(BOX, demand, 3, epsilon=1, method=method).centers) == (3, 2)
+
+
+def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch):
+    rng = np.random.default_rng(6)
+    places = rng.uniform(-0.7, 0.7, (3, 5))
+    points = places[rng.integers(0, 3, 20_000)] + rng.normal(0, 0.05, (20_000, 5))
+    box, read = EuclideanSpace(-np.ones(5), np.ones(5)), []
+    monkeypatch.setattr(votes_release, "ENOUGH", 2000)
+    monkeypatch.setattr(votes_release, "RECORDS_PER_NOISE", 1)
+    noisy, demand = gate._noisy, PrivateDemand(box, points)
+    monkeypatch.setattr(
+        gate,
+        "_noisy",
+        lambda d, q, n: read.append((type(q).__name__, len(_vault._open(d)))) or noisy(d, q, n),
+    )
+    result = mdp.k_means(box, demand, 3, epsilon=1, delta=1e-6)
+    assert read[0] == ("CountQuery", 20_000)
+    assert read[-1] == ("SumsQuery", 20_000)
+    assert all(1500 < n < 2500 for _, n in read[1:-1])
+    assert result.release.weights.sum() == pytest.approx(20_000, rel=0.15)
+    found = np.asarray(result.centers)
+    assert np.linalg.norm(places[:, None] - found[None], axis=2).min(axis=1).max() < 0.05
+
+
+def test_points_of_a_file_are_read_out_of_core(tmp_path):
+    points = np.random.default_rng(1).normal(0, 1, (1000, 5)).astype(np.float32)
+    np.save(tmp_path / "points.npy", points)
+    box = EuclideanSpace(-np.ones(5), np.ones(5))
+    cells = HistogramQuery(Grid(box, 32))
+    for source in (tmp_path / "points.npy", np.load(tmp_path / "points.npy", mmap_mode="r")):
+        assert exact(PrivateDemand.from_frame(box, source), cells) == exact(
+            PrivateDemand(box, points), cells
+        )
+    with pytest.raises(InputError, match="an array has no columns"):
+        PrivateDemand.from_frame(box, tmp_path / "points.npy", user="who")
+    np.save(tmp_path / "flat.npy", points[0])
+    with pytest.raises(InputError, match=r"numbers of shape \(n, d\)"):
+        PrivateDemand.from_frame(box, tmp_path / "flat.npy")
+
+
+def test_snapping_is_that_of_the_universe():
+    import networkx as nx
+
+    rng = np.random.default_rng(4)
+    graph = nx.cycle_graph(30)
+    for v in graph:
+        graph.nodes[v].update(lon=float(rng.random()), lat=float(60 + rng.random()))
+    globe = mdp.GraphMetric(graph, weight=None)
+    assert globe.coordinate_system == "lonlat"
+    for universe in (
+        POINTS,
+        ManhattanMetric(rng.random((50, 2))),
+        EuclideanMetric(rng.random((40, 3))),
+        globe,
+    ):
+        points = rng.random((500, Snapper(universe).dimension)) + (
+            0 if universe is not globe else [0, 60]
+        )
+        assert (Snapper(universe)(points) == universe.snap(points)).all()
+    with pytest.raises(InputError, match="has no coordinates"):
+        Snapper(THREE)
+
+
+# Samples
+
+
+def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
+    # 3,000 users with four rows, two of them equal, and two kept; p < 1e-7 by chance once in 10^7
+    # runs
+    rows = pd.DataFrame(
+        {
+            "c": np.tile([0, 0, 1, 2], 3000),
+            "w": np.repeat(np.arange(3000), 4),
+            "z": np.tile([0.0, -0.0, 1, 2], 3000),
+        }
+    )
+    shuffled = rows.sample(frac=1, random_state=1)
+    kept = {name: [] for name in ("pandas", "duckdb")}
+    for some in (rows, shuffled):
+        kept["pandas"].append(bounded(some, ["c", "w", "z"], "w", 2, "key"))
+        duckdb = pytest.importorskip("duckdb")
+        relation = opening.opened(
+            duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
+        )
+        kept["duckdb"].append(relation.bounded(["c", "w", "z"], "w", 2, "key").native.df())
+    for first, second in kept.values():
+        pairs = [
+            some.sort_values(["w", "c"])["c"].to_numpy().reshape(3000, 2)
+            for some in (first, second)
+        ]
+        assert (pairs[0] == pairs[1]).all()
+        counts = [
+            int(((pairs[0] == pair).all(axis=1)).sum()) for pair in ((0, 0), (0, 1), (0, 2), (1, 2))
+        ]
+        assert sum(counts) == 3000
+        assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
+    other = bounded(rows, ["c", "w", "z"], "w", 2, "another")
+    assert len(other) == 6000
+    assert not other.index.equals(kept["pandas"][0].index)
+
+
+def test_what_one_user_keeps_does_not_depend_on_others_on_engines():
+    rows = pd.DataFrame({"c": np.arange(600), "w": np.arange(600) % 40})
+    for some in (rows[rows["w"] != 7], rows):
+        kept = bounded(some, ["c", "w"], "w", 3, "key")
+        yours = set(kept["c"][kept["w"] == 8])
+        assert yours == set(bounded(rows[rows["w"] == 8], ["c"], "w", 3, "key")["c"])
+
+
+def test_thinned_demand_has_its_share_by_fresh_coins(table):
+    rows = table[0]
+    here = gate.thinned(located(rows), 0.25)
+    there = gate.thinned(PrivateDemand.from_frame(POINTS, rows), 0.25)
+    for kept in (len(_vault._open(here)), exact(there, CountQuery())[0]):
+        assert binomtest(kept, N, 0.25).pvalue > 1e-7
+    assert exact(gate.thinned(located(rows), 0.25), GRID) != exact(here, GRID)
+    assert exact(gate.thinned(located(rows), 1.0), GRID) == exact(located(rows), GRID)
+    grant = Ledger(1).charge(1)
+    assert measure(here, CountQuery(), 1, grant).values.shape == (1,)
+    with pytest.raises(InputError, match="share"):
+        gate.thinned(here, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "words"),
+    [
+        ("rows.npy", {"engine": "cloud"}, "engine must be one of embedded, dask, spark"),
+        ("*.parquet", {}, "no readable Parquet file, or none at all"),
+        (pd.DataFrame({"x": [1.0], "y": [2.0]}), {"columns": ["x", "z"]}, "no column 'z'"),
+        (
+            pd.DataFrame({"x": [1.0], "y": [2.0]}),
+            {"columns": ["x"]},
+            "have 2 coordinates, 1 columns are named",
+        ),
+        (
+            pd.DataFrame({"x": [1.0], "y": [2.0]}),
+            {},
+            "coordinates need both x= and y=, or columns=",
+        ),
+    ],
+    ids=["engine", "nothing", "column", "dimension", "box"],
+)
+def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=words) as error:
+        PrivateDemand.from_frame(BOX, source, **asked)
+    assert all_text(error.value)
+
+
+def test_sources_lead_nowhere():
+    import pickle
+
+    source = Tally(np.array([1]), np.array([2]))
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(source)
+    demand = PrivateDemand.from_frame(POINTS, pd.DataFrame({"vertex": ["p1"]}))
+    assert not any(
+        isinstance(getattr(demand, name), sources.Source)
+        for name in dir(demand)
+        if not name.startswith("__")
+    )
+    assert Encoder(("x",), np.asarray).empty().shape == (0, 1)

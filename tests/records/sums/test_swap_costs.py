@@ -1,0 +1,180 @@
+"""Costs of all swaps: equal to their definition on every metric, also after many swaps, whatever
+the threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric, graph
+from metricdp.records.sums import swap_costs
+from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
+from metricdp.universe import build_graph
+from tests import naive
+
+few = settings(max_examples=100, deadline=None, derandomize=True)
+
+
+def metric_of(n, edges) -> GraphMetric:
+    tails, heads, lengths = (np.array(x) for x in zip(*edges)) if edges else ([], [], [])
+    return GraphMetric(
+        build_graph(tails, heads, lengths, ids=range(n), directed=False, name="tiny"),
+        resolution=1.0,
+    )
+
+
+def table_of(costs: SwapCosts, metric, centers) -> np.ndarray:
+    """All costs, slots × points that are no centers, in order of position."""
+    others = np.setdiff1d(np.arange(len(metric)), centers)
+    blocks = list(costs.costs(range(len(centers)), inner(metric, others)))
+    return np.concatenate(blocks).reshape(len(centers), -1)
+
+
+def assert_right(costs: SwapCosts, metric, centers, demand, scale) -> None:
+    distance = metric.grid_rows(np.arange(len(metric)))
+    others = np.setdiff1d(np.arange(len(metric)), centers)
+    assert costs.total == naive.cost_of(distance, centers, demand, scale)
+    if len(others):
+        assert table_of(costs, metric, centers).tolist() == naive.swap_table(
+            distance, centers, demand, scale, others
+        )
+
+
+@st.composite
+def searches(draw, most_points=9):
+    """A graph with a demand, centers to begin with and swaps (slot, point) to make."""
+    n, edges = draw(naive.graphs(most_points))
+    demand = draw(st.lists(st.integers(0, n - 1), max_size=12))
+    k = draw(st.integers(1, n))
+    centers = draw(st.permutations(range(n)))[:k]
+    swaps = draw(st.lists(st.tuples(st.integers(0, k - 1), st.integers(0, n - 1)), max_size=6))
+    return n, edges, demand, centers, swaps
+
+
+@few
+@given(searches(), st.sampled_from([1, 2]), st.integers(0, 2), st.integers(1, 12))
+def test_swap_costs_equal_their_definition_after_every_swap(problem, power, shift, cap):
+    n, edges, demand, centers, swaps = problem
+    metric, scale, at = metric_of(n, edges), Scale(shift, cap, power), np.array(centers)
+    costs = SwapCosts(metric, *np.unique(np.array(demand, np.int64), return_counts=True), scale)
+    costs.serve(Served.by(metric, at))
+    assert_right(costs, metric, at, demand, scale)
+    for slot, point in swaps:
+        if point not in at:
+            at = at.copy()
+            at[slot] = point
+            costs.serve(Served.by(metric, at))
+            assert_right(costs, metric, at, demand, scale)
+
+
+@few
+@given(searches(), st.data())
+def test_any_change_of_centers_may_be_served(problem, data):
+    n, edges, demand, _, _ = problem
+    metric, scale = metric_of(n, edges), Scale(0, 50, 1)
+    costs = SwapCosts(metric, *np.unique(np.array(demand, np.int64), return_counts=True), scale)
+    for _ in range(3):
+        at = np.array(data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))])
+        costs.serve(Served.by(metric, at))
+        assert_right(costs, metric, at, demand, scale)
+
+
+@pytest.mark.parametrize("kept_rows", [0, 1 << 25])
+@pytest.mark.parametrize("kind", ["l2", "l1", "matrix"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
+    monkeypatch.setattr(swap_costs, "_KEPT_ROWS", kept_rows)
+    monkeypatch.setattr(swap_costs, "_ENTRIES", 100)
+    rng = np.random.default_rng(5)
+    points = np.r_[rng.random((30, 3)), np.zeros((5, 3))]
+    metric = (
+        {"l2": EuclideanMetric, "l1": ManhattanMetric}[kind](points) if kind != "matrix" else None
+    )
+    metric = metric or PrecomputedMetric(np.abs(points[:, None] - points).max(axis=2))
+    demand, at, scale = rng.integers(0, 35, 60), rng.permutation(35)[:4], Scale.of(metric, power)
+    costs = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
+    for _ in range(8):
+        costs.serve(Served.by(metric, at))
+        assert_right(costs, metric, at, demand, scale)
+        at = at.copy()
+        at[rng.integers(4)] = rng.choice(np.setdiff1d(np.arange(35), at))
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_sums_on_a_larger_graph_do_not_depend_on_threads(cores, k, monkeypatch):
+    monkeypatch.setattr(swap_costs.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(graph.os, "cpu_count", lambda: cores)
+    n, edges = naive.random_graph(1500, seed=k)
+    metric, rng = metric_of(n, edges), np.random.default_rng(k)
+    demand, at, scale = rng.integers(0, n, 90), rng.permutation(n)[:k], Scale.of(metric, 1)
+    points = np.unique(demand, return_counts=True)
+    kept = SwapCosts(metric, *points, scale)
+    for _ in range(12):
+        kept.serve(Served.by(metric, at))
+        fresh = SwapCosts(metric, *points, scale)
+        fresh.serve(Served.by(metric, at))
+        assert np.array_equal(table_of(kept, metric, at), table_of(fresh, metric, at))
+        at = at.copy()
+        at[rng.integers(k)] = rng.choice(np.setdiff1d(np.arange(n), at))
+    rows = metric.grid_rows(points[0])
+    others = np.setdiff1d(np.arange(n), kept._centers)
+    served = np.delete(rows[:, kept._centers], 0, axis=1).min(axis=1, initial=FAR)
+    want = np.minimum(np.minimum(rows[:, others], served[:, None]), scale.cap).T @ points[1]
+    assert np.array_equal(table_of(kept, metric, kept._centers)[0], want)
+
+
+def test_pages_of_a_row_are_used_again():
+    n, edges = naive.random_graph(4000, seed=1)
+    metric, rng = metric_of(n, edges), np.random.default_rng(0)
+    at, scale = rng.permutation(n)[:3], Scale.of(metric, 1)
+    costs = SwapCosts(metric, *np.unique(rng.integers(0, n, 50), return_counts=True), scale)
+    for _ in range(30):
+        costs.serve(Served.by(metric, at))
+        at = at.copy()
+        at[rng.integers(3)] = rng.choice(np.setdiff1d(np.arange(n), at))
+    assert costs._used <= 3 * costs._table.shape[1]
+
+
+@few
+@given(naive.graphs(12), st.integers(0, 60), st.data())
+def test_ball_is_all_that_is_strictly_nearer(graph_, bound, data):
+    n, edges = graph_
+    source = data.draw(st.integers(0, n - 1))
+    space = (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
+    for _ in range(2):  # the work space is fit for use again
+        count = kernels.ball(naive.csr(n, edges), source, bound, space)
+        found = {int(v): int(space[0][v]) for v in space[2][:count]}
+        assert found == {
+            v: int(d) for v, d in enumerate(naive.all_pairs(n, edges)[source]) if d < bound
+        }
+        assert len(found) == count
+        kernels.release_ball(space, count)
+        assert (space[0] == FAR).all() and not space[1].any()
+
+
+@few
+@given(searches())
+def test_served_and_nearest_are_those_of_the_definition(problem):
+    n, edges, _, centers, _ = problem
+    metric, at = metric_of(n, edges), np.array(centers)
+    served, rows = Served.by(metric, at), np.sort(metric.grid_rows(at), axis=0)
+    where = outer(metric, np.arange(n))
+    assert np.array_equal(served.near, rows[0][where])
+    assert np.array_equal(served.far, rows[1][where] if len(at) > 1 else np.full(n, FAR))
+    assert np.array_equal(grid_nearest(metric, at), served.near)
+    assert np.array_equal(metric.grid_rows(at)[served.first, where], served.near)
+
+
+def test_a_scale_keeps_30_bits_and_rounds_up():
+    fine = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])
+    for power, cap in ((1, None), (2, None), (1, 0.3)):
+        scale = Scale.of(fine, power, cap)
+        top = (1.0 if cap is None else cap) / fine.unit
+        assert scale.cap**power < 2**30 and scale.cap * 2**scale.shift >= top
+        assert scale.cost(np.array([0, 1, FAR])).tolist() == [0, 1, scale.cap**power]

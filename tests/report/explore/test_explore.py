@@ -1,0 +1,630 @@
+"""The explore page: what is on it, what must never be, and that a real browser shows it."""
+
+import base64
+import html
+import itertools
+import json
+import re
+import shutil
+import warnings
+import zlib
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import BudgetError, InputError
+from metricdp.report import drawing
+from metricdp.report.explore.scene import _few, _matched, level_names, sureness
+from tests.report.map.test_map import read_png
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+)
+EVIL = "</script><img src=x onerror='window.stolen=1'>"
+SIDE = 12
+
+
+def roads(ids=None):
+    """A SIDE × SIDE grid of streets near Coquimbo."""
+    graph = nx.grid_2d_graph(SIDE, SIDE)
+    for x, y in graph:
+        graph.nodes[x, y].update(x=-71.3 + x / 100, y=-29.9 + y / 100)
+    names = {node: (ids or str)(i) for i, node in enumerate(graph)}
+    return mdp.GraphMetric(nx.relabel_nodes(graph, names), weight=None)
+
+
+def records(metric, n=400):
+    """Half of the records at the first vertex, half at the last."""
+    return [metric.ids[0]] * n + [metric.ids[-1]] * n
+
+
+def explored(metric, **options):
+    asked = {"epsilons": ["0.5", 3], "k": 3, "repeats": 0} | options
+    return mdp.explore(metric, mdp.PrivateDemand(metric, records(metric)), **asked)
+
+
+def data_of(page):
+    return json.loads(
+        re.search(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)[
+            1
+        ]
+    )
+
+
+def text_of(page):
+    """The page without the compressed library."""
+    return re.sub(r'<script type="text/plain" id="library">[^<]*</script>', "", page)
+
+
+def unsqueezed(packed):
+    """A naive inverse of `drawing.squeezed`."""
+    raw, n, out, value = zlib.decompress(base64.b64decode(packed["z"])), packed["n"], [], 0
+    for i in range(n):
+        folded = sum(raw[plane * n + i] << (8 * plane) for plane in range(4))
+        value += -(folded + 1) // 2 if folded % 2 else folded // 2
+        out.append(value)
+    return out
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return roads()
+
+
+@pytest.fixture(scope="module")
+def shown(metric):
+    return explored(metric)
+
+
+def test_the_levels_are_charged_together_and_at_once(metric):
+    ledger = mdp.Ledger(epsilon=2)
+    levels = explored(metric, epsilons=["1/3", 0.5, 1], ledger=ledger)
+    assert [(entry.epsilon, entry.purpose) for entry in ledger.entries] == [
+        (Fraction(11, 6), "explore")
+    ]
+    assert levels.receipt.epsilon == Fraction(11, 6)
+    assert [level.epsilon for level in levels.levels] == [
+        Fraction(1),
+        Fraction(1, 2),
+        Fraction(1, 3),
+    ]
+    assert [level.result.receipt.epsilon for level in levels.levels] == [
+        Fraction(1),
+        Fraction(1, 2),
+        Fraction(1, 3),
+    ]
+    with pytest.raises(BudgetError):
+        explored(metric, epsilons=["0.1", "0.1001"], ledger=ledger)
+    assert len(ledger.entries) == 1
+    page = levels.page()
+    assert (
+        "Shown together, charged together" in page
+        and "ε = 1 + 0.5 + 0.333333 = <b>1.83333</b>" in page
+    )
+
+
+def test_a_delta_is_charged_for_every_level_and_said(metric):
+    ledger = mdp.Ledger(3, "1e-5")
+    page = explored(metric, method="hst", delta="1e-6", epsilons=[1, 2], ledger=ledger).page()
+    assert ledger.left == 0 and ledger.spent_delta == Fraction(2, 10**6)
+    assert "<b>3</b>, and δ = 2e-06" in page and data_of(page)["delta"] == "2e-06"
+
+
+def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("metricdp.report.explore.front.plan", interrupted)
+    levels = explored(metric, repeats=1)
+    assert (
+        levels.plan is None
+        and len(levels.levels) == 2
+        and "Predicted accuracy" not in text_of(levels.page())
+    )
+
+
+def test_levels_fit_their_ledger_and_relation(metric):
+    ledger = mdp.Ledger(1, neighboring="replace-one")
+    assert (
+        explored(metric, epsilons=[Fraction(1, 4), "3/4"], ledger=ledger).receipt.neighboring
+        == "replace-one"
+    )
+    assert ledger.left == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 0},
+        {"k": SIDE**2 + 1},
+        {"epsilons": []},
+        {"epsilons": [1, 1]},
+        {"names": ["one"]},
+        {"names": ["a", " "]},
+        {"repeats": -1},
+        {"records": 0},
+        {"method": "local-search"},
+        {"method": "quadtree"},
+        {"objective": "k-center"},
+        {"administrator": ["nowhere"]},
+        {"administrator": 5},
+        {"seed": -1},
+        {"epsilons": [1, 1e-12]},
+        {"delta": -1},
+    ],
+)
+def test_what_is_refused_costs_nothing(metric, wrong):
+    ledger = mdp.Ledger(5)
+    with pytest.raises(InputError):
+        explored(metric, ledger=ledger, **wrong)
+    assert ledger.spent == 0
+
+
+def test_other_demands_and_universes_are_refused(metric):
+    with pytest.raises(InputError, match="another universe"):
+        mdp.explore(metric, mdp.PrivateDemand(roads(), []), [1], 2)
+    with pytest.raises(InputError, match="PrivateDemand"):
+        mdp.explore(metric, ["0"], [1], 2)
+    cube = mdp.EuclideanSpace([0, 0, 0], [1, 1, 1])
+    with pytest.raises(InputError, match="two dimensions"):
+        mdp.explore(cube, mdp.PrivateDemand(cube, np.zeros((1, 3))), [1], 2)
+    with pytest.raises(InputError, match="Ledger"):
+        explored(metric, ledger=5)
+
+
+def test_the_page_holds_what_was_released(metric, shown):
+    data = data_of(shown.page())
+    x, y = (np.array(unsqueezed(data[axis])) for axis in "xy")
+    assert len(data["levels"]) == 2 and data["exact"] is None and len(x) == SIDE**2
+    tails, reach = np.array(unsqueezed(data["tails"])), np.array(unsqueezed(data["reach"]))
+    drawn = {tuple(sorted(e)) for e in zip(tails.tolist(), (tails + reach).tolist())}
+    step = np.hypot(np.diff(x[np.array(sorted(drawn))]), np.diff(y[np.array(sorted(drawn))]))
+    assert len(drawn) == 2 * SIDE * (SIDE - 1) and step.max() < 1.2 * step.min()
+    plane = drawing.project(metric).points
+    places = np.round((plane - plane.min(axis=0)) / np.ptp(plane, axis=0).max() * ((1 << 20) - 1))
+    where = {tuple(p): i for i, p in enumerate(places.tolist())}
+    order = [where[a, b] for a, b in zip(x.tolist(), y.tolist())]
+    for level, told in zip(shown.levels, data["levels"]):
+        weights = np.frombuffer(base64.b64decode(told["weight"]["values"]["bdata"]), "<f4")[
+            unsqueezed(told["weight"]["index"])
+        ]
+        coreset = dict(zip(*level.result.release.coreset()))
+        np.testing.assert_allclose(
+            weights, [coreset.get(metric.ids[i], 0.0) for i in order], rtol=1e-6
+        )
+        ranked = [c["id"] for c in told["centers"]]
+        assert sorted(ranked) == sorted(level.result.centers)
+        label = metric.nearest(ranked)[0]
+        np.testing.assert_array_equal(unsqueezed(told["label"]), label[order])
+        assert [c["vertices"] for c in told["centers"]] == np.bincount(label, minlength=3).tolist()
+        assert told["size"] == len(coreset) and told["total"] == pytest.approx(
+            sum(coreset.values())
+        )
+
+
+def test_pictures_of_territories_have_the_centers_colors(shown):
+    for told in data_of(shown.page())["levels"]:
+        shade = told["shade"]
+        image = read_png(base64.b64decode(shade["source"].split(",")[1]))[:, :, 0]
+        for center in told["centers"]:
+            column = int((center["x"] - shade["x"]) / shade["width"] * image.shape[1])
+            row = int((shade["y"] - center["y"]) / shade["height"] * image.shape[0])
+            assert image[row, column] == 1 + center["color"]
+
+
+def test_without_the_administrator_no_center_without_privacy_is_anywhere(metric, shown):
+    page = text_of(shown.page())
+    assert (
+        "Do not publish" not in page
+        and 'value="exact"' not in page
+        and data_of(page)["exact"] is None
+    )
+    whole = explored(metric, administrator=records(metric), objective="k-means")
+    page = text_of(whole.page())
+    assert "Do not publish this page" in page and 'role="alert"' in page and 'value="exact"' in page
+    assert {metric.ids[0], metric.ids[-1]} <= {c["id"] for c in data_of(page)["exact"]}
+    assert (
+        whole.exact_centers
+        == mdp.k_means(metric, k=3, weights={metric.ids[0]: 400, metric.ids[-1]: 400}).centers
+    )
+    assert "exact" not in re.sub("_exact", "", json.dumps(whole.to_dict())) and "exact" not in repr(
+        whole
+    )
+    for center in whole.to_dict()["levels"]:
+        assert set(center) == {"name", "epsilon", "centers", "k", "method", "receipt"}
+
+
+def test_ids_names_and_titles_are_text():
+    metric = roads(lambda i: f"{EVIL}{i}")
+    levels = explored(metric, names=[f"{EVIL}a", "b"], administrator=records(metric))
+    for page in (levels.page(), levels.page(title=EVIL)):
+        assert "<img" not in page and page.count("<script") == 3 == page.count("</script")
+        assert data_of(page)["levels"][0]["centers"][0]["id"].startswith(EVIL)
+    framed = levels._repr_html_()
+    assert (
+        framed.count("<") == 2
+        and 'sandbox="allow-scripts' in framed
+        and "allow-same-origin" not in framed
+    )
+    assert html.unescape(re.search('srcdoc="(.*)"', framed, re.DOTALL)[1]) == levels.page()
+
+
+def test_the_page_loads_nothing_from_anywhere(shown):
+    page = text_of(shown.page())
+    assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert (
+        "default-src 'none'" in policy
+        and "connect-src" not in policy
+        and "http" not in policy
+        and "eval" not in policy
+    )
+
+
+def test_predictions_are_simulated_for_the_released_total_or_a_guess(metric):
+    told = explored(metric, epsilons=["0.05", 5], repeats=1)
+    assert told.plan.records == 800  # noise of epsilon 5 does not move two digits
+    assert told.levels[0].forecast == told.plan.forecast(1) and told.levels[
+        1
+    ].forecast == told.plan.forecast(0)
+    assert explored(metric, repeats=1, records=77).plan.records == 77
+    page = text_of(told.page())
+    assert "Predicted accuracy" in page and "runs on 800 made-up records, not from the data" in page
+    assert data_of(page)["levels"][0]["forecast"] is not None and "prediction" in told.to_dict()
+    assert "Predicted accuracy" not in text_of(explored(metric).page())
+
+
+def test_a_plans_page_is_of_made_up_demand_alone(metric):
+    told = mdp.plan(metric, records=300, k=3, epsilons=[1, "0.2"], repeats=1)
+    levels = mdp.Exploration.of_plan(told)
+    page = text_of(levels.page())
+    assert levels.receipt is None and "Nothing private took part, nothing was charged" in page
+    assert (
+        "Do not publish" not in page
+        and "charged together" not in page
+        and "Centers without noise" in page
+    )
+    assert [c["id"] for c in data_of(page)["exact"]] == told.example_centers
+    with pytest.raises(InputError, match="Plan"):
+        mdp.Exploration.of_plan(levels)
+    with pytest.raises(InputError, match="releases no weights"):
+        mdp.Exploration.of_plan(
+            mdp.plan(metric, records=9, k=2, epsilons=[1], repeats=1, method="uniform")
+        )
+
+
+def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
+    social = mdp.GraphMetric(nx.connected_watts_strogatz_graph(60, 4, 0.2, seed=1), weight=None)
+    data = data_of(explored(social).page())
+    assert data["layout"] and data["unit"] is None and data["levels"][0]["shade"] is None
+    box = mdp.EuclideanSpace([0, 0], [4, 2])
+    points = np.array([[1.0, 1.0]] * 500 + [[3.5, 0.5]] * 500)
+    levels = mdp.explore(
+        box, mdp.PrivateDemand(box, points), [1, 8], 2, repeats=0, administrator=points
+    )
+    data = data_of(levels.page())
+    assert (
+        data["box"] == [0, 0, 4, 2]
+        and data["x"]["n"] == 0
+        and data["levels"][0]["x"]["n"] == data["levels"][0]["size"]
+    )
+    exact = sorted((c["x"], c["y"]) for c in data["exact"])
+    np.testing.assert_allclose(exact, [[1, 1], [3.5, 0.5]], atol=1e-6)
+    image = read_png(base64.b64decode(data["levels"][0]["shade"]["source"].split(",")[1]))[:, :, 0]
+    assert image.shape == (200, 400) and set(np.unique(image)) == {
+        1 + c["color"] for c in data["levels"][0]["centers"]
+    }
+    assert image[100, 100] != image[150, 350]
+    cloud = mdp.EuclideanMetric(np.random.default_rng(0).random((50, 2)))
+    assert (
+        ">Points<" in mdp.explore(cloud, mdp.PrivateDemand(cloud, [0, 1]), [1], 2, repeats=0).page()
+    )
+
+
+def test_an_empty_demand_makes_a_page(metric):
+    told = mdp.explore(metric, mdp.PrivateDemand(metric, []), [1], 3, repeats=0, administrator=[])
+    assert len(data_of(told.page())["levels"][0]["centers"]) == 3
+    box = mdp.EuclideanSpace([0, 0], [1, 1])
+    mdp.explore(
+        box,
+        mdp.PrivateDemand(box, np.zeros((0, 2))),
+        [1],
+        3,
+        repeats=0,
+        administrator=np.zeros((0, 2)),
+    ).page()
+
+
+def test_pages_are_written_wholly_or_not_at_all(shown, tmp_path):
+    assert shown.write(tmp_path / "page.html").read_text(encoding="utf-8") == shown.page()
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OSError):
+        shown.write(tmp_path / "folder.html")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
+
+
+def test_squeezed_arrays_come_back():
+    rng = np.random.default_rng(0)
+    for values in (
+        [],
+        [5],
+        [-1, 2**30, -(2**29)],
+        rng.integers(-9, 9, 700).tolist(),
+        rng.integers(0, 2**20, 300).tolist(),
+    ):
+        assert unsqueezed(drawing.squeezed(values)) == values
+
+
+def test_z_order_interleaves_bits():
+    points = np.random.default_rng(2).random((300, 2))
+    cells = (
+        np.minimum((points - points.min(axis=0)) / np.ptp(points, axis=0).max() * 65535, 65535)
+        .astype(int)
+        .tolist()
+    )
+    slow = [
+        sum(((x >> b & 1) << (2 * b)) | ((y >> b & 1) << (2 * b + 1)) for b in range(16))
+        for x, y in cells
+    ]
+    assert drawing.z_order(points).tolist() == np.argsort(slow, kind="stable").tolist()
+
+
+def test_centers_keep_their_rank_where_they_can():
+    rng = np.random.default_rng(3)
+    before, after = rng.random((5, 2)), rng.random((5, 2))
+    best = min(
+        itertools.permutations(range(5)),
+        key=lambda p: sum(((before[i] - after[j]) ** 2).sum() for i, j in enumerate(p)),
+    )
+    assert _matched(after, before).tolist() == list(best)
+    assert _matched(after, None).tolist() == _matched(after, before[:4]).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_words_about_privacy():
+    assert level_names(
+        [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5), Fraction(9)]
+    ) == [
+        "Very strong",
+        "Strong",
+        "Good",
+        "Moderate",
+        "Weak",
+        "Very weak",
+    ]
+    for epsilon in (0.01, 0.1, 0.7, 2, 6):
+        exactly = 100 * np.exp(epsilon) / (1 + np.exp(epsilon))
+        told = float(sureness(Fraction(epsilon)).split()[0])
+        assert exactly <= told < exactly + 0.1
+    many = np.random.default_rng(0).random(60_000)
+    assert len(np.unique(_few(many))) < 5000 and np.abs(_few(many) / many - 1).max() < 0.006
+    assert _few(many[:9]) is not None and (_few(many[:9]) == many[:9]).all()
+
+
+# ---- a real browser
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright from PyPI to drive a browser"
+    )
+    if CHROMIUM is None:
+        pytest.skip("needs chromium or google-chrome on the path")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with sync.sync_playwright() as driver:
+            program = driver.chromium.launch(
+                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+            )
+            yield program
+            program.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Open an exploration's page; what the console says and what the page asks of the network ends
+    up in ``page.troubles``.
+    """
+    opened = []
+
+    def go(levels, width=860, height=540, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.set_default_timeout(90_000)
+        page = context.new_page()
+        page.troubles = []
+        page.on("console", lambda message: page.troubles.append(message.text))
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                page.troubles.append(request.url) if request.url.startswith("http") else None
+            ),
+        )
+        page.goto(levels.write(tmp_path / f"{len(opened)}.html").as_uri())
+        page.wait_for_selector("html[data-ready=all]", state="attached", timeout=90_000)
+        opened.append(context)
+        return page
+
+    yield go
+    for context in opened:
+        context.close()
+
+
+COUNT = """async ([shot, colors, tolerance]) => {
+  const image = new Image();
+  image.src = "data:image/png;base64," + shot;
+  await image.decode();
+  const sheet = document.createElement("canvas"), pen = sheet.getContext("2d");
+  [sheet.width, sheet.height] = [image.width, image.height];
+  pen.drawImage(image, 0, 0);
+  const seen = pen.getImageData(0, 0, image.width, image.height).data, counts = colors.map(() => 0);
+  for (let i = 0; i < seen.length; i += 4)
+    colors.forEach((color, c) => { if (color.every((v, j) => Math.abs(v - seen[i + j]) <= tolerance)) counts[c]++; });
+  return counts;
+}"""
+
+
+def pixels(page, *colors, tolerance=12):
+    """How many pixels of a screenshot of the map are near each color."""
+    wanted = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors]
+    shot = base64.b64encode(page.locator("#stage").screenshot()).decode()
+    return page.evaluate(COUNT, [shot, wanted, tolerance])
+
+
+def canvas(page):
+    """A fingerprint of the canvas."""
+    return page.evaluate("document.getElementById('ground').toDataURL()")
+
+
+def settle(page):
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def test_browser_slider_layers_and_keyboard(visit, metric):
+    levels = explored(metric, epsilons=["0.05", 1, 8], administrator=records(metric), repeats=1)
+    page = visit(levels)
+    data = data_of(levels.page())
+    assert page.locator("#chosen").inner_text().startswith("Good · ε = 1\npredicted extra cost")
+    first = canvas(page)
+    page.focus("#level")
+    page.keyboard.press("ArrowRight")  # more privacy
+    settle(page)
+    assert (
+        "Very strong · ε = 0.05" in page.locator("#chosen").inner_text() and canvas(page) != first
+    )
+    assert page.locator("#centers tr td:first-child span").all_inner_texts() == [
+        c["id"] for c in data["levels"][2]["centers"]
+    ]
+    assert page.locator("#level").get_attribute("aria-valuetext") == "Very strong, epsilon 0.05"
+    page.locator("#ticks span").nth(0).click()
+    settle(page)
+    assert "ε = 8" in page.locator("#chosen").inner_text()
+    assert page.locator(".accuracy tr.on").inner_text().startswith("Very weak · 8")
+
+    colors = [
+        "#c01818",
+        "#22262b",
+        *(data["palette"][c["color"]] for c in data["levels"][0]["centers"]),
+    ]
+    red, dark, *centers = pixels(page, *colors)
+    assert red > 100 and dark > 300 and min(centers) > 100
+    page.uncheck("#layers input[value=exact]")
+    for layer in ("coreset", "territories", "network"):
+        before = canvas(page)
+        page.uncheck(f"#layers input[value={layer}]")
+        settle(page)
+        assert canvas(page) != before, layer
+    assert page.evaluate(
+        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.every((v) => v === "
+        "0))(ground)"
+    )
+    page.uncheck("#layers input[value=centers]")
+    settle(page)
+    assert (
+        max(np.array(pixels(page, *colors)[2:]) / centers) < 0.4
+        and pixels(page, "#c01818")[0] < red / 2
+    )  # what is left is the legend
+    for layer in ("network", "territories", "coreset"):
+        page.check(f"#layers input[value={layer}]")
+    settle(page)
+
+    whole, scale = canvas(page), page.locator("#scale b").inner_text()
+    page.focus("#stage")
+    for key in ("+", "+", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        settle(page)
+    assert canvas(page) != whole and page.locator("#scale b").inner_text() != scale
+    page.keyboard.press("0")
+    settle(page)
+    assert canvas(page) == whole
+    box = page.locator("#stage").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 120, middle[1] + 40, steps=4)
+    page.mouse.up()
+    settle(page)
+    assert canvas(page) != whole
+    page.locator("#centers button").first.click()
+    assert page.evaluate("performance.getEntriesByName('metricdp-level').length") >= 2
+    assert page.troubles == []
+
+
+def test_browser_runs_nothing_that_ids_say(visit):
+    metric = roads(lambda i: f"{EVIL}{i}")
+    page = visit(explored(metric, names=[EVIL, "b"], administrator=records(metric)))
+    box = page.locator("#stage").bounding_box()
+    for share in np.linspace(0.1, 0.9, 12):
+        page.mouse.move(
+            box["x"] + box["width"] * (0.5 + (share - 0.5) * 0.6),
+            box["y"] + box["height"] * (1 - share),
+        )
+    settle(page)
+    assert (
+        page.evaluate("window.stolen") is None and page.locator("main img, header img").count() == 0
+    )
+    assert EVIL in page.locator("#centers").inner_text() and page.troubles == []
+
+
+def test_browser_on_a_phone(visit, metric, shown):
+    phone = {
+        "width": 390,
+        "height": 844,
+        "device_scale_factor": 2,
+        "is_mobile": True,
+        "has_touch": True,
+    }
+    for levels in (explored(metric, epsilons=[f"{i + 1}/10" for i in range(7)]), shown):
+        page = visit(levels, **phone)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.getElementById('layers').open") is False
+    stage, slider = page.locator("#stage").bounding_box(), page.locator("#level").bounding_box()
+    assert (
+        stage["width"] == 390
+        and stage["height"] > 400
+        and slider["height"] >= 30
+        and slider["width"] > 300
+    )
+    before = canvas(page)
+    page.locator("#ticks span").first.tap()
+    settle(page)
+    assert canvas(page) != before
+    before, scale = canvas(page), page.locator("#scale b").inner_text()
+    touch = page.context.new_cdp_session(page)
+    y = stage["y"] + 200
+    for kind, gap in (("touchStart", 40), ("touchMove", 100), ("touchMove", 160)):
+        touch.send(
+            "Input.dispatchTouchEvent",
+            {"type": kind, "touchPoints": [{"x": 195 - gap, "y": y}, {"x": 195 + gap, "y": y}]},
+        )
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    settle(page)
+    assert canvas(page) != before and page.locator("#scale b").inner_text() != scale
+    assert page.troubles == []
+
+
+def test_browser_shows_layouts_and_boxes(visit):
+    social = mdp.GraphMetric(nx.connected_watts_strogatz_graph(60, 4, 0.2, seed=1), weight=None)
+    levels = explored(social)
+    page = visit(levels, 500, 400)
+    assert page.locator("#scale").is_hidden() and page.troubles == []
+    page.set_content(
+        levels._repr_html_()
+    )  # as a notebook shows it, in a frame that may do nothing but run
+    framed = page.frame_locator("iframe")
+    framed.locator("html[data-ready=all]").wait_for(state="attached", timeout=90_000)
+    framed.locator("#level").press("ArrowLeft")
+    assert framed.locator("#chosen").inner_text() == "Weak · ε = 3" and page.troubles == []
+    box = mdp.EuclideanSpace([0, 0], [4, 2])
+    levels = mdp.explore(box, mdp.PrivateDemand(box, [[1.0, 1.0]] * 500), [4], 2, repeats=0)
+    page = visit(levels, 500, 400)
+    assert (
+        page.locator("#scale b").inner_text().endswith("units")
+        and pixels(page, "#22262b", tolerance=40)[0] > 50
+        and page.troubles == []
+    )

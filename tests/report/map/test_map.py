@@ -1,0 +1,554 @@
+"""The map page: what is on it, what must never be, and that a real browser draws it."""
+
+import base64
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial.distance import cdist
+
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
+from metricdp.releases import Mechanism, Receipt
+from metricdp.report import drawing, map_page, write_map
+from metricdp.report.colors import PALETTE, assign_colors, oklab
+from metricdp.report.words import receipt_html, show_number
+from metricdp.universe.graph import build_graph
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+)
+RECEIPT = Receipt.of(
+    [Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))],
+    "add-remove",
+    "record",
+)
+
+
+class StandIn:
+    """The part of the Metric protocol that the page uses, straightforwardly."""
+
+    def __init__(self, graph):
+        self.graph, self.ids, self.name = graph, graph.ids, graph.name
+        self.coordinates, self.coordinate_system = graph.coordinates, graph.coordinate_system
+        self.arcs = csr_array(
+            (graph.lengths, graph.indices, graph.indptr), shape=(len(graph), len(graph))
+        )
+
+    def __len__(self):
+        return len(self.ids)
+
+    def positions(self, ids):
+        return np.array([self.ids.index(i) for i in ids], dtype=np.int64)
+
+    def distance_rows(self, positions):
+        return dijkstra(self.arcs, indices=positions)
+
+    def nearest(self, ids):
+        rows = self.distance_rows(self.positions(ids))
+        return rows.argmin(axis=0), rows.min(axis=0)
+
+
+def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
+    """A side × side grid of unit edges, 0.01 degrees apart near Coquimbo."""
+    at = np.arange(side * side).reshape(side, side)
+    pairs = np.vstack(
+        [np.c_[at[:, :-1].ravel(), at[:, 1:].ravel()], np.c_[at[:-1].ravel(), at[1:].ravel()]]
+    )
+    place = np.c_[np.tile(np.arange(side), side), np.repeat(np.arange(side), side)] * 0.01 + [
+        -71.3,
+        -30.0,
+    ]
+    ids = list(range(side * side)) if ids is None else ids
+    where = {"coordinates": place, "coordinate_system": coordinates} if coordinates else {}
+    return StandIn(
+        build_graph(pairs[:, 0], pairs[:, 1], None, ids=ids, directed=False, name=name, **where)
+    )
+
+
+def data_of(page):
+    return json.loads(
+        re.search(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)[
+            1
+        ]
+    )
+
+
+def without_library(page):
+    """The page without plotly.js, whose text we do not write."""
+    scripts = re.findall(r"<script>.*?</script>", page, flags=re.DOTALL)
+    return page.replace(max(scripts, key=len), "")
+
+
+def unpacked(array):
+    return np.frombuffer(base64.b64decode(array["bdata"]), dtype="<" + array["dtype"])
+
+
+def test_page_shows_centers_territories_and_noisy_mass():
+    metric = grid(12, ids=[f"node-{i}" for i in range(144)])
+    weights = np.random.default_rng(0).normal(3, 1, 144)
+    page = map_page(
+        metric, ["node-13", "node-130"], weights=weights, receipt=RECEIPT, method="partition", k=2
+    )
+    data = data_of(page)
+    assert "<title>2 centers · grid · ε = 0.333333</title>" in page
+    assert [c["id"] for c in data["centers"]] == ["node-13", "node-130"]
+    assert sum(c["vertices"] for c in data["centers"]) == 144
+    np.testing.assert_allclose(sum(c["mass"] for c in data["centers"]), weights.sum(), rtol=1e-5)
+    np.testing.assert_array_equal(
+        unpacked(data["label"]), metric.nearest(["node-13", "node-130"])[0]
+    )
+    np.testing.assert_allclose(unpacked(data["weights"]), weights, rtol=1e-6)
+    assert len(unpacked(data["edges"])) == 2 * 264
+    assert (
+        "Nothing on this page was computed from private data other than through these releases."
+        in page
+    )
+    for said in (
+        "0.333333 (exactly 1/3)",
+        "discrete Laplace",
+        "histogram of 8 parts",
+        "add-remove",
+        "partition",
+    ):
+        assert said in page
+
+
+def test_page_of_the_metrics_themselves():
+    graph = grid(6).graph
+    centers = [0, 34]  # an odd distance apart: no vertex is as near to both
+    stand_in = map_page(grid(6), centers, weights=np.ones(36), receipt=RECEIPT)
+    assert map_page(GraphMetric(graph), centers, weights=np.ones(36), receipt=RECEIPT) == stand_in
+    points = np.random.default_rng(4).random((60, 2))
+    page = map_page(EuclideanMetric(points), [7, 3])
+    np.testing.assert_array_equal(
+        unpacked(data_of(page)["label"]), cdist(points[[7, 3]], points).argmin(axis=0)
+    )
+    assert 'value="network"' not in page and "<dt>Points</dt><dd>60</dd>" in page
+    assert data_of(map_page(PrecomputedMetric(cdist(points, points)), [7, 3]))["layout"] is True
+
+
+def test_page_loads_nothing_from_anywhere():
+    page = without_library(map_page(grid(4), [0, 15], weights=np.ones(16), receipt=RECEIPT))
+    assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src 'none'" in policy and "connect-src" not in policy and "http" not in policy
+
+
+def test_without_weights_no_mass_is_on_the_page():
+    page = without_library(map_page(grid(4), [0, 15], basis="public"))
+    data = data_of(page)
+    assert data["weights"] is None and data["bubbles"] is None
+    assert all(c["mass"] is None for c in data["centers"])
+    assert 'value="mass"' not in page and "oisy demand" not in page
+
+
+@pytest.mark.parametrize(
+    ("basis", "says", "never"),
+    [
+        (None, "states no privacy guarantee", "No private data took part"),
+        ("public", "No private data took part", "may reveal"),
+        ("non-private", "without differential privacy, on purpose", "No private data took part"),
+    ],
+)
+def test_without_a_receipt_the_page_promises_nothing_it_does_not_know(basis, says, never):
+    page = without_library(map_page(grid(3), [0], basis=basis))
+    assert (
+        says in page
+        and never not in page
+        and "other than through these releases" not in page
+        and "ε =" not in page
+    )
+
+
+def test_everything_of_the_user_is_escaped():
+    evil = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
+    metric = grid(3, ids=[evil, *range(8)], name=evil)
+    receipt = Receipt.of([Mechanism(evil, evil, 1, 1.0, Fraction(1))], "add-remove", "record")
+    page = map_page(metric, [evil, 4], title=None, receipt=receipt, method=evil, weights=np.ones(9))
+    assert "<script>document" not in page and "<img" not in without_library(page)
+    assert data_of(page)["centers"][0]["id"] == evil
+    assert "@@" not in without_library(map_page(grid(2, name="@@DATA@@"), [0])).replace(
+        "@@DATA@@", ""
+    )
+
+
+def test_equal_arguments_give_equal_pages():
+    def make():
+        return map_page(
+            grid(7, coordinates=None), [3, 40], weights=np.arange(49.0), receipt=RECEIPT
+        )
+
+    assert make() == make()
+
+
+def test_vertices_without_coordinates_are_left_out_and_said_so():
+    metric = grid(5)
+    metric.coordinates = metric.coordinates.copy()
+    metric.coordinates[[0, 7], [0, 1]] = np.nan
+    page = map_page(metric, [0, 24], weights=np.ones(25), receipt=RECEIPT)
+    data = data_of(page)
+    assert (
+        "2 of 25 vertices have no coordinates and are not drawn, 1 of them center; the table "
+        "counts them." in page
+    )
+    assert len(unpacked(data["x"])) == 23 and np.isfinite(unpacked(data["x"])).all()
+    assert data["centers"][0]["x"] is None and data["centers"][1]["x"] is not None
+    assert unpacked(data["edges"]).max() < 23 and len(unpacked(data["edges"])) == 2 * (40 - 2 - 4)
+    assert sum(c["vertices"] for c in data["centers"]) == 25
+
+
+def test_large_networks_are_simplified_and_said_so(monkeypatch):
+    monkeypatch.setattr(drawing, "MAX_EDGES", 10)
+    monkeypatch.setattr(drawing, "MAX_IDS", 20)
+    metric = grid(6)
+    metric.coordinates = metric.coordinates * [1, 3]  # north-south edges are now the longer ones
+    page = map_page(metric, [0, 35], weights=np.ones(36), receipt=RECEIPT)
+    data = data_of(page)
+    edges = unpacked(data["edges"]).reshape(-1, 2)
+    assert len(edges) == 10 and (np.diff(edges, axis=1) == 6).all()
+    assert data["ids"] is None and data["weights"] is None and len(unpacked(data["x"])) == 36
+    assert (
+        "Of 60 edges only the 10 longest as drawn are shown" in page and "Above 20 vertices" in page
+    )
+
+
+def test_bad_arguments_are_refused():
+    metric = grid(3)
+    for centers, options, rule in [
+        ([], {}, "at least one center"),
+        ([1, 1], {}, "distinct"),
+        ([1], {"weights": np.ones(8)}, r"shape \(9,\)"),
+        ([1], {"weights": np.full(9, np.nan)}, "finite"),
+        ([1], {"basis": "private"}, "basis"),
+        ([1], {"basis": "public", "receipt": RECEIPT}, "not both"),
+    ]:
+        with pytest.raises(InputError, match=rule):
+            map_page(metric, centers, **options)
+
+
+def test_missing_plotly_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MissingExtraError, match=r"metricdp\[maps\]") as caught:
+        map_page(grid(2), [0])
+    assert caught.value.extra == "maps"
+
+
+def test_plotly_is_imported_only_for_a_page():
+    code = "import sys, metricdp.report; raise SystemExit('plotly' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_write_map_is_all_or_nothing(tmp_path):
+    target = tmp_path / "page.html"
+    assert write_map(target, grid(2), [0]) == target
+    before = target.read_text(encoding="utf-8")
+    assert before.startswith("<!doctype html>")
+    with pytest.raises(InputError):
+        write_map(target, grid(2), [])
+    assert target.read_text(encoding="utf-8") == before
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OSError):
+        write_map(tmp_path / "folder.html", grid(2), [0])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
+
+
+def test_degrees_become_kilometers_at_the_middle_latitude():
+    plane = drawing.project(grid(11))
+    assert plane.unit == "km"
+    width, height = np.ptp(plane.points, axis=0)
+    assert height == pytest.approx(0.1 * 111.195, rel=1e-4)
+    assert width / height == pytest.approx(np.cos(np.radians(29.95)), rel=1e-6)
+    np.testing.assert_allclose(plane.points.max(axis=0), -plane.points.min(axis=0))
+
+
+def test_the_antimeridian_is_no_border():
+    metric = grid(11)
+    metric.coordinates = np.c_[
+        (metric.coordinates[:, 0] + 71.3 + 179.95 + 180) % 360 - 180, metric.coordinates[:, 1]
+    ]
+    assert np.ptp(metric.coordinates[:, 0]) > 359
+    np.testing.assert_allclose(
+        drawing.project(metric).points, drawing.project(grid(11)).points, atol=1e-6
+    )
+
+
+def test_neighboring_territories_differ_in_color():
+    metric = grid(40)
+    centers = np.random.default_rng(1).choice(1600, 60, replace=False).tolist()
+    label, _ = metric.nearest(centers)
+    points = drawing.project(metric).points
+    pairs, total = drawing.edge_pairs(metric, points)
+    color = drawing.territory_colors(label, pairs, points, np.array(centers))
+    border = label[pairs][label[pairs[:, 0]] != label[pairs[:, 1]]]
+    lab = oklab(PALETTE)
+    assert total == len(pairs) == 2 * 40 * 39 and len(border) > 300
+    assert np.linalg.norm(lab[color[border[:, 0]]] - lab[color[border[:, 1]]], axis=1).min() > 0.08
+    assert len(np.unique(color)) == len(PALETTE)
+
+
+def test_colors_are_all_different_while_they_last():
+    everyone = np.array([[a, b] for a in range(20) for b in range(a)])
+    assert len(np.unique(assign_colors(len(PALETTE), everyone))) == len(PALETTE)
+    assert assign_colors(1, np.empty((0, 2), dtype=np.int64)).shape == (1,)
+
+
+def test_bubbles_keep_the_mass_and_the_place():
+    rng = np.random.default_rng(5)
+    points, weights = rng.random((4000, 2)), rng.random(4000)
+    spots = drawing.bubbles(points, weights)
+    assert 300 < len(spots["mass"]) < 1300 and spots["count"].sum() == 4000
+    assert spots["mass"].sum() == pytest.approx(weights.sum())
+    mean = (spots["x"] * spots["count"]).sum() / 4000
+    assert mean == pytest.approx(points[:, 0].mean())
+    signed = drawing.bubbles(points[:10], np.arange(10.0) - 3)
+    assert (
+        signed["negative"] == 3
+        and signed["mass"].tolist() == [6, 5, 4, 3, 2, 1]
+        and signed["cell"] == 0
+    )
+
+
+def test_shading_has_the_color_of_the_nearest_territory():
+    metric = grid(10)
+    points = drawing.project(metric).points
+    label = np.repeat([0, 1], 50)
+    shade = drawing.shading(points, label, np.array([4, 9]), drawing.edge_pairs(metric, points)[0])
+    image = read_png(base64.b64decode(shade["source"].split(",")[1]))
+    rows, columns = image.shape[:2]
+    assert max(rows, columns) == 760
+    column = ((points[:, 0] - shade["x"]) / shade["width"] * columns).astype(int)
+    row = ((shade["y"] - points[:, 1]) / shade["height"] * rows).astype(int)
+    np.testing.assert_array_equal(image[row, column, 0], np.where(label == 0, 5, 10))
+    middle = ((points[0] + points[11]) / 2 - [shade["x"], shade["y"]]) / [
+        shade["width"],
+        -shade["height"],
+    ]
+    assert (
+        image[int(middle[1] * rows), int(middle[0] * columns), 0] == 0
+    )  # far from every edge: transparent
+
+
+def test_receipts_of_other_shapes_are_said_too():
+    class Other:
+        def to_dict(self):
+            return {
+                "epsilon": 0.5,
+                "neighboring": "replace-one",
+                "unit": "user",
+                "mechanisms": ["a < b"],
+                "pure": True,
+            }
+
+        def __str__(self):
+            return "one & all"
+
+    said = receipt_html(Other())
+    for expected in (
+        "<dd>0.5</dd>",
+        "one user changed for another",
+        "<li>a &lt; b</li>",
+        "<dd>yes</dd>",
+        "one &amp; all",
+    ):
+        assert expected in said
+    assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
+
+
+# ---- a real browser
+# ------------------------------------------------------------------------------------------------
+
+browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on the path")
+
+
+def run_browser(page, *options, size="900,640"):
+    """Run a headless browser on a page; return (stdout, console lines)."""
+    with tempfile.TemporaryDirectory() as profile:
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--use-gl=angle",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            "--enable-logging=stderr",
+            "--v=0",
+            "--virtual-time-budget=6000",
+        ]
+        where = [f"--user-data-dir={profile}", f"--window-size={size}", *options, page.as_uri()]
+        done = subprocess.run(
+            [CHROMIUM, *flags, *where], capture_output=True, text=True, timeout=180, check=False
+        )
+    console = [
+        line
+        for line in done.stderr.splitlines()
+        if "CONSOLE" in line and "GL Driver Message" not in line
+    ]
+    return done.stdout, console
+
+
+def read_png(data):
+    """Decode an 8-bit PNG that is not interlaced into (rows, columns, channels)."""
+    width, height, depth, kind, _, _, interlaced = struct.unpack(">IIBBBBB", data[16:29])
+    assert depth == 8 and not interlaced
+    channels = {0: 1, 2: 3, 3: 1, 6: 4}[kind]
+    body, at = b"", 8
+    while at < len(data):
+        length = struct.unpack(">I", data[at : at + 4])[0]
+        if data[at + 4 : at + 8] == b"IDAT":
+            body += data[at + 8 : at + 8 + length]
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(body), dtype=np.uint8).reshape(height, -1)
+    rows = np.zeros((height + 1, width, channels), dtype=np.uint8)
+    for y in range(height):
+        line, up = lines[y, 1:].reshape(width, channels), rows[y]
+        rows[y + 1] = unfiltered(int(lines[y, 0]), line, up)
+    return rows[1:]
+
+
+def unfiltered(filter_type, line, up):
+    if filter_type == 0:
+        return line
+    if filter_type == 1:
+        return np.cumsum(line, axis=0, dtype=np.uint8)
+    if filter_type == 2:
+        return line + up
+    out, left, corner = [], [0] * line.shape[1], [0] * line.shape[1]
+    for here, above in zip(line.tolist(), up.tolist()):
+        if filter_type == 3:
+            guess = [(a + b) // 2 for a, b in zip(left, above)]
+        else:
+            guess = [
+                min((a, b, c), key=lambda v, p=a + b - c: abs(p - v))
+                for a, b, c in zip(left, above, corner)
+            ]
+        left, corner = [(v + g) & 255 for v, g in zip(here, guess)], above
+        out.append(left)
+    return np.array(out, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Screenshot of a WebGL page (50 × 50 grid, 9 centers) and its console."""
+    folder = tmp_path_factory.mktemp("map")
+    metric = grid(50)
+    centers = [a * 50 + b for a in (8, 25, 41) for b in (8, 25, 41)]
+    page = write_map(
+        folder / "page.html",
+        metric,
+        centers,
+        weights=np.random.default_rng(2).random(2500),
+        receipt=RECEIPT,
+    )
+    _, console = run_browser(page, f"--screenshot={folder / 'page.png'}")
+    return (
+        read_png((folder / "page.png").read_bytes())[:, :, :3].astype(int),
+        console,
+        data_of(page.read_text("utf-8")),
+    )
+
+
+@browser
+def test_browser_reports_no_error(drawn):
+    assert drawn[1] == []
+
+
+@browser
+def test_browser_draws_territories_in_their_colors(drawn):
+    picture, _, data = drawn
+    stage = picture[60:, :550]
+    for center in data["centers"]:
+        color = np.array([int(PALETTE[center["color"]][i : i + 2], 16) for i in (1, 3, 5)])
+        assert (np.abs(stage - color).sum(axis=2) < 60).sum() > 150, center
+    blank = (np.abs(stage - [244, 242, 236]).sum(axis=2) < 12).mean()
+    assert 0.05 < blank < 0.8
+
+
+PROBE = """<script>
+(async () => {
+  const wait = (ms) => new Promise((go) => setTimeout(go, ms)), root = document.documentElement;
+  while (!root.dataset.ready) await wait(20);
+  const map = document.getElementById("map"), seen = () => map._fullData.map((t) => t.visible === true);
+  const state = { kind: root.dataset.ready, first: seen(), modes: map.data.map((t) => t.mode), title: document.title };
+  for (const box of document.querySelectorAll("#layers input")) {
+    box.click(); await wait(300); state[box.value] = seen();
+    if (box.value === "territories") state.grey = map.data.filter((t) => t.mode === "lines").map((t) => t.line.color);
+    box.click(); await wait(300);
+  }
+  state.again = seen();
+  const last = map.data.length - 1;
+  map.emit("plotly_hover", { points: [{ curveNumber: last, pointNumber: 0 }], event: { clientX: 200, clientY: 200 } });
+  const tip = document.getElementById("tip");
+  state.tip = tip.textContent; state.children = tip.children.length; state.shown = !tip.hidden;
+  const before = map._fullLayout.xaxis.range.slice();
+  document.querySelector("tbody tr button").click(); await wait(300);
+  state.zoom = (map._fullLayout.xaxis.range[1] - map._fullLayout.xaxis.range[0]) / (before[1] - before[0]);
+  const unit = (a) => a._length / (a.range[1] - a.range[0]);
+  state.aspect = unit(map._fullLayout.xaxis) / unit(map._fullLayout.yaxis);
+  state.overflow = root.scrollWidth - root.clientWidth; state.scale = document.getElementById("scale").textContent;
+  document.body.dataset.state = JSON.stringify(state);
+})();
+</script></body>"""
+
+
+def probed(folder, metric, centers, **options):
+    page = folder / "probe.html"
+    page.write_text(
+        map_page(metric, centers, **options).replace("</body>", PROBE), encoding="utf-8"
+    )
+    dom, console = run_browser(page, "--dump-dom", size="500,800")
+    found = re.search(r'data-state="([^"]*)"', dom)
+    assert found, dom[-2000:]
+    return json.loads(
+        found[1]
+        .replace("&quot;", '"')
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
+    ), console
+
+
+@browser
+def test_browser_layers_hover_and_table(tmp_path):
+    evil = "<script>document.title='owned'</script><b>bold</b>"
+    state, console = probed(
+        tmp_path, grid(5, ids=[evil, *range(24)]), [evil, 12], weights=np.ones(25), receipt=RECEIPT
+    )
+    assert console == [] and state["title"] == "2 centers · grid · ε = 0.333333"
+    assert state["kind"] == "scatter" and all(state["first"]) and all(state["again"])
+    network = [mode == "lines" for mode in state["modes"]]
+    assert sum(network) == 3 and [not v for v in state["network"]] == network
+    assert sum(not v for v in state["territories"]) == 2 and len(set(state["grey"])) == 1
+    assert sum(not v for v in state["mass"]) == 1 and sum(not v for v in state["centers"]) == 2
+    assert (
+        state["shown"]
+        and state["children"] == 0
+        and evil in state["tip"]
+        and "noisy demand" in state["tip"]
+    )
+    assert state["zoom"] < 0.5 and abs(state["aspect"] - 1) < 1e-6
+    assert state["overflow"] <= 0 and re.fullmatch(r"[125]0* (km|m)", state["scale"])
+
+
+@browser
+def test_browser_draws_the_smallest_universe(tmp_path):
+    state, console = probed(tmp_path, grid(1, coordinates=None), [0], basis="public")
+    assert console == [] and all(state["first"]) and state["scale"] == ""

@@ -1,0 +1,74 @@
+"""Public layouts: shapes are recovered, degenerate universes survive, nothing is random."""
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist, pdist
+
+from metricdp.report import pivot_layout
+from metricdp.report.layout import pivot_distances
+from metricdp.universe.graph import build_graph
+from tests.report.map.test_map import StandIn, grid
+
+
+class Rows:
+    """A universe known by its matrix."""
+
+    def __init__(self, matrix):
+        self.matrix = np.asarray(matrix, dtype=float)
+
+    def __len__(self):
+        return len(self.matrix)
+
+    def distance_rows(self, positions):
+        return self.matrix[positions]
+
+
+def test_points_of_the_plane_are_recovered():
+    points = np.random.default_rng(0).random((400, 2)) * [3, 1]
+    placed = pivot_layout(Rows(cdist(points, points)))
+    assert procrustes(points, placed)[2] < 1e-9
+    np.testing.assert_allclose(pdist(placed), pdist(points), rtol=1e-6)
+
+
+@pytest.mark.parametrize("refine", [True, False])
+def test_a_grid_graph_keeps_its_shape(refine):
+    shape = np.c_[np.tile(np.arange(15), 15), np.repeat(np.arange(15), 15)]
+    assert procrustes(shape, pivot_layout(grid(15, coordinates=None), refine=refine))[2] < 0.03
+
+
+def test_refinement_pulls_twins_apart():
+    """Leaves of a star look alike from every pivot that is not one of them."""
+    star = StandIn(
+        build_graph(np.zeros(119), np.arange(1, 120), None, ids=list(range(120)), directed=False)
+    )
+    gaps = [pdist(pivot_layout(star, refine=refine)) for refine in (False, True)]
+    assert (gaps[0] < 1e-3).mean() > 0.3 and np.median(gaps[0]) < 0.3
+    assert (gaps[1] < 1e-3).mean() < 0.02 and np.median(gaps[1]) > 1.2
+
+
+def test_layouts_are_deterministic_and_centered():
+    metric = grid(9, coordinates=None)
+    first, again = pivot_layout(metric), pivot_layout(metric)
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-9)
+    assert np.ptp(first[:, 0]) >= np.ptp(first[:, 1]) * 0.9
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("gap", [0.0, 1.0])
+def test_tiny_and_collapsed_universes(n, gap):
+    line = gap * np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    placed = pivot_layout(Rows(line))
+    assert placed.shape == (n, 2) and np.isfinite(placed).all()
+    assert np.ptp(placed[:, 0]) == pytest.approx(gap * (n - 1), abs=0.1)
+
+
+def test_pivots_are_farthest_first():
+    points = np.random.default_rng(3).random((200, 2))
+    matrix = cdist(points, points)
+    pivots, rows = pivot_distances(Rows(matrix), 10)
+    np.testing.assert_array_equal(rows, matrix[pivots])
+    for i in range(1, 10):
+        assert pivots[i] == matrix[pivots[:i]].min(axis=0).argmax()
+    assert len(pivot_distances(Rows(np.zeros((5, 5))), 10)[0]) == 1

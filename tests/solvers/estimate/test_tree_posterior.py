@@ -1,0 +1,193 @@
+"""The posterior mean of counts on a partition's tree: against direct integration of its model, and
+sane at every extreme.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+import metricdp as mdp
+from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.solvers.estimate import tree_posterior
+from metricdp.solvers.estimate.tree_posterior import posterior_mean
+
+
+def tree_of(sizes, children) -> PartitionTree:
+    sizes, m = list(sizes), len(sizes)
+    for left, right in children:
+        sizes.append(sizes[left] + sizes[right])
+    labels = np.repeat(np.arange(m), np.array(sizes[:m], int)).astype(np.int32)
+    universe = mdp.EuclideanMetric(np.arange(len(labels), dtype=float)[:, None])
+    return PartitionTree(
+        universe, labels, np.array(children, np.int64).reshape(-1, 2), np.array(sizes, float)
+    )
+
+
+def random_tree(m: int, seed: int = 0) -> PartitionTree:
+    rng = np.random.default_rng(seed)
+    nodes, children = list(range(m)), []
+    for i in range(m - 1):
+        a, b = rng.choice(len(nodes), 2, replace=False)
+        children.append((nodes[a], nodes[b]))
+        nodes = [v for v in nodes if v not in children[-1]] + [m + i]
+    return tree_of(rng.integers(1, 9, m), children)
+
+
+def laplace(noisy, scale, rng):
+    return np.rint(noisy + rng.laplace(0, scale, len(noisy))).astype(np.int64)
+
+
+PAIR = tree_of([3, 1], [(0, 1)])
+
+
+def integrated(tree, noisy, scale, total=None, total_scale=0.0):
+    """E(counts | noisy) of two parts by sums over a fine grid of totals and shares; every kind of
+    split equally likely beforehand.
+    """
+    p = tree.sizes[0] / tree.sizes[2]
+    middle, reach = max(noisy.sum(), 0), 25 * scale + abs(noisy).max()
+    x = np.linspace(0, middle + reach, 4001)[:, None]
+    shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
+    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
+    shares.append(((at[1:] + at[:-1]) / 2, np.diff(beta(c * p, c * (1 - p)).cdf(at))))
+    fine = np.concatenate([f for f, _ in shares])[None, :]
+    chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
+    log = -np.abs(noisy[0] - fine * x) / scale - np.abs(noisy[1] - (1 - fine) * x) / scale
+    if total is not None:
+        log = log - np.abs(total - x) / total_scale
+    weight = np.exp(log - log.max()) * chance
+    weight /= weight.sum()
+    return np.array([(weight * fine * x).sum(), (weight * (1 - fine) * x).sum()])
+
+
+SEEN = [(40, 10), (60, -3), (-4, 30), (2, 1), (-9, -6), (400, 2), (100, 300)]
+
+
+@pytest.mark.parametrize("noisy", SEEN, ids=str)
+@pytest.mark.parametrize("total", [None, 55.0])
+def test_two_parts_against_integration(noisy, total, monkeypatch):
+    monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)  # before anything is learned from the counts
+    noisy, scale = np.array(noisy), 8.0
+    if total is not None and abs(noisy.sum() - total) > 100:
+        total = float(noisy.sum() + 12)
+    expected = integrated(PAIR, noisy, scale, total, 20.0)
+    np.testing.assert_allclose(
+        posterior_mean(PAIR, noisy, scale, total, 20.0), expected, rtol=0.02, atol=0.08 * scale
+    )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(1, 8), st.integers(0, 1000), st.sampled_from([0.01, 1.0, 30.0, 1e6]), st.data())
+def test_finite_and_not_negative_whatever_was_drawn(m, seed, scale, data):
+    noisy = np.rint(
+        scale * np.array(data.draw(st.lists(st.integers(-40, 200), min_size=m, max_size=m)))
+    ).astype(np.int64)
+    total = data.draw(
+        st.sampled_from(
+            [None, 0.0, -5.0 * scale, float(noisy.sum()), float(noisy.sum()) + 30 * scale]
+        )
+    )
+    found = posterior_mean(random_tree(m, seed), noisy, scale, total, 20 * scale)
+    assert found.shape == (m,) and found.dtype == np.float64
+    assert np.isfinite(found).all() and (found >= 0).all()
+
+
+@pytest.mark.parametrize("scale", [0.001, 0.01, 0.3])
+def test_small_noise_leaves_the_counts_alone(scale):
+    tree, rng = random_tree(40, 3), np.random.default_rng(0)
+    true = rng.integers(0, 60, 40) * (rng.random(40) < 0.6)
+    found = posterior_mean(tree, true, scale, float(true.sum()), 0.5)
+    assert np.abs(found - true).mean() < 1.5 * scale + 0.01
+
+
+def test_an_accurate_total_is_kept():
+    tree, rng = random_tree(30, 1), np.random.default_rng(1)
+    true = rng.poisson(20, 30)
+    noisy, off = laplace(true, 10, rng), 0.0
+    free = posterior_mean(tree, noisy, 10.0)
+    held = posterior_mean(tree, noisy, 10.0, true.sum() + off, 5.0)
+    assert abs(held.sum() - true.sum()) < 25
+    assert abs(held.sum() - true.sum()) < abs(free.sum() - true.sum()) + 5
+    more = posterior_mean(tree, noisy, 10.0, true.sum() + 60.0, 5.0)
+    assert more.sum() > held.sum() + 15
+
+
+def test_mirrored_trees_give_mirrored_answers():
+    tree, rng = random_tree(12, 5), np.random.default_rng(2)
+    noisy = laplace(rng.poisson(15, 12), 6, rng)
+    mirrored = PartitionTree(tree.universe, tree.labels, tree.children[:, ::-1].copy(), tree.sizes)
+    once, again = (
+        posterior_mean(tree, noisy, 6.0, 200.0, 30.0),
+        posterior_mean(mirrored, noisy, 6.0, 200.0, 30.0),
+    )
+    np.testing.assert_allclose(once, again, rtol=0.02, atol=0.05)
+
+
+def test_units_do_not_matter():
+    tree, rng = random_tree(12, 6), np.random.default_rng(3)
+    noisy = laplace(rng.poisson(15, 12), 6, rng)
+    once = posterior_mean(tree, noisy, 6.0, 180.0, 30.0)
+    np.testing.assert_allclose(
+        posterior_mean(tree, 1000 * noisy, 6000.0, 180_000.0, 30_000.0), 1000 * once, rtol=1e-6
+    )
+
+
+def test_the_given_arrays_are_left_alone():
+    tree = random_tree(6)
+    noisy = np.arange(6)
+    noisy.setflags(write=False)
+    children, sizes = tree.children.copy(), tree.sizes.copy()
+    posterior_mean(tree, noisy, 2.0, 15.0, 3.0)
+    np.testing.assert_array_equal(tree.children, children)
+    np.testing.assert_array_equal(tree.sizes, sizes)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "smooth"])
+def test_better_than_the_noisy_counts(kind):
+    """On demand in few parts, and on demand spread like the universe."""
+    points = np.random.default_rng(0).random((600, 2))
+    tree = hierarchy(mdp.EuclideanMetric(points)).cut(60)
+    rng, errors, plain, leftover = np.random.default_rng(1), [], [], []
+    for _ in range(8):
+        if kind == "sparse":
+            true = np.zeros(60, int)
+            true[rng.choice(60, 4, replace=False)] = rng.integers(80, 400, 4)
+        else:
+            true = rng.multinomial(1000, tree.sizes[:60] / 600)
+        noisy = laplace(true, 10, rng)
+        found = posterior_mean(tree, noisy, 10.0, float(true.sum() + rng.laplace(0, 200)), 200.0)
+        errors.append(np.abs(found - true).sum())
+        plain.append(np.abs(noisy - true).sum())
+        leftover.append(found[true == 0].sum() / true.sum() if kind == "sparse" else 0)
+    assert np.mean(errors) < 0.5 * np.mean(plain)
+    assert np.mean(leftover) < 0.15
+
+
+def test_no_worse_than_the_noisy_counts_where_these_are_good():
+    """Every part holds many times the noise: the data outweigh any prior."""
+    points = np.random.default_rng(0).random((600, 2))
+    tree, rng = hierarchy(mdp.EuclideanMetric(points)).cut(60), np.random.default_rng(1)
+    true = np.rint(tree.sizes[:60] * rng.uniform(50, 400, 60)).astype(int)
+    noisy = [laplace(true, 10, rng) for _ in range(6)]
+    errors = [
+        np.abs(posterior_mean(tree, counts, 10.0, float(true.sum()), 200.0) - true).sum()
+        for counts in noisy
+    ]
+    assert np.mean(errors) < 1.1 * np.mean([np.abs(counts - true).sum() for counts in noisy])
+
+
+def test_one_part():
+    tree = tree_of([5], [])
+    assert posterior_mean(tree, np.array([7]), 2.0, 9.0, 1.0).tolist() == [7.0]
+    assert posterior_mean(tree, np.array([-7]), 2.0).tolist() == [0.0]
+
+
+def test_an_exact_total_beside_very_noisy_counts():
+    noisy = np.array([700_000, -300_000, 50_000])
+    found = posterior_mean(
+        random_tree(3), noisy, 200_000.0, 500.0, 0.5
+    )  # what replace-one at epsilon 1e-5 gives
+    assert np.isfinite(found).all()
+    assert found.sum() < 100_000

@@ -1,0 +1,212 @@
+"""The best of several local searches on a block of costs."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.solvers import block as block_module
+from metricdp.solvers.block import block_search
+from metricdp.solvers.stopping import Deadline
+from tests import data, naive
+
+PMED = data.DATA / "pmed"
+
+
+def problem(seed, m=12, n=15, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    return rng.random((m, n)).astype(dtype), rng.normal(1, 1, n)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 11, 12])
+@pytest.mark.parametrize("seed", range(3))
+def test_near_the_best_of_all(k, seed):
+    block, weights = problem(seed)
+    rows, cost = block_search(block, weights, k, np.random.default_rng(0), starts=8)
+    assert len(set(rows.tolist())) == k
+    assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
+    best = naive.best_centers(block, weights, k)[1]
+    assert best - 1e-6 <= cost <= best + 0.02 * abs(best) + 1e-6
+
+
+def test_more_starts_never_hurt():
+    block, weights = problem(5, 60, 80)
+    costs = [
+        block_search(block, weights, 6, np.random.default_rng(1), starts=s)[1] for s in (1, 2, 4, 8)
+    ]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_a_given_start_is_improved_upon():
+    block, weights = problem(6, 40, 60)
+    start = np.array([3, 9, 27])
+    best = block_search(block, weights, 3, np.random.default_rng(0), starts=1, first_start=start)
+    assert start.tolist() == [3, 9, 27]  # not overwritten
+    assert best[1] <= naive.cost(block, weights, start)
+    local = best[0]
+    again = block_search(block, weights, 3, np.random.default_rng(9), first_start=local)
+    assert sorted(again[0]) == sorted(local)  # a local optimum is where the search stays
+
+
+def test_repeatable():
+    block, weights = problem(7, 60, 80)
+    once, again = (
+        block_search(block, weights, 9, np.random.default_rng(3), starts=2) for _ in range(2)
+    )
+    assert once[0].tolist() == again[0].tolist() and once[1] == again[1]
+
+
+@pytest.mark.parametrize("weights", [np.zeros(15), -np.ones(15)], ids=["nothing", "all negative"])
+def test_strange_weights(weights):
+    block, _ = problem(8)
+    rows, cost = block_search(block, weights, 4, np.random.default_rng(0), starts=2)
+    assert len(set(rows.tolist())) == 4
+    assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
+
+
+@pytest.fixture
+def coarse_to_fine(monkeypatch):
+    """Every block counts as large, and a small sample of it is searched first."""
+    monkeypatch.setattr(block_module, "_LARGE", 0)
+    monkeypatch.setattr(block_module, "_SAMPLE", 20)
+    monkeypatch.setattr(block_module, "_PER_CENTER", 2)
+    monkeypatch.setattr(block_module, "_BATCH", 16)
+    monkeypatch.setattr(block_module, "_MANY", 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("starts", [1, 5, None])
+def test_open_facilities_stay_open(dtype, starts):
+    rng = np.random.default_rng(3)
+    block, weights = rng.integers(0, 50, (11, 14)).astype(dtype), rng.normal(1, 1, 14)
+    for opened in ([4], [9, 2], [1, 5, 10]):
+        rows, cost = block_search(
+            block, weights, 3, np.random.default_rng(0), starts=starts, opened=np.array(opened)
+        )
+        assert rows[: len(opened)].tolist() == sorted(opened) and len(set(rows.tolist())) == 3
+        assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
+        if starts is None:
+            others = [r for r in range(11) if r not in opened]
+            left = 3 - len(opened)
+            everyone = [(*opened, *more) for more in naive.itertools.combinations(others, left)]
+            assert cost == pytest.approx(
+                min(naive.cost(block, weights, c) for c in everyone), rel=1e-6
+            )
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 7, 30, 119])
+def test_coarse_to_fine_ends_in_a_local_optimum(k, signed, coarse_to_fine):
+    rng = np.random.default_rng(k)
+    block = rng.random((120, 150)).astype(np.float32)
+    weights = rng.normal(1, 1, 150) if signed else rng.integers(0, 4, 150).astype(float)
+    rows, cost = block_search(block, weights, k, rng, opened=np.array([5]) if k > 5 else None)
+    assert len(set(rows.tolist())) == k and (k <= 5 or rows[0] == 5)
+    assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
+    changes = naive.swap_changes(block, weights, rows.tolist())[:, 1 if k > 5 else 0 :]
+    changes[rows] = 0
+    assert changes.min() > -1e-6 * abs(cost) - 1e-9
+
+
+def test_coarse_to_fine_is_as_good(coarse_to_fine):
+    points = np.random.default_rng(0).random((400, 2))
+    block = mdp.EuclideanMetric(points).distance_rows(np.arange(400)).astype(np.float32)
+    weights = np.ones(400)
+    costs = [[], []]
+    for seed in range(5):
+        for large, found in enumerate(costs):
+            block_module._LARGE = 0 if large else 10**9  # the fixture restores it
+            found.append(block_search(block, weights, 12, np.random.default_rng(seed))[1])
+    assert np.mean(costs[1]) <= 1.01 * np.mean(costs[0])
+
+
+@pytest.mark.parametrize("starts", [1, 6])
+def test_the_same_for_one_thread_and_for_two(starts, request, monkeypatch):
+    block, weights = problem(9, 90, 110)
+    for large in (False, True):
+        if large:
+            request.getfixturevalue("coarse_to_fine")
+        found = []
+        for threads in (1, 2):
+            monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
+            found.append(block_search(block, weights, 8, np.random.default_rng(4), starts=starts))
+        assert found[0][0].tolist() == found[1][0].tolist() and found[0][1] == found[1][1]
+
+
+def test_a_transposed_block_and_other_types_are_read_as_they_are():
+    block, weights = problem(10, 30, 40)
+    options = {"weights": weights, "k": 4, "starts": 3}
+    expected = block_search(block, rng=np.random.default_rng(0), **options)
+    for other in (np.asfortranarray(block), block.astype(np.float64), block.astype(np.longdouble)):
+        found = block_search(other, rng=np.random.default_rng(0), **options)
+        assert found[0].tolist() == expected[0].tolist() and found[1] == pytest.approx(expected[1])
+    whole = (block * 1000).astype(np.int32)
+    rows, cost = block_search(whole, rng=np.random.default_rng(0), **options)
+    assert cost == pytest.approx(naive.cost(whole, weights, rows))
+
+
+def test_recombination_never_hurts_and_often_helps():
+    better = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        block = mdp.EuclideanMetric(rng.random((150, 2))).distance_rows(np.arange(150))
+        search = block_module._Search(block, np.ones(150), 25, None, rng, Deadline())
+        alone = search.from_starts(8, None)
+        together = search.recombined(alone, 6)
+        best = [min(one[0] for one in found) for found in (alone, together)]
+        assert best[1] <= best[0]
+        better += best[1] < best[0] - 1e-9
+    assert better >= 3
+
+
+def test_the_elite_is_good_and_diverse():
+    def found(cost, *rows):
+        return float(cost), np.array(rows)
+
+    pool = block_module._elite(
+        [
+            found(5, 1, 2, 3),
+            found(4, 1, 2, 4),
+            found(4, 4, 2, 1),
+            found(9, 7, 8, 9),
+            found(8, 5, 6, 4),
+        ],
+        3,
+    )
+    assert [one[0] for one in pool] == [4, 8, 9]
+    assert len(block_module._elite([found(i, 10 * i, 10 * i + 1) for i in range(9)], 4)) == 4
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_time_limit_returns_the_best_so_far(large, request):
+    if large:
+        request.getfixturevalue("coarse_to_fine")
+    block, weights = problem(11, 90, 110)
+    rows, cost = block_search(
+        block, weights, 8, np.random.default_rng(4), starts=500, deadline=Deadline(0.0)
+    )
+    assert len(set(rows.tolist())) == 8
+    assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
+    begin = time.monotonic()
+    better = block_search(
+        block, weights, 8, np.random.default_rng(4), starts=3000, deadline=Deadline(0.3)
+    )[1]
+    assert better <= cost and time.monotonic() - begin < 20
+
+
+@pytest.mark.parametrize("number", [1, 14, 20, 25, 30])
+def test_optimal_on_or_library(number):
+    if not PMED.is_dir():
+        pytest.skip(f"OR-Library instances are not in {PMED}")
+    optima = dict(
+        line.split()[:2]
+        for line in (PMED / "pmedopt.txt").read_text().splitlines()
+        if line.startswith("pmed")
+    )
+    metric = mdp.read_graph(PMED / f"pmed{number}.txt")
+    k = int((PMED / f"pmed{number}.txt").read_text().split()[2])
+    block = metric.grid_rows(np.arange(len(metric)))
+    rows, cost = block_search(block, np.ones(len(metric)), k, np.random.default_rng(0), starts=None)
+    assert cost == int(optima[f"pmed{number}"]) == block[rows].min(axis=0).sum()

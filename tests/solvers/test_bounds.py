@@ -1,0 +1,246 @@
+"""Certificates: never above the best of all choices, equal to it where branches settle it, and
+rounded down.
+"""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.kernels.dual_ascent import reduced_costs
+from metricdp.solvers import bounds
+from metricdp.solvers.bounds import Certificate, certificate, certify
+from metricdp.solvers.stopping import Deadline
+from tests import data, naive
+from tests.metrics.test_diameter import road_like
+
+few = settings(max_examples=150, deadline=None, derandomize=True)
+PMED = data.DATA / "pmed"
+
+
+@st.composite
+def problems(draw):
+    """(block of whole or fractional costs, weights, centers, opened)."""
+    m, n = draw(st.integers(1, 8)), draw(st.integers(1, 9))
+    block = draw(arrays(np.int64, (m, n), elements=st.integers(0, 12))) * draw(
+        st.sampled_from([1.0, 0.3])
+    )
+    weights = draw(
+        arrays(np.int64, n, elements=st.integers(draw(st.sampled_from([0, -2])), 4))
+    ).astype(np.float64)
+    centers = draw(st.permutations(range(m)))[: draw(st.integers(1, m))]
+    return (
+        block,
+        weights,
+        np.array(centers),
+        np.array(centers[: draw(st.integers(0, len(centers)))], np.int64),
+    )
+
+
+@few
+@given(problems())
+def test_never_above_the_best_of_all_choices(problem):
+    block, weights, centers, opened = problem
+    choices = naive.itertools.combinations(range(len(block)), len(centers))
+    best = min(naive.cost(block, weights, c) for c in choices if set(opened) <= set(c))
+    found = certify(block, weights, centers, opened=opened)
+    assert found.cost == pytest.approx(naive.cost(block, weights, centers))
+    assert found.lower_bound <= min(best, found.cost) + 1e-12 * abs(best)
+    if (weights >= 0).all():  # so small that all branches are looked into
+        assert found.lower_bound >= best - 2e-9 * abs(best)
+        assert (found.gap <= 2e-9) == (found.cost <= best * (1 + 2e-9))
+
+
+@few
+@given(problems(), st.data())
+def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
+    block, weights, centers, opened = problem
+    costs = block * np.abs(weights)
+    multipliers = (
+        np.array(
+            data.draw(
+                st.lists(st.integers(0, 40), min_size=costs.shape[1], max_size=costs.shape[1])
+            )
+        )
+        / 3
+    )
+    ascent = bounds._Ascent(costs, len(centers), np.inf, opened, False, Deadline())
+    value, reduced, chosen = ascent._evaluate(multipliers)
+    np.testing.assert_allclose(reduced, np.minimum(costs - multipliers, 0).sum(axis=1), atol=1e-12)
+    exact = sum(map(Fraction, multipliers.tolist())) + sum(
+        min(Fraction(c) - Fraction(x), Fraction(0))
+        for i in chosen
+        for c, x in zip(costs[i].tolist(), multipliers.tolist())
+    )
+    assert set(opened) <= set(chosen) and len(set(chosen.tolist())) == len(centers)
+    assert exact - Fraction(1, 10**9) <= Fraction(value) <= exact
+    ones = np.ones(costs.shape[1])
+    choices = naive.itertools.combinations(range(len(costs)), len(centers))
+    assert value <= min(naive.cost(costs, ones, c) for c in choices if set(opened) <= set(c))
+
+
+def test_reduced_costs_by_definition():
+    rng = np.random.default_rng(0)
+    costs, multipliers, out = rng.random((7, 33)), rng.random(33), np.empty(7)
+    reduced_costs(costs, multipliers, out)
+    np.testing.assert_allclose(
+        out, [sum(min(c - x, 0) for c, x in zip(row, multipliers)) for row in costs]
+    )
+
+
+def test_bad_centers_get_an_honest_gap():
+    line = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
+    best = naive.best_centers(line, np.ones(12), 3)
+    assert certify(line, np.ones(12), np.array(best[0])).gap == 0
+    for centers in ([0, 1, 2], [0, 5, 11]):
+        found = certify(line, np.ones(12), np.array(centers))
+        assert found.lower_bound == best[1]
+        assert found.gap == pytest.approx(1 - best[1] / naive.cost(line, np.ones(12), centers))
+    assert Certificate(8.0, 6.0).to_dict() == {"cost": 8.0, "lower_bound": 6.0, "gap": 0.25}
+    assert Certificate(0.0, 0.0).gap == 0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_fractional_costs_are_settled_up_to_rounding(power):
+    metric = mdp.EuclideanMetric(np.random.default_rng(power).random((60, 2)))
+    ask = mdp.k_median if power == 1 else mdp.k_means
+    result = ask(metric, k=4, certificate=True)
+    block = metric.distance_rows(np.arange(60)) ** power
+    cost = naive.cost(block, np.ones(60), metric.positions(result.centers))
+    assert result.certificate.cost == pytest.approx(cost) and result.lower_bound <= cost
+    assert 0 <= result.gap <= 2e-9
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_graph_is_measured_on_its_own_grid(power):
+    metric = road_like(12)
+    weights = np.random.default_rng(0).integers(0, 5, len(metric)).astype(float)
+    candidates, opened = np.arange(0, len(metric), 2), np.array([3, 8])
+    found = mdp.k_median if power == 1 else mdp.k_means
+    ids = np.array(metric.ids, object)
+    result = found(
+        metric,
+        k=6,
+        weights=weights,
+        candidates=ids[candidates],
+        opened=ids[opened],
+        certificate=True,
+    )
+    assert set(ids[opened]) <= set(result.centers) and result.centers[:2] == ids[opened].tolist()
+    assert set(result.centers[2:]) <= set(ids[candidates])
+    distance = metric.nearest(result.centers)[1]
+    assert result.certificate.cost == pytest.approx(float(weights @ distance**power))
+    assert result.lower_bound <= result.certificate.cost and result.gap < 0.02
+    again = certificate(
+        metric,
+        weights,
+        metric.positions(result.centers),
+        power=power,
+        candidates=candidates,
+        opened=opened,
+    )
+    assert again == result.certificate
+    assert result.to_dict()["certificate"] == result.certificate.to_dict()
+
+
+def test_the_same_for_one_thread_and_for_two(monkeypatch):
+    block, weights = np.random.default_rng(0).random((50, 60)), np.ones(60)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
+        found.append(certify(block, weights, np.arange(5)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 40])
+def test_a_limit_of_branches_leaves_a_valid_bound(most, monkeypatch):
+    rng = np.random.default_rng(most)
+    block, weights = rng.random((14, 20)), np.ones(20)
+    best = naive.best_centers(block, weights, 3)
+    monkeypatch.setattr(bounds, "_MOST_NODES", most)
+    for centers in (best[0], [0, 1, 2]):
+        found = certify(block, weights, np.array(centers))
+        assert 0.5 * best[1] < found.lower_bound <= best[1]
+
+
+@pytest.mark.parametrize(("k", "power"), [(3, 1), (9, 1), (4, 2)])
+def test_branches_agree_with_an_integer_program(k, power):
+    from scipy.optimize import LinearConstraint, milp
+
+    metric = mdp.EuclideanMetric(np.random.default_rng(k).random((40, 3)))
+    block = metric.distance_rows(np.arange(40)) ** power
+    n = len(block)
+    serves = [np.r_[np.zeros(n), np.tile(np.arange(n) == j, n)] for j in range(n)]
+    only = [
+        np.r_[-(np.arange(n) == i).astype(float), np.arange(n * n) == i * n + j]
+        for i in range(n)
+        for j in range(n)
+    ]
+    rules = [
+        LinearConstraint(serves, 1, 1),
+        LinearConstraint(only, -np.inf, 0),
+        LinearConstraint(np.r_[np.ones(n), np.zeros(n * n)], k, k),
+    ]
+    program = milp(
+        np.r_[np.zeros(n), block.ravel()],
+        integrality=np.r_[np.ones(n), np.zeros(n * n)],
+        bounds=(0, 1),
+        constraints=rules,
+    )
+    result = (mdp.k_median if power == 1 else mdp.k_means)(metric, k=k, certificate=True)
+    assert result.lower_bound == pytest.approx(program.fun, rel=1e-6) == result.certificate.cost
+    bad = certify(block, np.ones(n), np.arange(k))
+    assert bad.lower_bound == pytest.approx(program.fun, rel=1e-6) and bad.gap > 0.05
+
+
+def test_a_time_limit_leaves_a_valid_bound():
+    block, weights = np.random.default_rng(1).random((80, 90)), np.ones(90)
+    hurried, patient = (
+        certify(block, weights, np.arange(5), deadline=Deadline(0.0)),
+        certify(block, weights, np.arange(5)),
+    )
+    assert 0 <= hurried.lower_bound <= patient.lower_bound
+
+
+def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
+    metric = road_like(6)
+    monkeypatch.setattr(bounds, "MOST_ENTRIES", 100)
+    with pytest.raises(InputError, match="a certificate needs all distances"):
+        mdp.k_median(metric, k=2, certificate=True)
+    weights = np.zeros(len(metric))
+    weights[:5] = 1
+    few = [metric.ids[i] for i in range(10)]
+    assert mdp.k_median(metric, k=2, weights=weights, candidates=few, certificate=True).gap == 0
+    assert (
+        mdp.k_median(metric, k=2).gap is None
+        and "certificate" not in mdp.k_median(metric, k=2).to_dict()
+    )
+    demand, ledger = mdp.PrivateDemand(metric, few), mdp.Ledger(1)
+    with pytest.raises(InputError, match="certificate is for public demand"):
+        mdp.k_median(metric, demand, 2, epsilon=1, ledger=ledger, certificate=True)
+    assert ledger.spent == 0
+    with pytest.raises(InputError, match="certificate is for public demand"):
+        mdp.k_median(mdp.EuclideanSpace([0, 0], [1, 1]), k=2, certificate=True)
+
+
+@pytest.mark.parametrize("number", [1, 6, 15, 22, 31, 40])
+def test_or_library(number):
+    if not PMED.is_dir():
+        pytest.skip(f"OR-Library instances are not in {PMED}")
+    optima = dict(
+        line.split()[:2]
+        for line in (PMED / "pmedopt.txt").read_text().splitlines()
+        if line.startswith("pmed")
+    )
+    metric = mdp.read_graph(PMED / f"pmed{number}.txt")
+    k = int((PMED / f"pmed{number}.txt").read_text().split()[2])
+    result = mdp.k_median(metric, k=k, certificate=True)
+    optimum = int(optima[f"pmed{number}"])
+    assert result.certificate.cost == optimum >= result.lower_bound
+    assert result.gap == 0

@@ -1,0 +1,221 @@
+"""Swap local search on graphs without a matrix: every number it keeps, and the optimum it ends in,
+against brute force.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from metricdp.solvers import graph_search
+from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.stopping import Deadline
+from tests import naive
+from tests.metrics.test_diameter import road_like
+from tests.metrics.test_graph import everything, metric_of
+
+
+def world(seed=0, integers=False, n=60):
+    metric = metric_of(*naive.random_graph(n, seed, integers=integers))
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(1, 1, n) * (rng.random(n) < 0.8)
+    return metric, weights, rng
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 2, 6, 59])
+@pytest.mark.parametrize("integers", [True, False])
+def test_a_sweep_ends_in_a_local_optimum(power, k, integers):
+    metric, weights, rng = world(k, integers)
+    start = rng.choice(60, k, replace=False)
+    true = everything(metric)
+    search = GraphSearch(metric, weights, start, power)
+    assert search.cost == pytest.approx(naive.cost(true, weights, start, power))
+    while search.sweep(rng, passes=100):
+        pass
+    centers = search.centers
+    assert len(set(centers.tolist())) == k
+    assert search.cost == pytest.approx(naive.cost(true, weights, centers, power))
+    changes = naive.swap_changes(true, weights, centers.tolist(), power)
+    changes[centers] = 0
+    assert changes.min() >= -1e-5 * abs(search.cost) - 1e-9
+    assert search.tried >= (60 - k)
+
+
+def test_zero_lengths_and_repeats():
+    metric = metric_of(30, [(i, i + 1, i % 3 == 0) for i in range(29)])
+    true, weights = everything(metric), np.ones(30)
+    search = GraphSearch(metric, weights, np.arange(8))
+    while search.sweep(np.random.default_rng(0), passes=50):
+        pass
+    assert search.cost == naive.cost(true, weights, search.centers)
+    changes = naive.swap_changes(true, weights, search.centers.tolist())
+    changes[search.centers] = 0
+    assert changes.min() >= 0
+
+
+def test_centers_stand_only_where_allowed():
+    metric, weights, rng = world(3)
+    allowed = rng.choice(60, 15, replace=False)
+    search = GraphSearch(metric, weights, allowed[:4], allowed=allowed)
+    while search.sweep(rng, passes=50):
+        pass
+    assert search.descend()
+    assert set(search.centers) <= set(allowed)
+    changes = naive.swap_changes(everything(metric), weights, search.centers.tolist())
+    free = np.setdiff1d(allowed, search.centers)
+    assert changes[free].min() >= -1e-5 * abs(search.cost)
+
+
+@pytest.mark.parametrize("processors", [1, 2, 5])
+def test_the_same_with_any_number_of_processors(processors, monkeypatch):
+    metric, weights, _ = world(4)
+
+    def run():
+        search = GraphSearch(metric, weights, np.arange(5))
+        search.improve(np.random.default_rng(2).permutation(60)[:40])
+        return search.centers.tolist(), search.cost, search.tried
+
+    expected = run()
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    assert run() == expected
+
+
+def test_every_swap_lowers_the_cost_and_what_is_tried_is_counted():
+    metric, weights, rng = world(5)
+    search = GraphSearch(metric, np.abs(weights), np.arange(5))
+    for _ in range(10):
+        before, tried = search.cost, search.tried
+        swaps = search.improve(rng.permutation(60)[:10])
+        assert search.cost < before if swaps else search.cost == before
+        assert swaps <= search.tried - tried <= 20
+    assert search.improve(np.empty(0, np.int64)) == 0
+
+
+def test_a_budget_of_visits(monkeypatch):
+    metric, weights, rng = world(5)
+    everyone = rng.permutation(60)
+    free, bound, none = (GraphSearch(metric, np.abs(weights), np.arange(5)) for _ in range(3))
+    none.budget = 0
+    assert none.improve(everyone) == none.visited == none.tried == 0
+    free.improve(everyone)
+    bound.budget = free.visited / 2
+    bound.improve(everyone)
+    assert bound.budget <= bound.visited < free.visited and bound.tried < free.tried
+    assert bound.descend() and bound.budget == free.visited / 2  # the last descent is never cut
+
+
+def test_sums_are_renewed(monkeypatch):
+    monkeypatch.setattr(graph_search, "_SUMS_HOLD", 0)
+    metric, weights, rng = world(6)
+    search = GraphSearch(metric, weights, np.arange(5))
+    search.sweep(rng, 10)
+    assert search.cost == pytest.approx(
+        naive.cost(everything(metric), weights, search.centers), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_opened_centers_stay(power):
+    metric, weights, rng = world(7)
+    true = everything(metric)
+    search = GraphSearch(metric, weights, np.array([9, 30, 2, 5, 41]), power, opened=2)
+    start = search.cost
+    while search.sweep(rng, passes=50):
+        pass
+    assert search.centers[:2].tolist() == [9, 30] and search.cost < start
+    changes = naive.swap_changes(true, weights, search.centers.tolist(), power)[:, 2:]
+    changes[search.centers] = 0
+    assert changes.min() >= -1e-5 * abs(search.cost)
+    everyone = GraphSearch(metric, weights, np.array([9, 30]), power, opened=2)
+    everyone.sweep(rng)
+    assert everyone.descend() and everyone.centers.tolist() == [9, 30]
+
+
+def test_over_means_over():
+    metric, weights, rng = world(8)
+    search = GraphSearch(metric, weights, np.arange(5), deadline=Deadline(0.0))
+    search.sweep(rng, 5)
+    assert not search.descend() and search.tried == 0 and search.centers.tolist() == [0, 1, 2, 3, 4]
+    assert search.cost == pytest.approx(naive.cost(everything(metric), weights, range(5)))
+
+
+def test_where_candidates_come_from():
+    metric = road_like(15)
+    rng = np.random.default_rng(0)
+    weights = np.ones(len(metric))
+    weights[:100] = 0
+    centers = rng.choice(len(metric), 3, replace=False)
+    search = GraphSearch(metric, weights, centers)
+    graph = metric.graph
+    hops = dijkstra(
+        csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr)), indices=centers
+    )
+    for most in (1, 5, 40, 10**4):
+        drawn = metric.order[search.near(most, 10**3, rng)]
+        size = min(most, len(metric) - 1)
+        assert len(drawn) == 3 * size  # whole balls
+        rim = np.sort(hops, axis=1)[:, size]  # one for the center itself
+        reach = Counter(drawn.tolist())
+        for v, times in reach.items():
+            assert times <= ((hops[:, v] > 0) & (hops[:, v] <= rim)).sum()
+        for row, last in zip(hops, rim):
+            assert set(np.flatnonzero((row > 0) & (row < last))) <= set(reach)
+    some = metric.order[search.near(40, 5, rng)]
+    assert len(some) == 15
+    counts = Counter(
+        np.concatenate([metric.order[search.near(12, 3, rng)] for _ in range(400)]).tolist()
+    )
+    assert min(counts.values()) > 50  # 36 vertices, 100 times each if no ball meets another
+    probable = metric.order[search.probable(2000, rng)]
+    assert not set(probable) & (set(range(100)) | set(centers))  # no demand, or no cost
+    drawn = np.bincount(probable, minlength=len(metric))
+    mass = weights * naive.nearest(everything(metric), centers)
+    assert np.corrcoef(drawn, mass)[0, 1] > 0.5
+    assert len(GraphSearch(metric, np.zeros(len(metric)), centers).probable(5, rng)) == 0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_descent_ends_where_no_neighbor_is_better(k, power):
+    metric = road_like(12)
+    rng, weights = np.random.default_rng(1), np.ones(len(metric))
+    search = GraphSearch(metric, weights, rng.choice(len(metric), k, replace=False), power)
+    before = search.cost
+    assert search.descend()
+    assert search.cost < before
+    changes = naive.swap_changes(everything(metric), weights, search.centers.tolist(), power)
+    graph = metric.graph
+    for center in search.centers:
+        for v in set(graph.indices[graph.indptr[center] : graph.indptr[center + 1]]) - set(
+            search.centers
+        ):
+            assert changes[v].min() >= -1e-8 * search.cost
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("power", [1, 2])
+def test_recentering_never_raises_the_cost(seed, power):
+    metric, weights, rng = world(seed, n=80)
+    positive = np.maximum(weights, 0)
+    centers = rng.choice(80, 5, replace=False)
+    true = everything(metric)
+    before = naive.cost(true, positive, centers, power)
+    moved = recentered(metric, weights, centers, power)
+    assert len(set(moved.tolist())) == 5
+    assert naive.cost(true, positive, moved, power) <= before * (1 + 1e-12)
+    one = recentered(metric, weights, centers, power, most=1)
+    assert naive.cost(true, positive, one, power) <= before * (1 + 1e-12)
+    some = recentered(metric, weights, centers, power, opened=2)
+    assert some[:2].tolist() == centers[:2].tolist()
+    assert naive.cost(true, positive, some, power) <= before * (1 + 1e-12)
+
+
+def test_recentering_on_a_line_finds_the_medians():
+    metric = metric_of(22, [(i, i + 1, 1) for i in range(21)])
+    assert recentered(metric, np.ones(22) - 2 * np.eye(22)[21], np.array([0])).tolist() == [
+        10
+    ]  # the last one is not wanted
+    assert sorted(recentered(metric, np.ones(22), np.array([0, 21]))) == [5, 16]

@@ -1,0 +1,349 @@
+"""The solver on every metric and at every scale, against the best of all choices and the proven
+optima of OR-Library.
+"""
+
+import tomllib
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.metrics import landmarks as landmark_module
+from metricdp.solvers import kmedian
+from metricdp.solvers.kmedian import solve
+from metricdp.universe.samples import sample_path
+from tests import data, naive
+from tests.metrics.test_diameter import road_like
+from tests.metrics.test_graph import everything, metric_of
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+DATA = data.DATA / "pmed"
+
+
+def check(metric, weights, solution, k, power=1, allowed=None):
+    assert (
+        solution.centers.dtype == np.int64
+        and len(set(solution.centers.tolist())) == len(solution.centers) == k
+    )
+    assert allowed is None or set(solution.centers) <= set(allowed)
+    distance = metric.nearest_to(solution.centers)[1]
+    assert solution.cost == pytest.approx(float(weights @ distance**power), rel=2e-6, abs=1e-6)
+
+
+# Small: against the best of all choices
+
+
+@few
+@given(naive.graphs(), st.sampled_from([1, 2]), st.data())
+def test_near_the_best_of_all_choices(graph, power, data):
+    n, true = graph[0], naive.all_pairs(*graph)
+    metric = metric_of(*graph)
+    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
+    k = data.draw(st.integers(1, n))
+    candidates = data.draw(st.none() | st.lists(st.integers(0, n - 1), min_size=k, unique=True))
+    found = solve(
+        metric,
+        weights,
+        k,
+        power=power,
+        candidates=None if candidates is None else np.array(candidates),
+        starts=10,
+    )
+    counted = weights if weights.any() else np.ones(n)
+    check(metric, counted, found, k, power, candidates)
+    best = naive.best_centers(true, counted, k, power, candidates)[1]
+    assert (
+        best - 1e-6 <= found.cost <= (5 if power == 1 else 25) * best + 1e-6
+    )  # the proven bound of single swaps, here and everywhere
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("kind", ["graph", "points", "matrix"])
+def test_the_best_of_all_choices_on_typical_instances(kind, power):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        graph = metric_of(*naive.random_graph(16, seed, integers=False))
+        points = mdp.EuclideanMetric(rng.random((16, 2)))
+        metric = {
+            "graph": graph,
+            "points": points,
+            "matrix": mdp.PrecomputedMetric(everything(graph)),
+        }[kind]
+        weights = rng.normal(1, 1.5, 16)  # negative ones too, as signed noisy counts have
+        for k in (1, 2, 4, 15, 16):
+            found = solve(metric, weights, k, power=power, starts=8)
+            check(metric, weights, found, k, power)
+            best = naive.best_centers(everything(metric), weights, k, power)[1]
+            assert best - 1e-6 <= found.cost <= best + 0.02 * abs(best) + 1e-6
+
+
+def test_weights_of_nothing_count_everywhere():
+    metric = road_like(8)
+    nothing, ones = (solve(metric, w, 3) for w in (np.zeros(len(metric)), np.ones(len(metric))))
+    assert nothing.centers.tolist() == ones.centers.tolist() and nothing.cost == ones.cost > 0
+
+
+def test_weight_in_few_places_and_many_centers():
+    metric = road_like(8)
+    weights = np.zeros(len(metric))
+    weights[[3, 40]] = [2.0, 5.0]
+    for k in (1, 2, 3, 10):
+        found = solve(metric, weights, k)
+        check(metric, weights, found, k)
+        assert (found.cost == 0) == (k >= 2)
+    assert solve(metric, weights, 1).centers[0] == 40
+    np.testing.assert_array_equal(weights.nonzero()[0], [3, 40])  # the argument is left alone
+
+
+def test_one_and_two_points():
+    for metric in (metric_of(1, []), mdp.EuclideanMetric([[0.0]]), mdp.PrecomputedMetric([[0.0]])):
+        assert solve(metric, np.ones(1), 1).centers.tolist() == [0]
+    for metric in (metric_of(2, [(0, 1, 3)]), mdp.EuclideanMetric([[0.0], [3.0]])):
+        assert solve(metric, np.array([1.0, 2.0]), 1).centers.tolist() == [1]
+        assert solve(metric, np.array([1.0, 2.0]), 1).cost == 3
+        assert sorted(solve(metric, np.array([1.0, 2.0]), 2).centers) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("k", "candidates"), [(0, None), (-1, None), (17, None), (3, [1, 2, 2]), (1, [])]
+)
+def test_k_out_of_range(k, candidates):
+    metric, allowed = (
+        mdp.EuclideanMetric(np.arange(16.0)[:, None]),
+        None if candidates is None else np.array(candidates, int),
+    )
+    with pytest.raises(InputError, match="k must be between 1"):
+        solve(metric, np.ones(16), k, candidates=allowed)
+
+
+# Large: the same paths of code on small universes
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Every universe counts as too large for a block: full passes of pruned searches on graphs,
+    landmarks and rows elsewhere.
+    """
+    monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", 0)
+    monkeypatch.setattr(kmedian, "LANDMARKS", 40)
+
+
+@pytest.fixture
+def sampled(large, monkeypatch):
+    """And on graphs, too, as too large for full passes: centers are chosen among landmarks first."""
+    monkeypatch.setattr(kmedian, "_PASSES", 10**9)
+
+
+@pytest.fixture
+def huge(large, monkeypatch):
+    """And as too large for exact rows of landmarks: solved on cells first."""
+    monkeypatch.setattr(landmark_module, "_ROW_ENTRIES", 0)
+    monkeypatch.setattr(kmedian, "_LARGE", 100)
+
+
+WORLDS = {
+    "roads": lambda: road_like(18),
+    "social": lambda: mdp.GraphMetric(nx.barabasi_albert_graph(300, 2, seed=0), weight=None),
+    "zeros": lambda: metric_of(240, [(i, i + 1, i % 3) for i in range(239)]),
+    "points": lambda: mdp.EuclideanMetric(np.random.default_rng(0).random((300, 2))),
+    "duplicates": lambda: mdp.ManhattanMetric(
+        np.random.default_rng(0).integers(0, 6, (300, 2)).astype(float)
+    ),
+}
+
+
+def best_known(metric, weights, k, power=1, candidates=None):
+    return solve(metric, weights, k, power=power, candidates=candidates, starts=4).cost
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
+    metric, rng = WORLDS[name](), np.random.default_rng(1)
+    n = len(metric)
+    demands = {
+        "even": np.ones(n),
+        "few": np.bincount(rng.choice(n, 30), minlength=n).astype(float),
+        "signed": rng.normal(1, 1, n),
+    }
+    expected = {
+        (d, k): best_known(metric, w, k, power) for d, w in demands.items() for k in (1, 5, 12)
+    }
+    request.getfixturevalue(scale)
+    for (demand, k), best in expected.items():
+        found = solve(metric, demands[demand], k, power=power)
+        check(metric, demands[demand], found, k, power)
+        assert found.cost <= best + (0.15 if power == 1 else 0.3) * abs(best) + 1e-9
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_among_the_centers_of_several_searches(power, large, monkeypatch):
+    metric = road_like(30)
+    weights, opened = np.random.default_rng(0).random(len(metric)), np.array([7, 200])
+    together = [
+        solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
+        for seed in range(6)
+    ]
+    monkeypatch.setattr(kmedian, "_UNION", 0)
+    apart = [
+        solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
+        for seed in range(6)
+    ]
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(together, apart))
+    assert sum(together) < sum(apart)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+def test_candidates_of_large_universes(name, scale, request):
+    metric, rng = WORLDS[name](), np.random.default_rng(2)
+    n, weights = len(metric), np.ones(len(metric))
+    spread, corner = rng.choice(n, 60, replace=False), np.arange(30)
+    expected = {k: best_known(metric, weights, k, candidates=spread) for k in (1, 6)}
+    request.getfixturevalue(scale)
+    for k, best in expected.items():
+        found = solve(metric, weights, k, candidates=spread)
+        check(metric, weights, found, k, allowed=spread)
+        assert found.cost <= 1.1 * best
+    for k in (1, 7, 29, 30):
+        check(metric, weights, solve(metric, weights, k, candidates=corner), k, allowed=corner)
+
+
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+def test_candidates_all_in_one_place(scale, request):
+    metric = metric_of(200, [(i, i + 1, 0 if i < 20 else 1) for i in range(199)])
+    request.getfixturevalue(scale)
+    for k in (1, 4, 20):
+        check(
+            metric,
+            np.ones(200),
+            solve(metric, np.ones(200), k, candidates=np.arange(21)),
+            k,
+            allowed=np.arange(21),
+        )
+
+
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+@pytest.mark.parametrize("name", ["roads", "points"])
+def test_more_centers_than_landmarks(name, scale, request):
+    metric = WORLDS[name]()
+    request.getfixturevalue(scale)
+    for k in (50, len(metric) - 1, len(metric)):
+        check(metric, np.ones(len(metric)), solve(metric, np.ones(len(metric)), k), k)
+
+
+@pytest.mark.parametrize("name", ["roads", "points"])
+@pytest.mark.parametrize("scale", [None, "large", "sampled", "huge"])
+def test_repeatable_with_any_number_of_processors(name, scale, request, monkeypatch):
+    weights = np.random.default_rng(3).random(400)
+    if scale:
+        request.getfixturevalue(scale)
+
+    def run(seed):
+        metric = WORLDS[name]()  # anew: nothing may depend on what was asked before
+        found = solve(metric, weights[: len(metric)], 7, seed=seed)
+        return found.centers.tolist(), found.cost
+
+    expected = run(5)
+    assert run(5) == expected
+    for processors in (1, 2, 7):
+        monkeypatch.setattr("os.cpu_count", lambda n=processors: n)
+        assert run(5) == expected
+
+
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+@pytest.mark.parametrize("name", ["roads", "social", "points"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_opened_facilities_of_large_universes(name, scale, power, request):
+    metric, rng = WORLDS[name](), np.random.default_rng(4)
+    n, weights = len(metric), np.ones(len(metric))
+    opened, some = rng.choice(n, 3, replace=False), rng.choice(n, 50, replace=False)
+    known = solve(metric, weights, 6, power=power, opened=opened, starts=4).cost
+    request.getfixturevalue(scale)
+    for candidates in (None, some):
+        found = solve(metric, weights, 6, power=power, candidates=candidates, opened=opened)
+        check(
+            metric,
+            weights,
+            found,
+            6,
+            power,
+            None if candidates is None else np.union1d(some, opened),
+        )
+        assert found.centers[:3].tolist() == sorted(opened.tolist())
+        assert found.cost <= (1.15 if candidates is None else 1.6) ** power * known
+    for k, fixed in ((50, 3), (50, 45)):  # more centers than a sample has room for
+        found = solve(metric, weights, k, power=power, opened=np.arange(fixed))
+        check(metric, weights, found, k, power)
+        assert found.centers[:fixed].tolist() == list(range(fixed))
+
+
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+@pytest.mark.parametrize("name", ["roads", "points"])
+def test_an_answer_within_any_time(name, scale, request):
+    metric, weights = WORLDS[name](), np.ones(len(WORLDS[name]()))
+    request.getfixturevalue(scale)
+    unhurried, long = solve(metric, weights, 5), solve(metric, weights, 5, time_limit=1000.0)
+    assert long.centers.tolist() == unhurried.centers.tolist()
+    for limit in (0.0, 1e-4, 1e-3, 1e-2):
+        found = solve(metric, weights, 5, time_limit=limit)
+        check(metric, weights, found, 5)
+        assert found.cost <= 4 * unhurried.cost
+
+
+@pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 3, 60])
+def test_no_center_is_improved_by_moving_to_a_neighboring_vertex(scale, power, k, request):
+    metric, rng = road_like(18), np.random.default_rng(6)
+    weights = rng.random(len(metric))
+    request.getfixturevalue(scale)
+    found = solve(metric, weights, k, power=power)
+    true, graph = everything(metric), metric.graph
+    for slot, center in enumerate(found.centers):
+        for v in set(graph.indices[graph.indptr[center] : graph.indptr[center + 1]].tolist()) - set(
+            found.centers.tolist()
+        ):
+            moved = found.centers.copy()
+            moved[slot] = v
+            assert naive.cost(true, weights, moved, power) >= found.cost * (1 - 1e-8)
+
+
+# Proven optima
+
+
+def pmed(path):
+    return mdp.read_graph(path, format="pmed"), int(path.read_text().split()[2])
+
+
+def test_the_generated_instance_within_a_percent_of_its_optimum(request):
+    path = sample_path("generated_pmed.txt")
+    optimum = tomllib.loads((path.parent / "index.toml").read_text("utf-8"))["generated_pmed.txt"][
+        "optimum"
+    ]
+    metric, k = pmed(path)
+    for seed in range(3):
+        cost = solve(metric, np.ones(len(metric)), k, seed=seed).cost
+        assert optimum <= round(cost) <= 1.01 * optimum
+    request.getfixturevalue("large")
+    cost = solve(metric, np.ones(len(metric)), k).cost
+    assert optimum <= round(cost) <= 1.03 * optimum
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="no OR-Library files: set METRICDP_DATA")
+@pytest.mark.parametrize("number", [1, 5, 6, 10, 15, 20])
+def test_within_two_percent_of_the_optima_of_or_library(number):
+    optima = dict(
+        line.split()[:2]
+        for line in (DATA / "pmedopt.txt").read_text().splitlines()
+        if line.startswith("pmed")
+    )
+    metric, k = pmed(DATA / f"pmed{number}.txt")
+    cost = solve(metric, np.ones(len(metric)), k).cost
+    optimum = int(optima[f"pmed{number}"])
+    assert optimum <= round(cost) <= 1.02 * optimum

@@ -1,0 +1,135 @@
+"""Swap local search by rows of distances: what it keeps and where it ends, against brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.kernels.row_swaps import row_changes, row_losses
+from metricdp.solvers import row_search
+from metricdp.solvers.row_search import RowSearch
+from metricdp.solvers.stopping import Deadline
+from tests import naive
+from tests.metrics.test_graph import everything
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+rngs = np.random.default_rng
+
+
+def world(kind="euclidean", n=60, seed=0):
+    rng = rngs(seed)
+    points = (
+        rng.integers(0, 9, (n, 2)).astype(float) if kind == "manhattan" else rng.random((n, 3))
+    )  # the former with repeats
+    metric = {"euclidean": mdp.EuclideanMetric, "manhattan": mdp.ManhattanMetric}.get(
+        kind, mdp.EuclideanMetric
+    )(points)
+    if kind == "matrix":
+        metric = mdp.PrecomputedMetric((everything(metric) + everything(metric).T) / 2)
+    return metric, rng.normal(1, 1, n) * (rng.random(n) < 0.8), rng
+
+
+def consistent(search, metric, weights, power):
+    true, demand = everything(metric), np.flatnonzero(weights)
+    near, far = (
+        np.sort(true[search.centers][:, demand], axis=0)[:2]
+        if len(search.centers) > 1
+        else (true[search.centers[0]][demand], None)
+    )
+    np.testing.assert_allclose(search._near, near)
+    if far is not None:
+        np.testing.assert_allclose(search._far, far)
+        assert (search._first != search._second).all()
+    assert search.cost == pytest.approx(naive.cost(true, weights, search.centers, power))
+    return true
+
+
+@pytest.mark.parametrize("kind", ["euclidean", "manhattan", "matrix"])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_a_descent_over_everything_ends_in_a_local_optimum(kind, power, k, monkeypatch):
+    monkeypatch.setattr(row_search, "_ENTRIES", 50)  # blocks of a few rows and columns
+    metric, weights, rng = world(kind)
+    search = RowSearch(metric, weights, rng.choice(60, k, replace=False), power)
+    consistent(search, metric, weights, power)
+    for _ in range(30):
+        before = search.cost
+        assert search.descend(60, rng, 100)
+        if search.cost == before:
+            break
+    true = consistent(search, metric, weights, power)
+    changes = naive.swap_changes(true, weights, search.centers.tolist(), power)
+    changes[search.centers] = 0
+    label = metric.nearest_to(search.centers)[1]
+    assert changes.min() >= -1e-6 * abs(search.cost) - 1e-9, label
+    assert len(set(search.centers.tolist())) == k
+
+
+@few
+@given(st.data(), st.sampled_from([1, 2]))
+def test_moves_and_changes(data, power):
+    n = data.draw(st.integers(2, 9))
+    coordinates = st.lists(st.integers(0, 6), min_size=n, max_size=n)
+    metric = mdp.ManhattanMetric(
+        np.array([data.draw(coordinates), data.draw(coordinates)], float).T
+    )
+    weights = np.array(data.draw(st.lists(st.integers(-2, 4), min_size=n, max_size=n)), float)
+    k = data.draw(st.integers(1, n - 1))
+    search = RowSearch(metric, weights, np.arange(k), power)
+    true = everything(metric)
+    for _ in range(data.draw(st.integers(0, 4))):
+        free = np.setdiff1d(np.arange(n), search.centers)
+        search._move(
+            data.draw(st.integers(0, k - 1)), int(data.draw(st.sampled_from(free.tolist())))
+        )
+        if weights.any():
+            consistent(search, metric, weights, power)
+    free, slot = np.setdiff1d(np.arange(n), search.centers), data.draw(st.integers(0, k - 1))
+    row, reach = true[search.centers[slot]][weights != 0], true[search.centers[slot]][free]
+    slots, changes = search._try(row, reach, free)
+    expected = naive.swap_changes(true, weights, search.centers.tolist(), power)[free]
+    np.testing.assert_allclose(changes, expected.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(changes, expected[np.arange(len(free)), slots], atol=1e-9)
+
+
+def test_kernels_with_one_center():
+    weights, infinite = np.array([1.0, 2.0]), np.full(2, np.inf)
+    losses, costs = np.empty(1), (np.empty(2), np.empty(2))
+    assert (
+        row_losses(
+            weights, np.zeros(2, np.int64), np.array([3.0, 1.0]), infinite, 2, *costs, losses
+        )
+        == 11
+    )
+    assert losses[0] == -11
+    slots, changes = np.empty(1, np.int64), np.empty(1)
+    row_changes(
+        np.array([[1.0, 4.0]]), weights, np.zeros(2, np.int64), *costs, losses, slots, changes
+    )
+    assert slots[0] == 0 and changes[0] == 9 - 11
+
+
+def test_opened_centers_stay_and_others_stand_only_where_allowed():
+    metric, weights, rng = world(n=80, seed=3)
+    allowed = rng.choice(80, 30, replace=False)
+    search = RowSearch(metric, np.abs(weights), np.r_[7, 9, allowed[:4]], allowed=allowed, opened=2)
+    before = search.cost
+    search.round(1, 30, rng)
+    search.descend(30, rng)
+    assert (
+        search.cost < before
+        and search.centers[:2].tolist() == [7, 9]
+        and set(search.centers[2:]) <= set(allowed)
+    )
+
+
+def test_over_means_over():
+    metric, weights, rng = world(seed=4)
+    search = RowSearch(metric, weights, np.arange(5), deadline=Deadline(0.0))
+    search.round(1, 10, rng)
+    assert (
+        not search.descend(10, rng)
+        and search.tried == 0
+        and search.centers.tolist() == [0, 1, 2, 3, 4]
+    )

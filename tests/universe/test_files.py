@@ -1,0 +1,517 @@
+"""Every graph format, its quirks and its errors, on small files."""
+
+from __future__ import annotations
+
+import gzip
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
+from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
+from tests.universe.test_convert import all_distances, edge_lists, multigraph, nx_distances
+
+
+def write(tmp_path, content, name):
+    path = tmp_path / name
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def edges(graph):
+    """{(id, id): length}, each edge once, in order of position."""
+    rows = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
+    arcs = zip(rows.tolist(), graph.indices.tolist(), graph.lengths.tolist())
+    return {(graph.ids[i], graph.ids[j]): w for i, j, w in arcs if i < j}
+
+
+METIS_PLAIN = "% a triangle and a tail\n4 4\n2 3\n1 3\n1 2 4\n3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        (
+            "a.txt",
+            " 3 3 1 \n 1 2 5 \n 2 3 4 \n 2 1 7 \n",
+            {(1, 2): 7, (2, 3): 4},
+        ),  # pmed: the last cost counts
+        ("a.pmed", "2 2 1\n1 2 5\n1 2 3\n", {(1, 2): 3}),
+        ("a.txt.gz", "2 2 1\n1 2 3\n1 2 5\n", {(1, 2): 5}),
+        (
+            "a.gr",
+            "c note\np sp 3 5\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\na 1 2 4\n",
+            {(1, 2): 4, (2, 3): 0},
+        ),
+        ("a.gr.gz", "p sp 2 2\na 1 2 4.5\na 2 1 4.5\n", {(1, 2): 4.5}),
+        ("a.bin", "c\np sp 2 2\na 1 2 4\na 2 1 4\n", {(1, 2): 4}),  # told by its content
+        ("a.graph", METIS_PLAIN, {(1, 2): 1, (1, 3): 1, (2, 3): 1, (3, 4): 1}),
+        ("a.graph", "2 1 001\n2 7\n1 7\n", {(1, 2): 7}),
+        ("a.graph", "2 1 1\n2 7\n1 7", {(1, 2): 7}),
+        ("a.graph", "2 1 011 2\n5 5 2 7\n6 6 1 7\n", {(1, 2): 7}),
+        ("a.graph", "2 1 110\n9 5 2\n9 6 1\n", {(1, 2): 1}),
+        ("a.graph", "2 1 10\n5 2\n% between\n6 1\n\n\n", {(1, 2): 1}),
+        ("a.csv", "from,to,length_m\na,b,1.5\nb,c,2\n", {("a", "b"): 1.5, ("b", "c"): 2}),
+        ("a.csv", "Source,Target,Weight\n5,7,2\n", {(5, 7): 2}),
+        ("a.csv", "w,u,v\n3,1,2\n", {(1, 2): 3}),
+        ("a.csv", "id,a_node,b_node\n9,1,2\n", {(1, 2): 1}),
+        ("a.csv", "1,2,3\n2,3,4\n", {(1, 2): 3, (2, 3): 4}),
+        (
+            "a.csv",
+            "1,2,3\n1,2,2\n2,2,9\n",
+            {(1, 2): 2},
+        ),  # parallel: the shortest; a loop is nothing
+        ("a.csv", "u,v\nA1,12\n12,B\n", {("A1", "12"): 1, ("12", "B"): 1}),
+        ("a.csv", "u,v\n12,A1\n13,12\n", {("12", "A1"): 1, ("12", "13"): 1}),
+        ("a.csv", "u,v\n007,7\n", {("007", "7"): 1}),
+        ("a.csv", "u,v,name\n1,2,High Street\n", {(1, 2): 1}),
+        ("a.tsv", "tail\thead\tcost\nx y\tz\t2\n", {("x y", "z"): 2}),
+        ("a.txt", "https://example.org/x.html\n# u v\n1\t2\n2\t3\n", {(1, 2): 1, (2, 3): 1}),
+        ("a.edges", "% sym\n1 2 0.5\n2 3 0.25\n", {(1, 2): 0.5, (2, 3): 0.25}),
+        ("a.mtx", "2 1\n3 2\n", {(1, 2): 1, (2, 3): 1}),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
+            {(1, 2): 1, (2, 3): 1},
+        ),
+        (
+            "a.mtx.gz",
+            "%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 1\n2 1 0.0\n",
+            {(1, 2): 0},
+        ),
+        (
+            "a.csv",
+            "from,to,length,direction\n1,2,5,0\n2,3,6,1\n2,3,4,-1\n3,2,6,1\n2,3,4,1\n",
+            {(1, 2): 5, (2, 3): 4},
+        ),
+        (
+            "a.csv",
+            "u,v,length,oneway\n1,2,5,False\n2,3,6,True\n3,2,6,True\n",
+            {(1, 2): 5, (2, 3): 6},
+        ),
+    ],
+)
+def test_what_is_read(tmp_path, name, content, expected):
+    graph = read_graph_file(write(tmp_path, content, name))
+    assert edges(graph) == expected
+    assert graph.name == name and graph.coordinates is None
+    assert {type(i) for i in graph.ids} == {type(next(iter(expected))[0])}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "expected"),
+    [
+        (
+            "a.csv",
+            "1,7,8,2.5\n2,8,9,3\n",
+            {"source": "2", "target": "3", "weight": "4"},
+            {(7, 8): 2.5, (8, 9): 3},
+        ),
+        ("a.csv", "1,7,8\n2,8,9\n", {"source": "2", "target": "3"}, {(7, 8): 1, (8, 9): 1}),
+        ("a.csv", "p,q,len\n1,2,3\n", {"source": "p", "target": "q", "weight": "len"}, {(1, 2): 3}),
+        ("a.csv", "u,v,length,time\n1,2,3,4\n", {"weight": "time"}, {(1, 2): 4}),
+        ("a.csv", "u,v,length\n1,2,3\n", {"weight": "unit"}, {(1, 2): 1}),
+        ("a.csv", "u,v,unit\n1,2,3\n", {"weight": "unit"}, {(1, 2): 3}),
+        ("a.gr", "p sp 2 1\na 1 2 4\n", {"symmetrize": True, "weight": "unit"}, {(1, 2): 1}),
+        ("a.graph", "2 1 1\n2 7\n1 7\n", {"weight": "unit"}, {(1, 2): 1}),
+        (
+            "a.txt",
+            "3 2 1\n1 2 9\n2 3 9\n",
+            {"format": "pmed", "weight": "unit"},
+            {(1, 2): 1, (2, 3): 1},
+        ),
+        ("a.xyz", "1 2 9\n2 3 8\n", {"format": "edgelist"}, {(1, 2): 9, (2, 3): 8}),
+        (
+            "a.csv",
+            "from,to,w,direction\n1,2,5,1\n2,1,6,1\n2,3,1,-1\n",
+            {"symmetrize": True},
+            {(1, 2): 5, (2, 3): 1},
+        ),
+        ("a.csv", "u,v\n1,2\n2,3\n4,5\n", {"largest_component": True}, {(1, 2): 1, (2, 3): 1}),
+        ("a.graph", "4 1\n2\n1\n\n\n", {"largest_component": True}, {(1, 2): 1}),
+    ],
+)
+def test_options(tmp_path, name, content, options, expected):
+    assert edges(read_graph_file(write(tmp_path, content, name), **options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        (
+            "a.xyz",
+            "1 2\n",
+            {},
+            "cannot tell the graph format.*--format.*pmed, dimacs, metis, graphml, edgelist, tntp",
+        ),
+        ("a.csv", "1,2\n", {"format": "csv"}, "unknown graph format 'csv'; formats: pmed, dimacs"),
+        (
+            "a.gr",
+            "p sp 2 1\na 1 2 4\n",
+            {"weight": "km"},
+            "the format dimacs has no named columns, so weight='km'",
+        ),
+        (
+            "a.graph",
+            METIS_PLAIN,
+            {"source": "u", "target": "v"},
+            "name columns of an edge list; the format here is metis",
+        ),
+        ("a.csv", "u,v\n1,2\n", {"source": "u"}, "name both endpoint columns"),
+        ("a.csv", "u,v\n1,2\n", {"source": "u", "target": "z"}, "no column 'z'; columns: u, v"),
+        ("a.csv", "u,v\n1,2\n", {"weight": "km"}, "no column 'km'; columns: u, v"),
+        (
+            "a.csv",
+            "p,q\n1,2\n",
+            {},
+            "no known pair of endpoint columns; columns: p, q; name two of them",
+        ),
+        ("a.csv", "ann,bob\nbob,eve\n", {}, "add a header line if the first line is an edge"),
+        (
+            "a.csv",
+            "u,v,km\n1,2,3\n",
+            {},
+            "no column is known as a length; numeric ones: km; name one.*weight='unit'",
+        ),
+        ("a.csv", "u,v,km\n1,2,\n2,3,4\n", {}, "numeric ones: km"),
+        (
+            "a.csv",
+            "1,2,3,4\n",
+            {},
+            "has 4 columns and no header line; name the endpoint columns by number",
+        ),
+        ("a.csv", "1,2,3\n2,3,x\n", {}, "line 2: column '3' must hold numbers, not 'x'"),
+        (
+            "a.csv",
+            "u,v,length\n1,2,3\n2,3,\n",
+            {},
+            "line 3: column 'length' must hold numbers; one cell is empty",
+        ),
+        ("a.csv", "u,v,length\n1,2,3\n,3,1\n", {}, "line 3: column 'u' has an empty cell"),
+        (
+            "a.csv",
+            "0.5,1\n1,2\n",
+            {},
+            "column '1' must hold vertex ids, integers or text, not fractions",
+        ),
+        ("a.csv", "u,v,length\n1,2,-3\n", {}, "finite and non-negative; 1 of 1 are not.*length -3"),
+        ("a.csv", "u,v,length\n1,2,nan\n", {}, "finite and non-negative"),
+        ("a.csv", "u,v,length\n1,2,inf\n", {}, "finite and non-negative"),
+        ("a.csv", "u,v,length\n1,2\n", {}, "line 2: this row has 2 fields, the first has 3"),
+        (
+            "a.csv",
+            "u,v,direction\n1,2,2\n",
+            {},
+            r"column 'direction' must hold 0 \(both ways\), 1 .*, not '2'",
+        ),
+        (
+            "a.csv",
+            "u,v,oneway\n1,2,maybe\n",
+            {},
+            "column 'oneway' must hold true or false, not 'maybe'",
+        ),
+        ("a.csv", "u,v\n", {}, "no vertices"),
+        ("a.csv", "", {}, "the file is empty"),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix array real general\n1 1\n0\n",
+            {},
+            "only .* coordinate format",
+        ),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n",
+            {},
+            "not readable as Matrix Market",
+        ),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n",
+            {},
+            "real numbers, got dtype complex",
+        ),
+        ("a.pmed", "3 2\n1 2 3\n", {}, "line 1: expected the header 'n m p'"),
+        ("a.pmed", "3 2 1\n1 2 3\n", {}, "the header promises 2 edges, the file has 1"),
+        ("a.pmed", "3 1 1\n1 4 3\n", {}, r"line 2: expected 'i j cost' with i and j in 1\.\.3"),
+        ("a.pmed", "3 1 1\n1 2\n", {}, "line 2: expected 'i j cost'"),
+        ("a.pmed", "3 1 4\n1 2 3\n", {}, r"p must lie in 1\.\.n, got n=3 and p=4"),
+        ("a.gr", "a 1 2 3\n", {}, "expected a line 'p sp n m'"),
+        ("a.gr", "p sp 2 2\na 1 2 3\n", {}, "promises 2 arcs, the file has 1"),
+        ("a.gr", "p sp 2 2\na 1 2 3\n\na 2 1\n", {}, "line 4: expected 'a tail head length'"),
+        ("a.gr", "p sp 2 2\na 1 2 3\ne 2 1 3\n", {}, "line 3: expected 'a tail head length'"),
+        ("a.gr", "p sp 2 1\na 1 2 x\n", {}, "line 2: expected 'a tail head length'"),
+        ("a.gr", "p sp 2 1\na 0 2 3\n", {}, r"whole numbers in 1\.\.2"),
+        ("a.gr", "p sp 2 1\na 1 2 -3\n", {"symmetrize": True}, "finite and non-negative"),
+        ("a.graph", "x\n", {}, "line 1: expected the header 'n m"),
+        ("a.graph", "2 1 7\n2\n1\n", {}, "fmt must be three digits 0 or 1, got '7'"),
+        ("a.graph", "2 1\n2\n", {}, r"promises 1 edges \(2 neighbors\), the file has 1 neighbors"),
+        ("a.graph", "2 1\n2\n1\n1\n", {}, "promises 2 vertices, the file has 3 lines"),
+        ("a.graph", "2 1\n3\n1\n", {}, r"whole numbers in 1\.\.2"),
+        ("a.graph", "2 1\n2\nx\n", {}, "line 3: expected numbers"),
+        ("a.graph", "2 1 1\n2 7\n1\n", {}, "line 3: expected 0 vertex numbers, then pairs"),
+        ("a.graph", "% only\n", {}, "no vertices"),
+        ("a.graphml", "<graphml", {}, r"not readable as GraphML \("),
+        ("a.graphml", "u,v\n1,2\n", {}, "not readable as GraphML"),
+        ("a_net.tntp", "<NUMBER OF LINKS> 1\n<END OF METADATA>\n", {}, "has no links"),
+        (
+            "a_net.tntp",
+            "~ init_node term_node length ;\n1 2 ;\n",
+            {},
+            "line 2: expected 3 numbers: init_node, term_node",
+        ),
+        (
+            "a_net.tntp",
+            "<NUMBER OF LINKS> 2\n~ init_node term_node length ;\n1 2 3 ;\n",
+            {},
+            "promises 2 links, the file has 1",
+        ),
+        (
+            "a_net.tntp",
+            "~ init_node term_node length ;\n1 2 3 ;\n",
+            {"weight": "toll"},
+            "no column 'toll'; columns: init_node",
+        ),
+    ],
+)
+def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
+    path = write(tmp_path, content, name)
+    with pytest.raises(InputError, match=message) as caught:
+        read_graph_file(path, **options)
+    assert "\n" not in str(caught.value) and (str(path) in str(caught.value) or "format" in options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.gr", "p sp 2 1\na 1 2 4\n"),
+        ("a.graph", "2 1 1\n2 7\n1 8\n"),
+        ("a.csv", "u,v,length,oneway\n1,2,5,yes\n"),
+        ("a_net.tntp", "~ init_node term_node length ;\n1 2 3 ;\n"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"),
+    ],
+)
+def test_one_way_files_need_symmetrize(tmp_path, name, content):
+    path = write(tmp_path, content, name)
+    with pytest.raises(DirectedGraphError, match="--symmetrize"):
+        read_graph_file(path)
+    assert len(read_graph_file(path, symmetrize=True).indices) == 2
+
+
+def test_disconnected_files_name_the_sizes(tmp_path):
+    with pytest.raises(DisconnectedGraphError, match="2 components of 3, 1 vertices") as caught:
+        read_graph_file(write(tmp_path, "4 2\n2\n1 3\n2\n\n", "a.graph"))
+    assert caught.value.sizes == [3, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(edge_lists())
+def test_every_format_gives_the_same_shortest_paths(tmp_path_factory, case):
+    n, rows = case
+    rows = rows or [(0, 0, 1.0)]
+    oracle = nx_distances(multigraph(n, rows), list(range(n)))
+    folder = tmp_path_factory.mktemp("g")
+    both = [(u + 1, v + 1, w) for u, v, w in rows] + [(v + 1, u + 1, w) for u, v, w in rows]
+    write(folder, "from,to,length\n" + "\n".join(f"{u},{v},{w}" for u, v, w in rows), "g.csv.gz")
+    write(
+        folder, f"p sp {n} {len(both)}\n" + "\n".join(f"a {u} {v} {w}" for u, v, w in both), "g.gr"
+    )
+    write(
+        folder,
+        "~\tinit_node\tterm_node\tlength\t;\n"
+        + "\n".join(f"\t{u}\t{v}\t{w}\t;" for u, v, w in both),
+        "g_net.tntp",
+    )
+    near = [" ".join(f"{v} {w}" for u, v, w in both if u == i) for i in range(1, n + 1)]
+    write(folder, f"{n} {len(rows)} 1\n" + "\n".join(near) + "\n", "g.graph")
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from((u, v, {"length": w}) for u, v, w in rows)
+    nx.write_graphml(graph, folder / "g.graphml")
+    listed = "\n".join(f"{u} {v} {w}" for u, v, w in both)
+    write(
+        folder,
+        f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(both)}\n{listed}\n",
+        "g.mtx",
+    )
+    for name in ("g.csv.gz", "g.gr", "g_net.tntp", "g.graph", "g.graphml", "g.mtx"):
+        got = read_graph_file(folder / name)
+        assert len(got) == n, name
+        order = np.argsort(got.ids)
+        np.testing.assert_allclose(all_distances(got)[np.ix_(order, order)], oracle, err_msg=name)
+
+
+def test_parquet_edges_and_nodes(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(
+        pa.table({"u": [10, 20], "v": [20, 30], "length": [1.5, 2.5], "geometry": [b"..", b".."]}),
+        tmp_path / "e.parquet",
+    )
+    pq.write_table(
+        pa.table({"id": [30, 20, 10], "x": [3.0, 2.0, 1.0], "y": [0, 0, 0]}), tmp_path / "n.parquet"
+    )
+    graph = read_graph_file(tmp_path / "e.parquet", nodes=tmp_path / "n.parquet")
+    assert edges(graph) == {(10, 20): 1.5, (20, 30): 2.5}
+    assert (
+        graph.coordinates.tolist() == [[1, 0], [2, 0], [3, 0]] and graph.coordinate_system == "xy"
+    )
+    pq.write_table(pa.table({"u": ["10"], "v": ["20"]}), tmp_path / "s.parquet")
+    assert read_graph_file(tmp_path / "s.parquet").ids == ["10", "20"]
+
+
+TNTP = (
+    "<NUMBER OF ZONES> 1\n<NUMBER OF LINKS> 4\n<ORIGINAL HEADER>~ \tInit node \n<END OF METADATA> "
+    "\n\n\n"
+    "~ \tInit node \tTerm node \tCapacity \tLength \tFree Flow Time \t; \n"
+    " \t1 \t2 \t9.0 \t0.5 \t2 \t; \n\t2\t1\t9\t0.5\t2\t;\n\t2\t4\t9\t0\t3\t;\n\t4\t2\t9\t0\t3\t;\n"
+)
+
+
+def test_tntp(tmp_path):
+    path = write(tmp_path, TNTP, "town_net.tntp.gz")
+    assert edges(read_graph_file(path)) == {(1, 2): 0.5, (2, 4): 0}
+    assert edges(read_graph_file(path, weight="free_flow_time")) == {(1, 2): 2, (2, 4): 3}
+    write(tmp_path, "Node \tX \tY \t;\n1 \t5.5 \t \t6 \t \t; \n2\t7\t8\t;\n", "town_node.tntp")
+    graph = read_graph_file(path)
+    np.testing.assert_array_equal(graph.coordinates, [[5.5, 6], [7, 8], [np.nan, np.nan]])
+    assert graph.coordinate_system == "xy"
+
+
+@pytest.mark.parametrize(
+    ("lines", "system", "first"),
+    [
+        ("v 1 -122414667 37776000\nv 2 -122000000 37000000\n", "lonlat", [-122.414667, 37.776]),
+        ("v 1 500000 4649776\nv 2 500100 4649000\n", "xy", [500000, 4649776]),  # projected meters
+        ("v 1 12.25 41.5\nv 2 0 0\n", "xy", [12.25, 41.5]),
+        ("v 1 700000000 5\nv 2 0 0\n", "xy", [700000000, 5]),
+    ],
+)
+def test_dimacs_coordinates_beside_the_graph(tmp_path, lines, system, first):
+    path = write(tmp_path, "p sp 2 2\na 1 2 4\na 2 1 4\n", "town.gr.gz")
+    assert read_graph_file(path).coordinates is None
+    beside = write(tmp_path, "c x\np aux sp co 2\n" + lines, "town.co.gz")
+    graph = read_graph_file(path)
+    assert graph.coordinate_system == system and graph.coordinates[0].tolist() == first
+    elsewhere = write(tmp_path, "v 1 1 1\nv 2 2000000000 2\n", "other.co")
+    assert read_graph_file(path, nodes=elsewhere).coordinates[1].tolist() == [2e9, 2]
+    beside.write_text("v 1 1\n")
+    with pytest.raises(GraphFileError, match=r"town\.co\.gz: is not a gzip file"):
+        read_graph_file(path)
+    write(tmp_path, "v 1 1\n", "town.co.gz")
+    with pytest.raises(GraphFileError, match=r"town\.co\.gz, line 1: expected 'v id x y'"):
+        read_graph_file(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "system"),
+    [
+        ("node_id,lon,lat", "lonlat"),
+        ("id,Longitude,Latitude", "lonlat"),
+        ("ID,x,y", "xy"),
+        ("osmid,x,y", "lonlat"),
+        ("name,X,Y", "xy"),
+    ],
+)
+def test_nodes_files(tmp_path, header, system):
+    path = write(tmp_path, "u,v\n3,1\n1,2\n", "e.csv")
+    nodes = write(tmp_path, f"{header}\n2,-71.5,-30\n1,-71,-29.5\n99,0,0\n", "n.csv")
+    graph = read_graph_file(path, nodes=nodes)
+    assert graph.ids == [1, 2, 3] and graph.coordinate_system == system
+    np.testing.assert_array_equal(graph.coordinates, [[-71, -29.5], [-71.5, -30], [np.nan, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1,2.5,3.5\n2,0,0\n", "needs a header line that names its columns"),
+        (
+            "id,easting_m,y\n1,2,3\n",
+            "has no columns lon and lat, or x and y; columns: id, easting_m, y",
+        ),
+        ("p,x,y\n1,2,3\n", "has no id column"),
+        ("id,x,y\n1,2,\n", "line 2: column 'y' must hold numbers; one cell is empty"),
+        ("id,x,y\n1,2,3\n1,4,5\n", "n.csv: node ids must be distinct"),
+        ("id,x,y\n77,2,3\n", "n.csv: none of its node ids is a vertex of the graph"),
+        ("id,lon,lat\n1,200,3\n", "longitude must lie in"),
+        ("id,lon,lat\n1,0,-91\n", "latitude in"),
+        ("id,x,y\n1,inf,3\n", "coordinates must be finite"),
+    ],
+)
+def test_bad_nodes_files(tmp_path, content, message):
+    path, nodes = write(tmp_path, "u,v\n1,2\n", "e.csv"), write(tmp_path, content, "n.csv")
+    with pytest.raises(InputError, match=message):
+        read_graph_file(path, nodes=nodes)
+
+
+def test_nodes_match_as_text_when_nothing_matches_as_is(tmp_path):
+    path = write(tmp_path, "u,v\n1,2\n", "e.csv")
+    nodes = write(tmp_path, "id,x,y\n1,5,5\n2,6,6\nx9,7,7\n", "n.csv")
+    assert read_graph_file(path, nodes=nodes).coordinates.tolist() == [[5, 5], [6, 6]]
+    assert read_nodes(nodes)[0] == ["1", "2", "x9"]
+
+
+def test_graphml_ids_lengths_and_choices(tmp_path):
+    graph = nx.Graph([(5, 7, {"length": "12.5", "hops": 2}), (7, 9, {"length": "1", "hops": 2})])
+    path = tmp_path / "g.graphml"
+    nx.write_graphml(graph, path)
+    assert edges(read_graph_file(path)) == {(5, 7): 12.5, (7, 9): 1}
+    assert edges(read_graph_file(path, weight="hops")) == {(5, 7): 2, (7, 9): 2}
+    assert edges(read_graph_file(path, weight="unit")) == {(5, 7): 1, (7, 9): 1}
+    with pytest.raises(
+        InputError, match="'km' is missing on 2 of 2 edges; attributes that exist: 'hops', 'length'"
+    ):
+        read_graph_file(path, weight="km")
+    graph.edges[5, 7]["length"] = "long"
+    nx.write_graphml(graph, path)
+    with pytest.raises(InputError, match="'length' must hold numbers, not str 'long'"):
+        read_graph_file(path)
+    nx.write_graphml(nx.Graph([("a", "7", {"hops": 2})]), path)
+    with pytest.raises(
+        InputError, match="no edge attribute is known as a length; numeric ones: hops"
+    ):
+        read_graph_file(path)
+    nx.write_graphml(nx.Graph([("a", "7", {"name": "x"})]), path)
+    assert edges(read_graph_file(path)) == {("a", "7"): 1}
+
+
+def test_osmnx_graphml_comes_back_as_osmnx_reads_it(tmp_path):
+    ox = pytest.importorskip("osmnx")
+    graph = nx.MultiDiGraph(crs="epsg:4326", simplified=True)
+    for i, (x, y) in enumerate([(-71.3, -29.9), (-71.4, -29.8), (-71.5, -30.0)]):
+        graph.add_node(10**9 + i, x=x, y=y, street_count=2)
+    for u, v in ((0, 1), (1, 0), (1, 2), (2, 1), (0, 1)):
+        graph.add_edge(10**9 + u, 10**9 + v, osmid=[1, 2], oneway=False, length=100.5 + u + v)
+    path = tmp_path / "town.graphml"
+    ox.save_graphml(graph, path)
+    zipped = write(tmp_path, path.read_bytes(), "town.graphml.gz")
+    expected = graph_from(ox.load_graphml(path))
+    for file in (path, zipped):
+        got = read_graph_file(file)
+        assert got.ids == expected.ids == [10**9, 10**9 + 1, 10**9 + 2]
+        assert (
+            edges(got)
+            == edges(expected)
+            == {(10**9, 10**9 + 1): 101.5, (10**9 + 1, 10**9 + 2): 103.5}
+        )
+        assert got.coordinate_system == "lonlat" and got.coordinates[0].tolist() == [-71.3, -29.9]
+
+
+def test_pmed_p(tmp_path):
+    assert read_pmed_p(write(tmp_path, " 3 1 2 \n1 2 5\n", "a.txt")) == 2
+    with pytest.raises(GraphFileError, match="header 'n m p'"):
+        read_pmed_p(write(tmp_path, "u,v\n1,2\n", "b.txt"))
+
+
+def test_paths_that_are_no_graph_file(tmp_path):
+    with pytest.raises(GraphFileError, match="no such file"):
+        read_graph_file(tmp_path / "a.csv")
+    with pytest.raises(GraphFileError, match="is a directory, not a file"):
+        read_graph_file(tmp_path)
+    path = write(tmp_path, "u,v\n" + "1,2\n" * 5000, "a.csv.gz")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(GraphFileError, match="damaged or truncated gzip file"):
+        read_graph_file(path)
+    with pytest.raises(GraphFileError, match="is not UTF-8 text"):
+        read_graph_file(write(tmp_path, b"p sp 2 1\na 1 2 \xff\n", "a.gr"))

@@ -1,0 +1,183 @@
+"""The sample files of graphs/: unchanged, counted, licensed, and reproducible by their recipes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from metricdp.errors import InputError
+from metricdp.universe import (
+    read_graph_file,
+    read_nodes,
+    read_pmed_p,
+    read_table,
+    sample_index,
+    sample_path,
+    samples,
+)
+
+INDEX = sample_index()
+FOLDER = sample_path("index.toml").parent
+GRAPHS = sorted(name for name, entry in INDEX.items() if entry["kind"] == "graph")
+
+
+def content(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def read(name):
+    entry = INDEX[name]
+    nodes = entry.get("nodes_file")
+    return read_graph_file(
+        sample_path(name), nodes=nodes and sample_path(nodes), **entry["options"]
+    )
+
+
+@pytest.mark.parametrize("name", sorted(INDEX))
+def test_files_are_what_the_index_says(name):
+    entry, path = INDEX[name], sample_path(name)
+    assert path.stat().st_size == entry["bytes"]
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == entry["sha256"]
+    assert hashlib.sha256(content(path)).hexdigest() == entry["content_sha256"]
+    header = 0 if name.startswith("generated_pmed") else 1
+    assert content(path).count(b"\n") == entry["rows"] + 1, "a header line and the rows"
+    assert (len(read_table(path)) == entry["rows"]) if header else True
+
+
+@pytest.mark.parametrize("name", sorted(INDEX))
+def test_license_and_source_are_stated(name):
+    entry = INDEX[name]
+    assert entry["license"] in {"ODbL-1.0", "CC0-1.0"} and entry["license_url"].startswith(
+        "https://"
+    )
+    assert all(entry[key].strip() for key in ("title", "attribution", "source"))
+    assert (FOLDER / entry["recipe"]).is_file()
+    readme = (FOLDER / "README.md").read_text("utf-8")
+    assert f"`{name}`" in readme and f"`{entry['recipe']}`" in readme
+    if name.startswith("coquimbo"):
+        assert (
+            entry["license"] == "ODbL-1.0" and "OpenStreetMap contributors" in entry["attribution"]
+        )
+        assert "OpenStreetMap contributors" in readme
+
+
+def test_nothing_is_there_that_the_index_does_not_know_and_all_is_small():
+    data = {p.name for p in FOLDER.iterdir() if p.suffix in {".gz", ".txt", ".csv", ".parquet"}}
+    assert data == set(INDEX)
+    assert sum(entry["bytes"] for entry in INDEX.values()) < 1_500_000
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_counts(name):
+    entry, graph = INDEX[name], read(name)
+    assert (len(graph), len(graph.indices) // 2) == (entry["vertices"], entry["edges"])
+    assert (graph.coordinate_system or "none") == entry["coordinate_system"]
+    if graph.coordinates is not None:
+        assert np.isfinite(graph.coordinates).all()
+
+
+def test_coquimbo_lies_where_it_should_and_edges_are_about_as_long_as_on_the_map():
+    graph = read("coquimbo.csv.gz")
+    lon, lat = graph.coordinates.T
+    assert (lon.min(), lon.max(), lat.min(), lat.max()) == pytest.approx(
+        (-71.4, -71.1, -30.1, -29.8), abs=0.2
+    )
+    tails, heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr)), graph.indices
+    east = np.radians(lon[heads] - lon[tails]) * np.cos(np.radians(lat[tails]))
+    straight = 6_371_009 * np.hypot(east, np.radians(lat[heads] - lat[tails]))
+    assert (graph.lengths > 0.98 * straight - 1).mean() > 0.999
+    assert np.median(graph.lengths / np.maximum(straight, 1)) == pytest.approx(1.0, abs=0.02)
+
+
+def test_coquimbo_vertices_in_file():
+    entry, table = INDEX["coquimbo.csv.gz"], read_table(sample_path("coquimbo.csv.gz"))
+    ends = set(table.ids("from").tolist()) | set(table.ids("to").tolist())
+    assert len(ends) == entry["vertices_in_file"]
+    assert ends == set(read_nodes(sample_path("coquimbo_nodes.csv.gz"))[0])
+
+
+def test_demand_is_synthetic_and_on_the_graph():
+    entry = INDEX["coquimbo_demand.csv.gz"]
+    vertices = (
+        read_table(sample_path("coquimbo_demand.csv.gz"), private=True)
+        .ids(entry["column"])
+        .tolist()
+    )
+    assert entry["synthetic"] is True and "no real people" in entry["title"]
+    assert len(vertices) == entry["rows"] and len(set(vertices)) == entry["distinct_vertices"]
+    assert set(vertices) <= set(read(entry["graph_file"]).ids)
+
+
+def test_the_stored_medians_have_the_stored_cost():
+    entry = INDEX["generated_pmed.txt"]
+    rows = [
+        tuple(map(int, line.split()))
+        for line in content(sample_path("generated_pmed.txt")).decode().splitlines()
+    ]
+    assert len(rows) == entry["rows"] + 1 and rows[0] == (
+        entry["vertices"],
+        entry["rows"],
+        entry["p"],
+    )
+    assert (
+        read_pmed_p(sample_path("generated_pmed.txt"))
+        == entry["p"]
+        == len(set(entry["optimal_medians"]))
+    )
+    graph, shortest = read("generated_pmed.txt"), nx.Graph()
+    for i in range(len(graph)):
+        for a in range(graph.indptr[i], graph.indptr[i + 1]):
+            shortest.add_edge(graph.ids[i], graph.ids[graph.indices[a]], length=graph.lengths[a])
+    nearest = nx.multi_source_dijkstra_path_length(
+        shortest, set(entry["optimal_medians"]), weight="length"
+    )
+    assert sum(nearest.values()) == entry["optimum"]
+    again = {}
+    for i, j, cost in rows[1:]:
+        again.setdefault((min(i, j), max(i, j)), []).append(cost)
+    assert any(costs[-1] > min(costs) for costs in again.values()), (
+        "the instance shows the rule of the last cost"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["generated_pmed.txt", "generated_social.csv.gz", "coquimbo_demand.csv.gz"]
+)
+def test_recipes_write_the_same_again(name, tmp_path):
+    entry = INDEX[name]
+    if entry.get("networkx", nx.__version__) != nx.__version__:
+        pytest.skip(f"made with networkx {entry['networkx']}")
+    options = ["--no-proof"] if name == "generated_pmed.txt" else []
+    recipe = str(FOLDER / entry["recipe"])
+    subprocess.run([sys.executable, recipe, "--output", str(tmp_path), *options], check=True)
+    assert hashlib.sha256(content(tmp_path / name)).hexdigest() == entry["content_sha256"]
+
+
+def test_unknown_samples_are_refused(monkeypatch, tmp_path):
+    with pytest.raises(InputError, match=r"no sample named 'x.csv'; samples: coquimbo.csv.gz, "):
+        sample_path("x.csv")
+    with pytest.raises(InputError, match="no sample named"):
+        sample_path("../setup.cfg")
+    monkeypatch.setattr(samples, "_folders", lambda: [tmp_path])
+    with pytest.raises(InputError, match="sample graphs are not installed"):
+        sample_index()
+
+
+def test_samples_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
+    share = tmp_path / "share" / "metricdp" / "graphs"
+    share.mkdir(parents=True)
+    (share / "index.toml").write_text('["a.csv"]\ntitle = "t"\n')
+    (share / "a.csv").write_text("u,v\n1,2\n")
+    monkeypatch.setattr(
+        samples, "__file__", str(tmp_path / "lib" / "metricdp" / "universe" / "samples.py")
+    )
+    monkeypatch.setattr(samples.sysconfig, "get_path", lambda name, scheme: str(tmp_path))
+    assert sample_path("a.csv") == share / "a.csv" and sample_index() == {"a.csv": {"title": "t"}}

@@ -1,0 +1,128 @@
+"""Real files as their sources publish them; skipped where they are not at hand (METRICDP_DATA)."""
+
+from __future__ import annotations
+
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from metricdp.errors import DirectedGraphError, DisconnectedGraphError
+from metricdp.universe import read_graph_file, read_pmed_p
+from tests.data import DATA
+from tests.universe.test_convert import all_distances
+
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
+)
+LCC, BOTH = {"largest_component": True}, {"symmetrize": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "vertices", "edges", "system"),
+    [
+        (
+            "roads/coquimbo/links.csv",
+            {**LCC, **BOTH, "nodes": "roads/coquimbo/nodes.csv"},
+            15708,
+            19909,
+            "lonlat",
+        ),
+        ("roads/manhattan/edges.csv", {"source": "2", "target": "3"}, 4091, 7338, None),
+        ("roads/rome99/rome99.gr", BOTH, 3353, 4831, None),
+        ("roads/chicago_sketch/ChicagoSketch_net.tntp", {}, 933, 1475, "xy"),
+        ("roads/berlin_center/berlin-center_net.tntp.gz", BOTH, 12981, 21470, "xy"),
+        (
+            "roads/liechtenstein/liechtenstein_edges.csv.gz",
+            {**LCC, "nodes": "roads/liechtenstein/liechtenstein_nodes.csv.gz"},
+            31609,
+            32438,
+            "lonlat",
+        ),
+        ("roads/unweighted/luxembourg_osm.mtx.gz", {}, 114599, 119666, None),
+        ("social/facebook_combined.txt", {}, 4039, 88234, None),
+        ("social/lastfm_asia_edges.csv", {}, 7624, 27806, None),
+        ("social/ca-GrQc.txt", LCC, 4158, 13422, None),
+        ("social/PGPgiantcompo.graph", {}, 10680, 24316, None),
+        ("social/power.graph", {}, 4941, 6594, None),
+    ],
+)
+def test_counts(name, options, vertices, edges, system):
+    options = {k: DATA / v if k == "nodes" else v for k, v in options.items()}
+    graph = read_graph_file(DATA / name, **options)
+    assert (len(graph), len(graph.indices) // 2, graph.coordinate_system) == (
+        vertices,
+        edges,
+        system,
+    )
+    if system:
+        assert np.isfinite(graph.coordinates).all()
+
+
+def test_what_needs_an_option_says_so():
+    with pytest.raises(DirectedGraphError):
+        read_graph_file(DATA / "roads/coquimbo/links.csv")
+    with pytest.raises(DisconnectedGraphError) as caught:
+        read_graph_file(DATA / "roads/coquimbo/links.csv", symmetrize=True)
+    assert caught.value.sizes == [15708, 7, 3, 2, 2, 2]
+
+
+def test_berlin_keeps_distinct_vertices_at_distance_zero():
+    graph = read_graph_file(DATA / "roads/berlin_center/berlin-center_net.tntp.gz", symmetrize=True)
+    assert (graph.lengths == 0).sum() > 4000
+
+
+def test_bay_reads_fast():
+    start = time.perf_counter()
+    graph = read_graph_file(DATA / "roads/dimacs/USA-road-d.BAY.gr.gz")
+    spent = time.perf_counter() - start
+    assert (len(graph), len(graph.indices)) == (321270, 794830)
+    assert spent < 6.0, f"{spent:.1f} s"  # 0.9 s where this was written
+
+
+@pytest.mark.parametrize("number", range(1, 41))
+def test_pmed_as_networkx_with_the_last_cost(number):
+    path = DATA / f"pmed/pmed{number}.txt"
+    rows = [tuple(map(int, line.split())) for line in path.read_text().split("\n") if line.strip()]
+    n, _, p = rows[0]
+    twin = nx.Graph()
+    twin.add_nodes_from(range(1, n + 1))
+    for i, j, cost in rows[1:]:
+        twin.add_edge(i, j, length=cost)  # networkx overwrites: the last one stays
+    graph = read_graph_file(path)
+    assert graph.ids == list(range(1, n + 1)) and read_pmed_p(path) == p
+    at = np.repeat(np.arange(n), np.diff(graph.indptr))
+    got = {
+        (i + 1, j + 1): w
+        for i, j, w in zip(at.tolist(), graph.indices.tolist(), graph.lengths.tolist())
+        if i < j
+    }
+    assert got == {(min(e), max(e)): w for *e, w in twin.edges(data="length") if e[0] != e[1]}
+
+
+def test_pmed1_has_its_published_optimum():
+    """By integer programming: OR-Library says 5819; keeping the shortest of repeated edges would
+    give 5718.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array, eye_array, hstack, kron, vstack
+
+    d = all_distances(read_graph_file(DATA / "pmed/pmed1.txt"))
+    n, p = len(d), 5
+    rules = vstack(
+        [
+            hstack([kron(eye_array(n), np.ones((1, n))), coo_array((n, n))]),
+            hstack([eye_array(n * n), -kron(np.ones((n, 1)), eye_array(n))]),
+            coo_array(np.r_[np.zeros(n * n), np.ones(n)][None, :]),
+        ]
+    ).tocsr()
+    low, high = np.r_[np.ones(n), np.full(n * n, -np.inf), p], np.r_[np.ones(n), np.zeros(n * n), p]
+    whole = np.r_[np.zeros(n * n), np.ones(n)]
+    found = milp(
+        np.r_[d.ravel(), np.zeros(n)],
+        constraints=LinearConstraint(rules, low, high),
+        integrality=whole,
+        bounds=Bounds(0, 1),
+    )
+    assert round(found.fun) == 5819
