@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
 from metricdp.methods.box.space_release import BoxRelease
+from metricdp.methods.charging import Payer
 from metricdp.methods.finite.partition import NET_POINTS, Partition, PartitionRelease
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
@@ -19,8 +21,7 @@ from metricdp.methods.registry import method_of
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import Budget, Cost, Grant, Ledger, PrivateDemand
-from metricdp.releases import Neighboring
+from metricdp.privacy import Budget, PrivateDemand
 
 
 def k_median(
@@ -190,15 +191,10 @@ def release(
     """
     seed = checked_seed(seed)
     method = Partition(records_hint=records_hint).within(checked_space(universe))
-    _check_demand(universe, demand, epsilon, ledger)
-    grant = _charged(
-        method,
-        demand,
-        Question.checked(_finite(universe, seed), 1, 1),
-        (epsilon, delta),
-        ledger,
-        "release",
-    )
+    payer = Payer(universe, demand, ledger)
+    question = Question.checked(_finite(universe, seed), 1, 1)
+    check = partial(method.check, demand, question)
+    grant = payer.charge(method.price, check, [(epsilon, delta)], "release")
     return method.release(demand, grant, seed)
 
 
@@ -245,10 +241,12 @@ def _cluster(
     if demand is not None:
         if weights is not None:
             raise InputError("give demand (private) or weights (public), not both")
-        _check_demand(universe, demand, 1 if recipe.free else budget[0], ledger)
-        grant = _charged(
-            recipe, demand, question, budget, ledger, ("k_median", "k_means")[power - 1]
-        )
+        payer = Payer(universe, demand, ledger)
+        if recipe.free:
+            return recipe.answer(demand, payer.nothing(), question)
+        check = partial(recipe.check, demand, question)
+        purpose = ("k_median", "k_means")[power - 1]
+        grant = payer.charge(recipe.price, check, [budget], purpose)
         return recipe.answer(demand, grant, question)
     if budget[0] is not None or ledger is not None or budget[1] != 0:
         raise InputError(
@@ -280,51 +278,6 @@ def checked_space(universe: Any) -> Metric | EuclideanSpace:
 
 def _finite(universe: Metric | EuclideanSpace, seed: int) -> Metric:
     return universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-
-
-def _check_demand(
-    universe: Metric | EuclideanSpace, demand: PrivateDemand, epsilon: Any, ledger: Budget | None
-) -> None:
-    """Everything about a demand that can be refused before a charge, whatever the method."""
-    if not isinstance(demand, PrivateDemand):
-        raise InputError(
-            f"demand must be a PrivateDemand, got {type(demand).__name__}: "
-            f"mdp.PrivateDemand(metric, ids) makes one"
-        )
-    if demand.universe is not universe:
-        raise InputError("the demand is of another universe: use the same metric object for both")
-    if epsilon is None:
-        raise InputError(
-            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
-        )
-    if ledger is not None and not isinstance(ledger, Budget):
-        raise InputError(
-            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
-            f"one"
-        )
-    if demand.part is not (None if ledger is None else ledger.scope):
-        raise InputError(
-            "a part of a split demand is paid from the grant that split returned with it "
-            "(ledger=), and nothing else is"
-        )
-
-
-def _charged(
-    method: Method,
-    demand: PrivateDemand,
-    question: Question,
-    budget: tuple[Any, Any],
-    ledger: Budget | None,
-    purpose: str,
-) -> Grant:
-    """A grant for the method's price, charged once nothing else can be refused."""
-    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-    if method.free:
-        return Grant(Cost.of(0), relation, demand.part)
-    price = method.price(*budget)
-    if price.epsilon > 0:  # else the ledger says it better
-        method.check(demand, question, price, relation)
-    return (Ledger(*budget) if ledger is None else ledger).charge(price, purpose=purpose)
 
 
 def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:

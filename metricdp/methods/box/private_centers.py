@@ -22,24 +22,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.accounting import Budget, Grant, Ledger
+from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import place_coins
 from metricdp.methods.box.private_lloyd import MOST_STEPS, Array, Zones, checked, lloyd_steps, moved
 from metricdp.methods.box.space_release import deviation, unequal
+from metricdp.methods.charging import Payer
 from metricdp.methods.finite.hst_counts import level_shares
-from metricdp.methods.front import _check_demand
 from metricdp.methods.result import Result, checked_seed
 from metricdp.methods.shares import Purse, purse_price
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import HistogramQuery, PrivateDemand
-from metricdp.releases import Neighboring
 
 METHODS = ("geometric", "rings")
 STEPS, GROWTH = {1: 6, 2: 4}, {1: Fraction(3, 2), 2: Fraction(2)}
@@ -338,10 +338,6 @@ def _purse(
     purpose: str,
 ) -> Purse:
     """A charged purse, once nothing else can be refused."""
-    _check_demand(space, demand, budget[0], ledger)
-    price = purse_price(*budget)
-    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-    if price.epsilon > 0:  # else the ledger says it better
-        checked(demand, space, shares, price, relation)
-    grant: Grant = (Ledger(*budget) if ledger is None else ledger).charge(price, purpose=purpose)
+    check = partial(checked, demand, space, shares)
+    grant = Payer(space, demand, ledger).charge(purse_price, check, [budget], purpose)
     return Purse(demand, grant, sum(shares, Fraction(0)))

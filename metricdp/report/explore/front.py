@@ -21,16 +21,18 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.accounting import Budget
 from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
+from metricdp.methods.charging import Payer
 from metricdp.methods.finite.partition import NET_POINTS
 from metricdp.methods.front import checked_space, k_means, k_median
 from metricdp.methods.method import Method
@@ -40,7 +42,7 @@ from metricdp.methods.registry import method_of
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
-from metricdp.releases import Neighboring, Receipt
+from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
 from metricdp.report.explore.scene import Level, level_names
 
@@ -229,19 +231,14 @@ def explore(
     order = _named(epsilons, names)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     solve = (k_median, k_means)[power - 1]
-    _check(universe, demand, recipe, records, repeats, ledger)
+    _check(universe, recipe, records, repeats)
+    payer = Payer(universe, demand, ledger)
     in_space = isinstance(universe, EuclideanSpace)
     finite = universe.net(NET_POINTS) if isinstance(universe, EuclideanSpace) else universe
     question = Question.checked(finite, k, power, seed=seed, in_space=in_space)
     exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
-    prices = [recipe.price(epsilon, delta) for epsilon in order]
-    relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-    for price in prices:
-        recipe.check(demand, question, price, relation)
-    total = Cost.of(sum(price.epsilon for price in prices), sum(price.delta for price in prices))
-    grant = (Ledger(total.epsilon, total.delta) if ledger is None else ledger).charge(
-        total, purpose="explore"
-    )
+    check = partial(recipe.check, demand, question)
+    grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
     results = [
         solve(universe, demand, k, epsilon=e, delta=delta, ledger=grant, method=recipe, seed=seed)
         for e in order
@@ -260,7 +257,7 @@ def explore(
                 delta=delta,
                 method=recipe,
                 objective=objective,
-                neighboring=relation,
+                neighboring=payer.neighboring,
                 max_contributions=demand.max_contributions,
                 repeats=repeats,
                 seed=seed,
@@ -304,29 +301,10 @@ def _levels(
     return tuple(reversed(levels))
 
 
-def _check(
-    universe: Any, demand: Any, recipe: Method, records: Any, repeats: Any, ledger: Any
-) -> None:
+def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
     """What can be refused before a charge and is not refused elsewhere."""
     if isinstance(universe, EuclideanSpace) and universe.dimension != 2:
         raise InputError(f"a page needs a box of two dimensions, got {universe.dimension}")
-    if not isinstance(demand, PrivateDemand):
-        raise InputError(
-            f"demand must be a PrivateDemand, got {type(demand).__name__}: "
-            f"mdp.PrivateDemand(metric, ids) makes one"
-        )
-    if demand.universe is not universe:
-        raise InputError("the demand is of another universe: use the same metric object for both")
-    if ledger is not None and not isinstance(ledger, Budget):
-        raise InputError(
-            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
-            f"one"
-        )
-    if demand.part is not (None if ledger is None else ledger.scope):
-        raise InputError(
-            "a part of a split demand is paid from the grant that split returned with it "
-            "(ledger=), and nothing else is"
-        )
     if not recipe.releases:
         raise InputError(
             f"the method {recipe.name} releases no weights, so there is no coreset to show"

@@ -1,0 +1,121 @@
+"""Price, check, charge: what every call that spends a budget does before a record is read.
+
+1. `Payer`: demand and ledger fit each other and the universe, or the call is refused.
+2. The recipe names its *price* for what the call may spend: public arithmetic.
+3. The recipe *checks*, from public facts, whatever it would refuse at that price.
+4. The ledger is *charged*, once for the whole call. The grant it returns is all that can be spent.
+
+The front door, `explore` and the private centers all go this way, so a refusal reads the same
+everywhere.
+
+**Privacy.** Nothing here reads a record. A call that is refused leaves the ledger as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from metricdp.accounting import Budget, Cost, Grant, Ledger
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import PrivateDemand
+from metricdp.releases import Neighboring
+
+Price = Callable[[Any, Any], Cost]
+"""What a recipe charges for a call that may spend (epsilon, delta)."""
+Check = Callable[[Cost, Neighboring], None]
+"""Refuses, from public facts, what a recipe cannot do at a price."""
+
+
+class Payer:
+    """Private demand, and the ledger that pays for what is asked about it: both checked.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        The demand's, by identity.
+    demand : PrivateDemand
+    ledger : Ledger or Grant, optional
+        By default one of its own is made of what a call may spend.
+
+    Raises
+    ------
+    InputError
+        They do not fit each other. Nothing was read or charged.
+    """
+
+    def __init__(
+        self, universe: Metric | EuclideanSpace, demand: PrivateDemand, ledger: Budget | None
+    ) -> None:
+        if not isinstance(demand, PrivateDemand):
+            raise InputError(
+                f"demand must be a PrivateDemand, got {type(demand).__name__}: "
+                f"mdp.PrivateDemand(metric, ids) makes one"
+            )
+        if demand.universe is not universe:
+            raise InputError(
+                "the demand is of another universe: use the same metric object for both"
+            )
+        if ledger is not None and not isinstance(ledger, Budget):
+            raise InputError(
+                f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) "
+                f"makes one"
+            )
+        if demand.part is not (None if ledger is None else ledger.scope):
+            raise InputError(
+                "a part of a split demand is paid from the grant that split returned with it "
+                "(ledger=), and nothing else is"
+            )
+        self.demand = demand
+        self._ledger = ledger
+
+    @property
+    def neighboring(self) -> Neighboring:
+        """The relation of every guarantee that is paid here."""
+        return "add-remove" if self._ledger is None else self._ledger.neighboring
+
+    def charge(
+        self, price: Price, check: Check, budgets: Sequence[tuple[Any, Any]], purpose: str
+    ) -> Grant:
+        """A grant for the prices of one call or of several together, once nothing else can be
+        refused.
+
+        Parameters
+        ----------
+        price, check : callable
+            The recipe's.
+        budgets : sequence of (epsilon, delta)
+            What each call may spend; together they are charged the sum of their prices.
+        purpose : str
+            A public note for the ledger's record.
+
+        Raises
+        ------
+        InputError
+            A recipe cannot answer at its price. Nothing was charged.
+        BudgetError
+            The ledger does not hold the sum. Nothing was charged.
+        """
+        if any(epsilon is None for epsilon, _ in budgets):
+            raise InputError(
+                "private demand needs epsilon= (how much of the privacy budget this call may spend)"
+            )
+        prices = [price(*budget) for budget in budgets]
+        for each in prices:
+            if each.epsilon > 0:  # else the ledger says it better
+                check(each, self.neighboring)
+        total = prices[0] if len(prices) == 1 else _sum(prices)
+        own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
+        ledger = Ledger(*own) if self._ledger is None else self._ledger
+        return ledger.charge(total, purpose=purpose)
+
+    def nothing(self) -> Grant:
+        """A grant of nothing, for what reads no demand."""
+        return Grant(Cost.of(0), self.neighboring, self.demand.part)
+
+
+def _sum(prices: Sequence[Cost]) -> Cost:
+    """Of calls charged together: basic composition."""
+    return Cost.of(sum(each.epsilon for each in prices), sum(each.delta for each in prices))
