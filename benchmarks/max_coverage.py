@@ -210,6 +210,7 @@ def space(draws: int) -> None:
         "partition": "partition",
         "on a net": ours(net_dimensions=99),
         "by hashing": ours(net_dimensions=0),
+        "as published": ours(published=True),
     }
     print("| data |", " | ".join(methods), "|")
     for name, (points, lower, upper, k) in data.items():

@@ -14,6 +14,7 @@ import numpy as np
 
 from metricdp.audit.centers import center_cases
 from metricdp.audit.exact import Case
+from metricdp.audit.papers import paper_cases
 from metricdp.audit.patch import patched
 from metricdp.audit.rounds import round_cases
 from metricdp.audit.searching import search_cases
@@ -48,7 +49,7 @@ def cases() -> Iterator[tuple[Case, bool]]:
     mechanism another case shows.
     """
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _votes, _levels)
-    for make in (*own, search_cases, round_cases, center_cases):
+    for make in (*own, search_cases, round_cases, center_cases, paper_cases):
         yield from make()
 
 

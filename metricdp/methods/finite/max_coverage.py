@@ -19,7 +19,9 @@ The default recipe, for a universe with a metric:
 Laplace noise. They add up by sequential composition; each is chosen in view of released values and
 public facts only. With ``published=True`` the recipe is the paper's Algorithm 2: half of epsilon
 for the loop, half for the histogram of the Voronoi cells of all selected centers, which are public
-once selected.
+once selected. In a box it is the paper's Section 5: half of epsilon and of delta find candidate
+centers (`metricdp.methods.box.private_candidates`), a release of its own, and Algorithm 2 has the
+other halves, with the candidates as its universe.
 """
 
 from __future__ import annotations
@@ -168,8 +170,8 @@ class MaxCoverage(Method):
     picks : int, optional
         Balls selected for each radius: 6, or 2k·ln(1/eta) if `published`.
     net_dimensions : int
-        Boxes of up to so many dimensions are answered on a public net; beyond, the paper's Section
-        5: private candidates by locality-sensitive hashing
+        Boxes of up to so many dimensions are answered on a public net; beyond, and always if
+        `published`, the paper's Section 5: private candidates by locality-sensitive hashing
         (`metricdp.methods.box.private_candidates`), a cover of the demand by balls around them, and
         counts of the selected ones' cells.
     share : number, optional
@@ -177,7 +179,9 @@ class MaxCoverage(Method):
     published : bool
         Algorithm 2 as printed: radii (1 + eta)^i·Δ/n up to Δ, half of epsilon for each half, the
         papers' exponent where that is safe, the counts of the selected centers' cells clipped at 0,
-        all weight at the centers.
+        all weight at the centers. In a box, Section 5: the same on private candidates, which have
+        half of epsilon and delta beforehand; a record counts in the balls that hold its nearest
+        candidate. Public points join them only where they are fewer than k.
     eta : float
         The paper's accuracy parameter, between 0 and 0.6.
 
@@ -232,20 +236,31 @@ class MaxCoverage(Method):
         """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
         laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
-        if price.delta and isinstance(demand.universe, EuclideanSpace):
-            Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
-        cost = Cost(price.epsilon * self._share, price.delta)
+        loop, loss = price.epsilon * self._share, price.delta
+        if self._takes_candidates(demand.universe):
+            if price.delta:
+                Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
+            if not self.published and self._share >= 1 - HASHES_SHARE:
+                raise InputError(
+                    f"share must be below {1 - HASHES_SHARE} in a box of more than "
+                    f"{self.net_dimensions} dimensions, where {HASHES_SHARE} of epsilon finds "
+                    f"candidates; got {shown(self.share)}"
+                )
+            loop, loss = loop * (1 - HASHES_SHARE if self.published else 1), loss / 2
+        cost = Cost(loop, loss)
         exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
+
+    def _takes_candidates(self, universe: Any) -> bool:
+        """Whether Section 5 answers: in a box, always as published, else where a net is too coarse."""
+        return isinstance(universe, EuclideanSpace) and (
+            self.published or universe.dimension > self.net_dimensions
+        )
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
         space = demand.universe
-        if (
-            isinstance(space, EuclideanSpace)
-            and space.dimension > self.net_dimensions
-            and not self.published
-        ):
-            release = self._hashed(demand, space, grant, question)
+        if isinstance(space, EuclideanSpace) and self._takes_candidates(space):
+            release = self._on_candidates(demand, space, grant, question)
             return release.answer(replace(question, metric=release.universe))
         return (self._as_published if self.published else self._refined)(
             demand, grant, question
@@ -291,31 +306,40 @@ class MaxCoverage(Method):
             in_space=question.in_space,
         )
 
-    def _hashed(
+    def _on_candidates(
         self, demand: PrivateDemand, space: EuclideanSpace, grant: Grant, question: Question
     ) -> CandidatesRelease:
         whole, loss = grant.left, grant.left_delta / 2
         share = grant.charge(
             Cost.zcdp(whole * HASHES_SHARE, loss) if loss else whole * HASHES_SHARE
         )
-        points, radii, receipt = private_candidates(demand, space, share, question.seed)
-        metric = EuclideanMetric(
-            np.unique(
-                np.concatenate([points, space.net(max(NET, question.k), question.seed).points]),
-                axis=0,
-            )
+        points, scales, receipt = private_candidates(demand, space, share, question.seed)
+        metric = self._candidate_metric(points, space, question)
+        picks = self.picks or self._most(question.k)
+        radii = (
+            published_radii(metric, self.eta, question.power) if self.published else sorted(scales)
         )
-        picks, balls = (
-            self.picks or self._most(question.k),
-            [Balls(metric, radius) for radius in sorted(radii)],
-        )
+        balls = [Balls(metric, radius) for radius in radii]
         query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
-        selected, covered = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
+        cost = Cost((grant.left if self.published else whole) * self._share, grant.left_delta)
+        selected, covered = cover(demand, query, cost, grant, published=self.published)
         weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
         return CandidatesRelease(
             metric, weights, Receipt.combined([receipt, covered, counted]), centers, in_space=True
         )
+
+    def _candidate_metric(
+        self, points: NDArray[np.float64], space: EuclideanSpace, question: Question
+    ) -> EuclideanMetric:
+        """The candidates; with public points besides, or, as published, only where there are fewer
+        than k candidates.
+        """
+        found = np.unique(points, axis=0)
+        if not self.published or len(found) < question.k:
+            public = space.net(max(NET, question.k), question.seed).points
+            found = np.unique(np.concatenate([found, public]), axis=0)
+        return EuclideanMetric(found)
 
     def _most(self, k: int) -> int:
         """The paper's number of selections for one radius."""

@@ -1,0 +1,44 @@
+"""Algorithms of papers as they are printed, with the exact law of what they publish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from metricdp.audit.exact import Case
+from metricdp.audit.worlds import RELATIONS, demands, worlds
+
+
+def paper_cases() -> Iterator[tuple[Case, bool]]:
+    """All cases, and whether each is in the short form too."""
+    yield from _candidates()
+
+
+def _candidates() -> Iterator[tuple[Case, bool]]:
+    """Maximum coverage in a box, as published: private candidates, then Algorithm 2 on them. Its
+    draws have cases of their own; here neighbors must show the same on the same tape.
+    """
+    import metricdp as mdp
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        printed = mdp.methods.MaxCoverage(published=True, picks=1)
+        box = demand.universe
+        result = mdp.k_means(box, demand, 2, epsilon=4, delta="1/10", ledger=ledger, method=printed)
+        return [result, result.release.universe.points, result.release.weights]
+
+    for relation in RELATIONS:
+        yield (
+            Case(
+                "k_means, max-coverage as published",
+                worlds()["a box"],
+                ask,
+                demands(3, 1),
+                relation,
+                None,
+                (4, "1/10"),
+                0.0,
+                steps=True,
+                limit=8,
+            ),
+            relation == "add-remove",
+        )
