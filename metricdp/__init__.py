@@ -43,9 +43,9 @@ if TYPE_CHECKING:
         PrecomputedMetric,
         read_graph,
     )
+    from metricdp.metrics.set_systems import GroundSet
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
-    from metricdp.records.sums.set_systems import GroundSet
     from metricdp.releases import Receipt, Release
     from metricdp.report.explore.front import Exploration, explore
 
@@ -68,7 +68,7 @@ _HOME = {
         "PrecomputedMetric",
         "read_graph",
     ),
-    "metricdp.records.sums.set_systems": ("GroundSet",),
+    "metricdp.metrics.set_systems": ("GroundSet",),
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt", "Release"),
     "metricdp.report.explore.front": ("Exploration", "explore"),

@@ -141,6 +141,24 @@ def floats(values: Any, rule: str) -> NDArray[np.float64]:
     return array
 
 
+def sealed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of an array that nobody can write to, nor make writeable again.
+
+    Examples
+    --------
+    >>> kept = sealed(np.arange(3))
+    >>> kept.setflags(write=True)
+    Traceback (most recent call last):
+      ...
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    if not values.size:
+        kept = values.copy()
+        kept.setflags(write=False)
+        return kept
+    return np.frombuffer(values.tobytes(), values.dtype).reshape(values.shape)
+
+
 def listed(values: Any, name: str) -> list[Any]:
     """The items of an iterable, of arrays as Python's own numbers.
 

@@ -323,8 +323,8 @@ def _covers() -> Iterator[tuple[Case, bool]]:
     the long ones.
     """
     from metricdp.accounting import Cost
+    from metricdp.metrics.set_systems import Balls, ListedSets
     from metricdp.privacy import CoverQuery, cover
-    from metricdp.records.sums.set_systems import Balls, ListedSets
 
     def covering(stages: Any, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
         query = CoverQuery(finest(demand.universe), stages)

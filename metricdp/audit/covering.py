@@ -118,8 +118,8 @@ def _chances(
     """
     from metricdp.accounting import Cost, Ledger
     from metricdp.audit.worlds import finest
+    from metricdp.metrics.set_systems import GroundSet, ListedSets
     from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
-    from metricdp.records.sums.set_systems import GroundSet, ListedSets
 
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)

@@ -141,6 +141,7 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Calls of every door of the gate, paid for or not."""
     import metricdp as mdp
     from metricdp.accounting import Ledger
+    from metricdp.metrics.set_systems import Balls
     from metricdp.privacy import (
         CentersQuery,
         CostQuery,
@@ -152,7 +153,6 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
         measure,
         select,
     )
-    from metricdp.records.sums.set_systems import Balls
 
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])

@@ -4,6 +4,7 @@ indicators.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -47,8 +48,53 @@ def add_costs(
 
 @njit(cache=True, nogil=True)
 def add_covered(rows: NDArray, counts: NDArray, radius: int, total: NDArray) -> None:
-    """Add ``counts[i]`` to ``total[c]`` wherever ``rows[i, c] <= radius``."""
+    """Add ``counts[i]`` to ``total[c]`` wherever ``rows[i, c] <= radius``, saturating at CAP.
+
+    Exact for counts that are not negative, and for others as long as no sum passes CAP.
+    """
     for i in range(len(rows)):
         for c in range(rows.shape[1]):
             if rows[i, c] <= radius:
-                total[c] += counts[i]
+                total[c] = min(total[c] + min(counts[i], CAP), CAP)
+
+
+@njit(cache=True, nogil=True)
+def capped_dot(values: NDArray, counts: NDArray) -> int:
+    """``min(CAP, sum of values[i] * counts[i])`` of integers that are not negative."""
+    total = 0
+    for i in range(len(values)):
+        d = int(values[i])
+        if d > 0:
+            total = CAP if counts[i] > (CAP - total) // d else total + counts[i] * d
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_digit(part: NDArray, bits: int, total: NDArray) -> None:
+    """Add ``part[i] * 2**bits`` to ``total[i]``, saturating at CAP.
+
+    Parameters
+    ----------
+    part : ndarray of int64
+        Not negative.
+    bits : int
+        0 to 62.
+    total : ndarray of int64
+        0 to CAP; updated in place.
+    """
+    for i in range(len(part)):
+        if part[i] > (CAP - total[i]) >> bits:
+            total[i] = CAP
+        else:
+            total[i] += part[i] << bits
+
+
+def exact_sum(counts: NDArray[np.int64]) -> int:
+    """Their sum, beyond int64 too.
+
+    Examples
+    --------
+    >>> exact_sum(np.full(5, 2**62)) == 5 * 2**62
+    True
+    """
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())

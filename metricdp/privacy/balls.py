@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from metricdp.errors import InputError
-from metricdp.privacy.queries import HistogramQuery
+from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.privacy.scores import SelectionQuery
-from metricdp.records.engines import total
 from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores
 from metricdp.releases import Neighboring
 
@@ -67,7 +66,7 @@ class PeeledQuery(SelectionQuery):
 
     def resumed(self, records: Any, memory: Any) -> Any:
         """The same, from what the query before left."""
-        yield self._scores(self._peeled.left(lambda: total(records, self._counts.exact), memory))
+        yield self._scores(self._peeled.left(lambda: answered(self._counts, records), memory))
 
     def __str__(self) -> str:
         return str(self._scores)

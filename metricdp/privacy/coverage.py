@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed
 from metricdp.errors import InputError
+from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
 from metricdp.privacy.queries import HistogramQuery, Partition
-from metricdp.records.sums.set_systems import Balls, ListedSets, SetSystem
+from metricdp.records.sums.coverage import add_sums, bounded
+from metricdp.unique import Frozen
 
 TRUSTED_SETS = (ListedSets, Balls)
 """Set systems whose sums are the sums over their members."""
 
 
-class CoverQuery:
+class CoverQuery(Frozen):
     """Sets that cover most records not covered before, selected in turn. `gate.cover` accepts it.
 
     **Privacy.** A record lies in one part of a public partition (`HistogramQuery`), an *element*;
@@ -76,11 +78,11 @@ class CoverQuery:
         """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
         for the gate.
         """
-        left, found = counts.copy(), []
+        left, found = bounded(counts), []
         for sets, times in self.stages:
             scores = np.zeros(sets.n_sets, np.int64)
             held = np.flatnonzero(left)
-            sets.add(scores, held, left[held])
+            add_sums(sets, scores, held, left[held])
             allowed, chosen = np.arange(sets.n_sets), []
             for _ in range(times):
                 at = choose(scores[allowed])
@@ -89,7 +91,7 @@ class CoverQuery:
                 members = sets.members(int(chosen[-1]))
                 covered = members[left[members] > 0]
                 if len(chosen) < times:
-                    sets.add(scores, covered, -left[covered])
+                    add_sums(sets, scores, covered, -left[covered])
                 left[covered] = 0
             found.append(np.array(chosen, np.int64))
         return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from metricdp.accounting import Budget, Cost, Grant, Pool, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
@@ -28,6 +30,7 @@ from metricdp.privacy.queries import (
     Partition,
     Query,
     SumsQuery,
+    answered,
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
@@ -345,7 +348,7 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
     return demand._restricted(
         _vault._quietly(
-            failed, lambda: engines.mapped(_vault._open(demand), rule.encode, space.clip)
+            failed, lambda: engines.mapped(_vault._open(demand), _Images(rule.encode, space))
         ),
         space,
     )
@@ -414,7 +417,7 @@ def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[
     with silent():
         if noise and isinstance(query, OpeningQuery):
             return query.opened(_vault._open(demand), noise)
-        answer = engines.total(_vault._open(demand), query.exact)
+        answer = answered(query, _vault._open(demand))
     return noise(answer) if noise else answer
 
 
@@ -422,13 +425,44 @@ def _selected(
     demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, grant: Grant
 ) -> int:
     with silent():
-        return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, law)
+        records = _vault._open(demand)
+        blocks = query.resumed(records, _vault._memory(demand, grant))
+        low, high = query.bounds(engines.size(records))
+        return choose(_within(blocks, low, high), eta, law)
 
 
 def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[NDArray[np.int64]]:
     with silent():
-        counts = engines.total(_vault._open(demand), query.histogram.exact)
-        return query.selected(counts, lambda scores: choose([scores], eta, "exponential mechanism"))
+        counts = answered(query.histogram, _vault._open(demand))
+        law: Law = "exponential mechanism"
+        return query.selected(counts, lambda scores: choose(_within([scores], 0, CAP), eta, law))
+
+
+def _within(
+    blocks: Iterable[NDArray[np.int64]], low: int, high: int
+) -> Iterator[NDArray[np.int64]]:
+    """The blocks of scores, each held to the range that its query states, before it is raced."""
+    for block in blocks:
+        if block.dtype != np.int64 or not (block >= low).all() or not (block <= high).all():
+            raise AssertionError("a score is beyond its stated range")
+        yield block
+
+
+@dataclass(frozen=True)
+class _Images:
+    """Where a public map puts a block of records: one place for each, none of them NaN, moved to
+    the box; it travels to the workers of an engine.
+    """
+
+    encode: Callable[[NDArray[Any]], Any]
+    space: EuclideanSpace
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.float64]:
+        images = np.asarray(self.encode(block))
+        shape = (len(block), self.space.dimension)
+        if images.shape != shape or images.dtype.kind not in "iuf" or np.isnan(images).any():
+            raise AssertionError("a map must give every record one place")
+        return self.space.clip(images.astype(np.float64, copy=False))
 
 
 def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.privacy.queries import HistogramQuery
-from metricdp.records.engines import total
+from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.releases import Neighboring
 
 FACTOR = 5
@@ -73,7 +72,7 @@ class OpeningQuery(HistogramQuery):
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
             at, n_decided = cells.leaves[new], len(cells.level)
-            excess = total(records, HistogramQuery(cells).exact)[new] - bias * cells.level[at]
+            excess = answered(HistogramQuery(cells), records)[new] - bias * cells.level[at]
             found.append(
                 at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < self.depth)]
             )

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, integer, listed
+from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
 from metricdp.metrics.base import Metric
 from metricdp.metrics.partition import Partition
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines import total
 from metricdp.releases import Neighboring
 
 
@@ -42,6 +43,12 @@ class Query(ABC):
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The exact answer, shape (n_values,): private, for the gate."""
+
+    @abstractmethod
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """Whether so many records can have this exact answer: what `exact` must hold to, whoever
+        wrote the partition that it asks. Checked before noise is added (`answered`).
+        """
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -69,6 +76,10 @@ class CountQuery(Query):
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Number of records, shape (1,)."""
         return np.array([len(records)], dtype=np.int64)
+
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """That number."""
+        return bool(answer.tolist() == [n_records])
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m, or m - 1 under replace-one."""
@@ -113,9 +124,16 @@ class HistogramQuery(Query):
             )
         object.__setattr__(self, "n_parts", int(n_parts))
         labels = (
-            self._encoded(np.arange(len(universe))).copy() if isinstance(universe, Metric) else None
+            sealed(self._encoded(np.arange(len(universe))))
+            if isinstance(universe, Metric)
+            else None
         )
         object.__setattr__(self, "labels", labels)
+
+    @property
+    def n_values(self) -> int:
+        """Numbers in an answer."""
+        return self.n_parts
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
@@ -128,6 +146,11 @@ class HistogramQuery(Query):
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Records per part, shape (n_parts,)."""
         return np.bincount(self.parts(records), minlength=self.n_parts).astype(np.int64, copy=False)
+
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """Counts of all parts, none negative, as many records in all."""
+        counts = answer.shape == (self.n_parts,) and bool((answer >= 0).all())
+        return counts and int(answer.sum()) == n_records
 
     def parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Part of each record, shape (n_records,): private, for the gate."""
@@ -231,14 +254,20 @@ class SumsQuery(Query):
         object.__setattr__(
             self,
             "centers",
-            np.array(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))),
+            sealed(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))),
         )
-        object.__setattr__(self, "radii", np.array(np.broadcast_to(within, n_parts)))
+        object.__setattr__(self, "radii", sealed(np.broadcast_to(within, n_parts)))
 
     @property
     def steps(self) -> NDArray[np.float64]:
         """Length of one step in every part, shape (n_parts,), in the box's unit."""
         return self.radii / 2**self.bits
+
+    @property
+    def n_values(self) -> int:
+        """Numbers in an answer."""
+        parts = 1 if self.folded else self.histogram.n_parts
+        return parts * int(self.histogram.partition.universe.dimension)
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
@@ -250,6 +279,13 @@ class SumsQuery(Query):
             records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
         )
         return sums[::2].sum(axis=0) - sums[1::2].sum(axis=0) if self.folded else sums.ravel()
+
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """At most B·√d a record in all, rounded down."""
+        d = self.histogram.partition.universe.dimension
+        shape = (d,) if self.folded else (self.histogram.n_parts * d,)
+        most = n_records * math.isqrt(4**self.bits * d)
+        return answer.shape == shape and int(np.abs(answer).sum()) <= most
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Floor of m·B·√d, or of 2m·B·√d."""
@@ -303,6 +339,14 @@ class LevelsQuery(Query):
         """Their answers, level after level: records per part, shape (sum of n_parts,)."""
         return np.concatenate([level.exact(records) for level in self.levels])
 
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """What every level says of its share."""
+        ends = np.cumsum([level.n_values for level in self.levels])
+        parts = np.split(answer, ends)
+        return not len(parts.pop()) and all(
+            level.fits(part, n_records) for level, part in zip(self.levels, parts)
+        )
+
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Sum of theirs: L times that of one histogram."""
         return sum(level.sensitivity(neighboring, max_contributions) for level in self.levels)
@@ -320,3 +364,34 @@ class LevelsQuery(Query):
             if counts
             else f"{len(self.levels)} times {self.levels[0]}"
         )
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The exact answer of a query for a block of records, held to what the query says of so many
+    records; it travels to the workers of an engine.
+    """
+
+    query: Query
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+        answer = self.query.exact(block)
+        if answer.dtype != np.int64 or not self.query.fits(answer, len(block)):
+            raise AssertionError("an exact answer does not fit the number of records")
+        return answer
+
+
+def answered(query: Query, records: Any) -> NDArray[np.int64]:
+    """The exact answer of a query for all records, for the gate: counts of points saturate at 2^61.
+
+    **Privacy.** What `Query.fits` refuses is a bug in a partition or in this package, never a
+    property of honest records: a partition that gives every record one part cannot make it fail.
+    Should it fail, that is itself an answer, of one bit, which no noise covers; so it is an error
+    to be mended, not a way to ask. Counts saturate, each by itself, which shrinks differences.
+
+    Raises
+    ------
+    AssertionError
+        Which the gate hides, as all that is raised on private records.
+    """
+    return total(records, _Checked(query))

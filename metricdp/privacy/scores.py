@@ -17,18 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, positive
+from metricdp.arguments import integer, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.scores import add_costs, add_covered
+from metricdp.kernels.scores import CAP, add_costs, add_covered
 from metricdp.metrics.base import Metric
 from metricdp.metrics.rows import rows_from
 from metricdp.releases import Neighboring
+from metricdp.unique import Frozen
 
 _BITS = 32
 """Of the largest term of a sum of costs."""
 
 
-class SelectionQuery(ABC):
+class SelectionQuery(Frozen, ABC):
     """A question answered by one of finitely many candidates, such as the points of a universe.
     `gate.select` takes only classes it knows.
 
@@ -37,10 +38,14 @@ class SelectionQuery(ABC):
     universe : Metric
     monotone : bool
         Whether one more record can move no two scores in opposite directions.
+    direction : int
+        1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
+        nothing of the kind.
     """
 
     universe: Metric
     monotone: bool
+    direction: int = 0
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -51,6 +56,17 @@ class SelectionQuery(ABC):
         """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the
         gate.
         """
+
+    def bounds(self, n_records: int | None) -> tuple[int, int]:
+        """Between which numbers the scores of so many records lie, if the number is known: the gate
+        holds them to it before they are raced.
+
+        One way of many scores: a record adds 0 to `sensitivity`, or takes as much away.
+        """
+        if n_records is None or not self.direction:
+            return -CAP, CAP
+        most = min(CAP, n_records * self.sensitivity("add-remove", 1))
+        return (-most, 0) if self.direction < 0 else (0, most)
 
     def resumed(
         self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
@@ -116,7 +132,7 @@ class CostQuery(SelectionQuery):
     One search (or row of distances) from every distinct point of demand, O(n_points) memory.
     """
 
-    monotone = True
+    monotone, direction = True, -1
 
     def __init__(
         self,
@@ -130,7 +146,7 @@ class CostQuery(SelectionQuery):
             raise InputError("a CostQuery needs a finite universe (a Metric) and power 1 or 2")
         cap = None if cap is None else positive(cap, "cap")
         self.universe, self._power = universe, int(power)
-        self._centers = np.unique(universe.positions(centers))
+        self._centers = sealed(np.unique(universe.positions(centers)))
         steps = max(
             1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit)
         )
@@ -174,7 +190,7 @@ class CoverageQuery(SelectionQuery):
     Cost as `CostQuery`.
     """
 
-    monotone = True
+    monotone, direction = True, 1
 
     def __init__(self, universe: Metric, radius: float) -> None:
         if not isinstance(universe, Metric):

@@ -3,8 +3,8 @@ is the best.
 
 Neighbors, units and the meaning of *sensitivity* and *range*: `metricdp.privacy.scores`. Costs are
 integers of up to 30 bits a record on the universe's public grid
-(`metricdp.records.sums.swap_costs.Scale`), so that sums over 2^33 records are exact; beyond 2^61
-they saturate.
+(`metricdp.records.sums.swap_costs.Scale`); sums are exact, and saturate at 2^61, however many
+records there are.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, listed, positive
+from metricdp.arguments import integer, listed, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP
+from metricdp.kernels.scores import capped_dot
 from metricdp.metrics.base import Metric
 from metricdp.privacy.scores import SelectionQuery
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
+from metricdp.records.sums.swap_costs import (
+    CappedSwapCosts,
+    Scale,
+    Served,
+    grid_nearest,
+    inner,
+    outer,
+)
 from metricdp.releases import Neighboring
 
 
@@ -62,7 +69,7 @@ class SwapQuery(SelectionQuery):
     centers after it. Time and memory: see `SwapCosts`.
     """
 
-    monotone = True
+    monotone, direction = True, -1
 
     def __init__(
         self,
@@ -87,11 +94,13 @@ class SwapQuery(SelectionQuery):
         allowed: NDArray[np.int64] | None,
         fixed: NDArray[np.bool_],
     ) -> None:
-        self.universe, self._scale, self._allowed, self._fixed = universe, scale, allowed, fixed
-        self._served = Served.by(universe, at)
+        self.universe, self._scale = universe, scale
+        self._allowed = None if allowed is None else sealed(allowed)
+        self._fixed = sealed(fixed)
+        self._served = Served(*(sealed(array) for array in Served.by(universe, at)))
         everyone = np.arange(len(universe)) if allowed is None else inner(universe, allowed)
-        self._candidates = np.setdiff1d(everyone, inner(universe, at), assume_unique=True)
-        self._slots = np.flatnonzero(~fixed)
+        others = np.setdiff1d(everyone, inner(universe, at), assume_unique=True)
+        self._candidates, self._slots = sealed(others), sealed(np.flatnonzero(~fixed))
         self._reach = max(int(scale.cost(self._served.far.max(keepdims=True))[0]), 1)
         if not len(self):
             raise InputError(
@@ -126,10 +135,11 @@ class SwapQuery(SelectionQuery):
         key = (type(self), self._scale, len(self.centers))
         costs = memory.pop(key, None)
         if costs is None:
-            costs = SwapCosts(self.universe, *np.unique(records, return_counts=True), self._scale)
+            counted = np.unique(records, return_counts=True)
+            costs = CappedSwapCosts(self.universe, *counted, self._scale)
         costs.serve(self._served)
         for block in costs.costs(self._slots, self._candidates):
-            yield -np.minimum(block, CAP)
+            yield -block
         memory[key] = costs
 
     def decode(self, index: int) -> tuple[int, int]:
@@ -185,7 +195,7 @@ class CentersQuery(SelectionQuery):
     bytes for each.
     """
 
-    monotone = True
+    monotone, direction = True, -1
 
     def __init__(
         self,
@@ -203,7 +213,7 @@ class CentersQuery(SelectionQuery):
             [self._scale.cost(grid_nearest(universe, at)).astype(np.int32) for at, _ in several]
         )
         costs -= costs.min(axis=0)
-        self._costs, self._spread = costs, max(int(costs.max()), 1)
+        self._costs, self._spread = sealed(costs), max(int(costs.max()), 1)
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m·S under both relations."""
@@ -213,7 +223,8 @@ class CentersQuery(SelectionQuery):
         """Minus the cost of each set above the best of each record: one block."""
         points, counts = np.unique(records, return_counts=True)
         at = inner(self.universe, points)
-        yield -np.minimum([int(row[at].astype(np.int64) @ counts) for row in self._costs], CAP)
+        costs = [capped_dot(row[at], counts) for row in self._costs]
+        yield -np.array(costs, np.int64)
 
     def __str__(self) -> str:
         return f"best of {len(self._costs):,} sets of centers"

@@ -320,7 +320,7 @@ def test_no_other_source_of_randomness():
 
 
 def test_the_package_stays_small_enough_to_audit():
-    """At most 1,150 lines of code in all, of up to 100 columns; docstrings, comments and blank lines are not counted."""
+    """At most 1,230 lines of code in all, of up to 100 columns; docstrings, comments and blank lines are not counted."""
     code = 0
     for path in FOLDER.glob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -332,7 +332,7 @@ def test_the_package_stays_small_enough_to_audit():
         code += sum(
             bool(x.strip()) and not x.strip().startswith("#") and i not in prose for i, x in lines
         )
-    assert code <= 1150
+    assert code <= 1230
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ from metricdp.methods.question import Question
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
+from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import hierarchy
@@ -62,7 +63,6 @@ from metricdp.privacy import (
     measure,
 )
 from metricdp.privacy.noise import laplace_scale
-from metricdp.records.sums.set_systems import Balls, ListedSets, SetSystem
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 

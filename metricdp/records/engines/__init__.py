@@ -21,7 +21,16 @@ noisy numbers out.
 from metricdp.records.engines.encoders import Encoder
 from metricdp.records.engines.frames import ENGINES, Frame, InMemory, asked
 from metricdp.records.engines.opening import opened
-from metricdp.records.engines.sources import Source, Tally, divided, mapped, placed, thinned, total
+from metricdp.records.engines.sources import (
+    Source,
+    Tally,
+    divided,
+    mapped,
+    placed,
+    size,
+    thinned,
+    total,
+)
 
 __all__ = ["ENGINES", "Encoder", "Frame", "InMemory", "Source", "Tally"]
-__all__ += ["asked", "divided", "mapped", "opened", "placed", "thinned", "total"]
+__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "thinned", "total"]

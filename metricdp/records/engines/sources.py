@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.kernels.scores import CAP, add_digit, exact_sum
+
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """From a block of records, perhaps of none, to an array, by each record alone. Vectors of blocks
 add up to that of all.
@@ -58,16 +60,19 @@ class Tally(Source):
 
     def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         self.points, place = np.unique(np.asarray(points, np.int64), return_inverse=True)
-        self.counts = np.zeros(len(self.points), np.int64)
-        np.add.at(self.counts, place, np.asarray(counts, np.int64))
+        self.counts = _summed(place, np.asarray(counts, np.int64), len(self.points))
 
     def total(self, answer: Answer) -> NDArray[Any]:
         """One block for each binary digit of the counts: the points that have it, 2^digit times.
-        O(n · log(largest count)) time.
+        O(n · log(largest count)) time. Integers must not be negative: their sums saturate at 2^61.
         """
         vector = answer(self.points[:0])
         for digit in range(int(self.counts.max(initial=0)).bit_length()):
-            vector = vector + answer(self.points[self.counts >> digit & 1 == 1]) * (1 << digit)
+            part = answer(self.points[self.counts >> digit & 1 == 1])
+            if vector.dtype == np.int64:
+                add_digit(part, digit, vector)
+            else:
+                vector = vector + part * (1 << digit)
         return vector
 
     def mapped(self, step: Answer) -> Tally:
@@ -86,6 +91,23 @@ class Tally(Source):
         """
         known = function is np.unique and len(args) == 1 and kwargs == {"return_counts": True}
         return (self.points, self.counts) if known else NotImplemented
+
+
+def size(records: NDArray[Any] | Source) -> int | None:
+    """Number of records, where it is known without reading them anew."""
+    if isinstance(records, Tally):
+        return exact_sum(records.counts)
+    return None if isinstance(records, Source) else len(records)
+
+
+def _summed(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The sums of the counts of each place, saturating at `CAP`."""
+    high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    np.add.at(high, place, counts >> 32)
+    np.add.at(low, place, counts & 0xFFFFFFFF)
+    high += low >> 32
+    fits = high < CAP >> 32
+    return np.where(fits, np.where(fits, high, 0) << 32 | low & 0xFFFFFFFF, CAP)
 
 
 def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
@@ -146,7 +168,8 @@ class Tallied:
 
     def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n_parts,)."""
-        return np.bincount(self.encode(block), minlength=self.n_parts)
+        counts = np.bincount(self.encode(block), minlength=self.n_parts)
+        return counts.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)

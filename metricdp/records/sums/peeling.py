@@ -25,12 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.kernels.scores import exact_sum
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.partitions.box.grid import Grid
 
@@ -234,6 +236,8 @@ def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> 
     order = np.argsort(-clipped, kind="stable")
     before = np.cumsum(times[order]) - times[order]
     taken = np.clip(t - before, 0, times[order])
+    if exact_sum(taken) * int(clipped.max()) >= 2**63:
+        return sum(map(mul, clipped[order].tolist(), taken.tolist())) // t
     return int(clipped[order] @ taken) // t
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.scores import add_digit, exact_sum
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import two_nearest
 from metricdp.metrics.base import Metric
 from metricdp.metrics.graph import GraphMetric, in_threads
 
 COST_BITS = 30
-"""Of the largest cost of one record: sums over 2^33 records stay in int64."""
+"""Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 _KEPT_ROWS = 1 << 25
@@ -146,7 +147,8 @@ class SwapCosts:
     Notes
     -----
     Everything here is made of the demand: where that is private, no such object may leave the
-    vault.
+    vault. Sums are int64, so the records' number times the largest cost of one must be below 2^63:
+    `CappedSwapCosts` sees to it.
 
     Time: a search from every demand point, ended at its second-nearest center, about 2·n/k vertices
     each; after a swap, only from those whose two nearest centers have changed, about 4/k of them.
@@ -320,3 +322,63 @@ class SwapCosts:
         for start in range(0, len(which), step):
             some = which[start : start + step]
             yield from zip(some.tolist(), self._metric.grid_rows(self._positions[some]))
+
+
+class CappedSwapCosts:
+    """The same for any number of records: ``min(2**61, cost)``, exactly.
+
+    A sum in parts of both signs cannot saturate on its way. So counts are written in digits so
+    small that no sum of one digit leaves int64, each digit has sums of its own, and what comes out
+    of them, costs that are not negative, is added up saturating. Below 2^33 records there is one
+    digit.
+
+    Parameters
+    ----------
+    metric, points, counts, scale
+        As of `SwapCosts`.
+    """
+
+    def __init__(
+        self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
+    ) -> None:
+        self._digits: list[tuple[int, SwapCosts]] = []
+        for bits, digit in digits(counts, scale.cap**scale.power):
+            held = digit > 0
+            self._digits.append((bits, SwapCosts(metric, points[held], digit[held], scale)))
+
+    @property
+    def total(self) -> int:
+        """Cost of the centers as they are, in the scale's units; not saturated."""
+        return sum(int(costs.total) << bits for bits, costs in self._digits)
+
+    def serve(self, served: Served) -> None:
+        """Bring all sums up to date with these centers."""
+        for _, costs in self._digits:
+            costs.serve(served)
+
+    def costs(
+        self, slots: NDArray[np.int64], candidates: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.int64]]:
+        """As `SwapCosts.costs`, none beyond 2^61."""
+        for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
+            total = np.zeros(len(blocks[0]), np.int64)
+            for (bits, _), block in zip(self._digits, blocks):
+                add_digit(block, bits, total)
+            yield total
+
+
+def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Counts as sums of ``digit << bits``, such that the sum of one digit, times `largest`, is
+    below 2^63.
+
+    Examples
+    --------
+    >>> [(bits, digit.tolist()) for bits, digit in digits(np.array([5, 2**40]), 2**30)]
+    [(0, [5, 0]), (30, [0, 1024])]
+    """
+    if exact_sum(counts) * largest < 2**63:
+        yield 0, counts
+        return
+    width = 63 - largest.bit_length() - len(counts).bit_length()
+    for bits in range(0, int(counts.max()).bit_length(), width):
+        yield bits, counts >> bits & (1 << width) - 1

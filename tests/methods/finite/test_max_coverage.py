@@ -23,8 +23,9 @@ from metricdp.methods.finite.max_coverage import (
     first_covering,
     published_radii,
 )
+from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.privacy import CoverQuery, cover
-from metricdp.records.sums.set_systems import Balls, ListedSets
+from metricdp.records.sums.coverage import add_sums
 from tests import naive
 
 METRICS = {
@@ -65,7 +66,7 @@ def test_balls_are_the_points_within_the_radius(kind, some):
         inside = distances[centers] <= min(radius / metric.unit, 2**61)
         for system in (balls, balls.listed()):
             total = np.full(len(centers), 7)
-            system.add(total, elements, amounts)
+            add_sums(system, total, elements, amounts)
             assert total.tolist() == (7 + inside[:, elements] @ amounts).tolist()
             assert [sorted(system.members(i)) for i in range(len(centers))] == [
                 np.flatnonzero(row).tolist() for row in inside
@@ -84,7 +85,7 @@ def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
     system = ListedSets.of(["abba", [], "d"], universe)
     assert [system.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
     total = np.zeros(3, np.int64)
-    system.add(total, np.arange(4), np.array([5, 7, 11, 13]))
+    add_sums(system, total, np.arange(4), np.array([5, 7, 11, 13]))
     assert total.tolist() == [12, 0, 13]
     matrix = ListedSets.of(csr_matrix([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]), universe)
     assert [matrix.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]

@@ -1,33 +1,33 @@
-"""Public set systems: sets that are listed, and balls of a metric, with what is asked of both: sums
-over sets.
+"""Public set systems: sets that are listed, and balls of a metric.
+
+They are public objects, and read-only: what is asked of them with private amounts, sums over sets,
+is computed in `metricdp.records.sums.coverage` and leaves nothing here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import listed, positive
+from metricdp.arguments import listed, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_balls, add_rows, transposed
-from metricdp.kernels.scores import add_covered
+from metricdp.kernels.coverage import add_balls, transposed
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.base import Metric, checked_ids
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import _RowMetric
 from metricdp.progress import progress
+from metricdp.unique import Frozen
 
-_ENTRIES = 1 << 22
-"""Distances held at a time: 32 MB."""
 _LISTED = 1 << 25
 """Entries of listed balls: 400 MB."""
 
 
-class SetSystem(ABC):
+class SetSystem(Frozen, ABC):
     """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
 
     n_elements: int
@@ -36,14 +36,6 @@ class SetSystem(ABC):
     @abstractmethod
     def members(self, number: int) -> NDArray[np.int64]:
         """The distinct elements of a set."""
-
-    @abstractmethod
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
-        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``; shapes
-        (n_sets,), (n,), (n,).
-        """
 
 
 class ListedSets(SetSystem):
@@ -62,6 +54,11 @@ class ListedSets(SetSystem):
     ------
     InputError
         There is no set, or an element out of range.
+
+    Attributes
+    ----------
+    holders : tuple of (ndarray of int64, ndarray of int32)
+        The sets that hold each element, in CSR form: row starts and sets; read-only.
 
     Notes
     -----
@@ -91,13 +88,9 @@ class ListedSets(SetSystem):
         )
 
     def _fill(self, starts: NDArray[np.int64], members: NDArray[np.int64], n_elements: int) -> None:
-        self.n_sets, self.n_elements, self._starts, self._members = (
-            len(starts) - 1,
-            n_elements,
-            starts,
-            members,
-        )
-        self._holders = transposed(starts, members, n_elements)
+        self.n_sets, self.n_elements = len(starts) - 1, n_elements
+        self._starts, self._members = sealed(starts), sealed(members)
+        self.holders = tuple(map(sealed, transposed(starts, members, n_elements)))
 
     @classmethod
     def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
@@ -133,12 +126,6 @@ class ListedSets(SetSystem):
         """The distinct elements of a set."""
         return self._members[self._starts[number] : self._starts[number + 1]]
 
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
-        """Time: the number of sets of each element."""
-        add_rows(*self._holders, elements, amounts, total)
-
 
 class Balls(SetSystem):
     """Closed balls of one radius: all points within it of a candidate, by distances rounded up to
@@ -155,36 +142,42 @@ class Balls(SetSystem):
     Notes
     -----
     No ball is kept. On a graph each is one bounded search: as distances are symmetric, a search
-    from an element finds the balls that hold it. O(n_points + n_arcs) memory. Other metrics compute
-    rows of distances.
+    from an element finds the balls that hold it. O(n_points + n_arcs) memory, for the length of a
+    call. Other metrics compute rows of distances.
     """
 
     def __init__(
         self, metric: Metric, radius: float, candidates: NDArray[np.int64] | None = None
     ) -> None:
-        self._metric, self.radius, self._candidates = (
-            metric,
-            positive(radius, "radius", or_zero=True),
-            candidates,
-        )
-        self._steps = int(min(self.radius / metric.unit, 2.0**61))
+        self.metric = metric
+        self.radius = positive(radius, "radius", or_zero=True)
+        self.candidates = None if candidates is None else sealed(np.asarray(candidates, np.int64))
+        self.steps = int(min(self.radius / metric.unit, 2.0**61))
         self.n_elements = len(metric)
         self.n_sets = len(metric) if candidates is None else len(candidates)
-        self._work: tuple[NDArray[np.int64], ...] = ()
-        self._nothing = np.zeros(self.n_elements, np.int64)
 
     @property
     def centers(self) -> NDArray[np.int64]:
         """Positions of the balls' centers, shape (n_sets,)."""
-        return np.arange(self.n_elements) if self._candidates is None else self._candidates
+        return np.arange(self.n_elements) if self.candidates is None else self.candidates
 
     def members(self, number: int) -> NDArray[np.int64]:
         """All points within the radius of the set's center."""
-        center = np.array([number if self._candidates is None else self._candidates[number]])
-        if isinstance(self._metric, GraphMetric):
-            inside = self._search(center, np.zeros(1, np.int64), self._nothing)
-            return self._metric.order[self._work[1][:inside]]
-        return np.flatnonzero(self._metric.grid_rows(center)[0] <= self._steps)
+        return next(self._each([number]))
+
+    def _each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
+        """The members of some sets, in turn, by one set of buffers that goes with this call."""
+        metric, at = self.metric, self.centers
+        if not isinstance(metric, GraphMetric):
+            for number in numbers:
+                yield np.flatnonzero(metric.grid_rows(at[number : number + 1])[0] <= self.steps)
+            return
+        space, nothing = search_space(metric), np.zeros(1, np.int64)
+        total = np.zeros(self.n_elements, np.int64)
+        for number in numbers:
+            center = metric.rank[at[number : number + 1]]
+            inside = add_balls(*metric.csr, center, nothing, self.steps, total, *space)
+            yield metric.order[space[1][:inside]]
 
     def listed(self, most: int = _LISTED) -> ListedSets:
         """The same sets, each ball listed: one search a candidate, in place of one an element each
@@ -195,53 +188,26 @@ class Balls(SetSystem):
         """
         balls: list[NDArray[np.int64]] = []
         room = most
-        for number in progress(range(self.n_sets), label="balls", unit="ball"):
-            ball = self.members(number)
+        numbers = progress(range(self.n_sets), label="balls", unit="ball")
+        for ball in self._each(numbers):
             room -= len(ball)
             if room < 0 and balls:
                 break
             balls.append(ball)
         return ListedSets.of_distinct(balls, self.n_elements)
 
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
-        """One bounded search, or row of distances, an element."""
-        if isinstance(self._metric, GraphMetric):
-            inner = np.zeros(self.n_elements, np.int64)
-            self._search(elements, amounts, inner)
-            total += inner[
-                self._metric.rank
-                if self._candidates is None
-                else self._metric.rank[self._candidates]
-            ]
-            return
-        step = max(1, _ENTRIES // self.n_sets)
-        for start in range(0, len(elements), step):
-            part = slice(start, start + step)
-            add_covered(
-                self._metric.grid_rows(elements[part], self._candidates),
-                amounts[part],
-                self._steps,
-                total,
-            )
 
-    def _search(
-        self, elements: NDArray[np.int64], amounts: NDArray[np.int64], total: NDArray[np.int64]
-    ) -> int:
-        metric = self._metric
-        assert isinstance(metric, GraphMetric)
-        if not self._work:
-            n, room = self.n_elements, len(metric.csr[1]) + 1
-            self._work = (
-                np.full(n, FAR),
-                np.empty(n, np.int64),
-                np.empty(room, np.int64),
-                np.empty(room, np.int64),
-            )
-        return int(
-            add_balls(*metric.csr, metric.rank[elements], amounts, self._steps, total, *self._work)
-        )
+def search_space(metric: GraphMetric) -> tuple[NDArray[np.int64], ...]:
+    """Buffers of `add_balls` for one call: distances, vertices, and a heap. A search leaves the
+    neighborhoods of its sources in them, so they never stay on an object.
+    """
+    n, room = len(metric), len(metric.csr[1]) + 1
+    return (
+        np.full(n, FAR),
+        np.empty(n, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+    )
 
 
 class GroundSet(_RowMetric):

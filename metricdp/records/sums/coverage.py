@@ -1,0 +1,78 @@
+"""Sums of amounts over public sets: how many records each set holds.
+
+All buffers live for one call: a bounded search leaves the neighborhood of its last source in them,
+and that source may be where a record is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.coverage import add_balls, add_rows
+from metricdp.kernels.scores import CAP, add_covered
+from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem, search_space
+
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+
+
+def bounded(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A copy of counts, each at most `CAP` divided by their number, so that no sum of them passes
+    `CAP`: then what is added to a sum can be taken back exactly.
+
+    The bound is public (a trillion records an element for a million elements), and a record more at
+    an element raises its count by 1, or by 0.
+    """
+    return np.minimum(counts, CAP // max(1, len(counts)))
+
+
+def add_sums(
+    sets: SetSystem,
+    total: NDArray[np.int64],
+    elements: NDArray[np.int64],
+    amounts: NDArray[np.int64],
+) -> None:
+    """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``.
+
+    Parameters
+    ----------
+    sets : ListedSets or Balls
+    total : ndarray of int64, shape (n_sets,)
+        Updated in place.
+    elements, amounts : ndarray of int64, shape (n,)
+        Such that no sum over elements passes `CAP`: see `bounded`.
+
+    Complexity
+    ----------
+    Listed sets: the number of sets of each element. Balls: one bounded search, or row of distances,
+    an element.
+    """
+    if type(sets) is ListedSets:
+        add_rows(*sets.holders, elements, amounts, total)
+    elif type(sets) is Balls and isinstance(sets.metric, GraphMetric):
+        _add_searched(sets.metric, sets, total, elements, amounts)
+    elif type(sets) is Balls:
+        step = max(1, _ENTRIES // sets.n_sets)
+        for start in range(0, len(elements), step):
+            part = slice(start, start + step)
+            rows = sets.metric.grid_rows(elements[part], sets.candidates)
+            add_covered(rows, amounts[part], sets.steps, total)
+    else:
+        raise InputError("sums over sets need ListedSets or Balls")
+
+
+def _add_searched(
+    metric: GraphMetric,
+    balls: Balls,
+    total: NDArray[np.int64],
+    elements: NDArray[np.int64],
+    amounts: NDArray[np.int64],
+) -> None:
+    """As distances are symmetric, a search from an element finds the balls that hold it."""
+    inner = np.zeros(len(metric), np.int64)
+    at = metric.rank[elements]
+    add_balls(*metric.csr, at, amounts, balls.steps, inner, *search_space(metric))
+    total += inner[metric.rank[balls.centers]]

@@ -1,0 +1,325 @@
+"""What the gate asserts before it adds noise or selects: sums that saturate, scores within their
+range, one image for each record; and queries that nobody can change after they were made.
+"""
+
+import pickle
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.kernels.scores import CAP, add_covered, add_digit, capped_dot, exact_sum
+from metricdp.metrics.set_systems import Balls, ListedSets
+from metricdp.privacy import (
+    CentersQuery,
+    CostQuery,
+    CountQuery,
+    CoverageQuery,
+    CoverQuery,
+    HistogramQuery,
+    PrivateDemand,
+    SumsQuery,
+    SwapQuery,
+    cover,
+    gate,
+    measure,
+    select,
+)
+from metricdp.records.engines import Tally
+from metricdp.records.sums.coverage import add_sums
+from metricdp.records.sums.peeling import top_average
+from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, digits
+from tests.privacy_worlds import BOX, Labels, UnitCells, finest
+
+PATH = mdp.GraphMetric(nx.path_graph(6), weight=None)
+TABLE = mdp.PrecomputedMetric(np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0))))
+COUNTS = st.integers(0, 2**20) | st.integers(0, 2**61)
+
+
+def tallied(universe, counts):
+    """Demand of so many records at every point."""
+    demand = PrivateDemand(universe, [])
+    records = Tally(np.arange(len(universe)), np.array(counts, np.int64))
+    return demand._restricted(records, universe)
+
+
+def scores_of(query, counts):
+    records = Tally(np.arange(len(counts)), np.array(counts, np.int64))
+    return np.concatenate(list(query.blocks(records))).tolist()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(COUNTS, min_size=6, max_size=6), st.sampled_from(["path", "table"]))
+def test_sums_over_any_number_of_records_are_exact_and_saturate(counts, which):
+    universe = PATH if which == "path" else TABLE
+    ids, scale = list(universe.ids), Scale.of(universe, 1)
+    rows = universe.grid_rows(np.arange(6))
+    exact = -(-rows >> scale.shift)
+
+    def cost(centers):
+        near = exact[:, [ids.index(c) for c in centers]].min(axis=1).tolist()
+        return min(sum(n * c for n, c in zip(counts, near)), CAP)
+
+    query = SwapQuery(universe, [0, 4])
+    costs = [cost({0, 4} - {ids[x]} | {ids[y]}) for x, y in map(query.decode, range(len(query)))]
+    assert scores_of(query, counts) == [-c for c in costs]
+
+    sets = [[0], [1, 5], [3]]
+    each = np.stack([exact[:, s].min(axis=1) for s in sets])
+    above = (each - each.min(axis=0)).tolist()
+    expected = [-min(sum(n * c for n, c in zip(counts, row)), CAP) for row in above]
+    assert scores_of(CentersQuery(universe, sets), counts) == expected
+
+    within = (rows <= 2 * round(1 / universe.unit)).tolist()
+    expected = [min(sum(n for n, w in zip(counts, row) if w), CAP) for row in within]
+    assert scores_of(CoverageQuery(universe, 2), counts) == expected
+    tally = Tally(np.arange(6), np.array(counts, np.int64))
+    assert tally.total(HistogramQuery(finest(universe)).exact).tolist() == counts
+    assert tally.total(CountQuery().exact).tolist() == [min(sum(counts), CAP)]
+
+
+def test_one_record_more_does_not_turn_the_sign_of_a_cost():
+    """Costs of 2^63 and more wrapped to negative ones: one record more decided the answer."""
+    far = 671_088_640.0
+    universe = mdp.PrecomputedMetric([[0.0, far, far], [far, 0.0, far], [far, far, 0.0]])
+    for n in (13_743_895_347, 13_743_895_348, 2**40, 2**61):
+        demand = tallied(universe, [n, 0, 0])
+        query = SwapQuery(universe, [1])
+        assert scores_of(query, [n, 0, 0])[0] == 0 > scores_of(query, [n, 0, 0])[1] == -CAP
+        index, _ = select(demand, query, 1, mdp.Ledger(1).charge(1))
+        assert query.decode(index)[1] == 0
+        scores = scores_of(CentersQuery(universe, [[0], [1]]), [n, 0, 0])
+        assert scores == [0, -CAP]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 2**61), max_size=9), st.integers(1, 2**30))
+def test_digits_are_small_enough_and_add_up(counts, largest):
+    array = np.array(counts, np.int64)
+    total = [0] * len(counts)
+    for bits, digit in digits(array, largest):
+        assert sum(digit.tolist()) * largest < 2**63
+        total = [t + (d << bits) for t, d in zip(total, digit.tolist())]
+    assert total == counts
+    assert exact_sum(array) == sum(counts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 62)), max_size=6))
+def test_kernels_saturate_on_the_way(parts):
+    total, exact = np.zeros(1, np.int64), 0
+    for part, bits in parts:
+        add_digit(np.array([part]), bits, total)
+        exact += part << bits
+    assert total[0] == min(exact, CAP)
+    values, counts = (np.array([p[i] for p in parts], np.int64) for i in (1, 0))
+    assert capped_dot(values, counts) == min(sum(p * b for p, b in parts), CAP)
+    covered = np.zeros(1, np.int64)
+    for part, _ in parts:
+        add_covered(np.zeros((1, 1), np.int64), np.array([part]), 0, covered)
+    assert covered[0] == min(sum(min(p, CAP) for p, _ in parts), CAP)
+    assert Tally(np.zeros(len(parts), int), counts).counts.tolist() == (
+        [min(sum(p for p, _ in parts), CAP)] if parts else []
+    )
+
+
+def test_warm_sums_of_large_demand_are_those_of_a_fresh_query():
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 2**55, 6)
+    warm = CappedSwapCosts(PATH, np.arange(6), counts, Scale.of(PATH, 2))
+    for centers in ([0, 4], [0, 5], [2, 5]):
+        served = Served.by(PATH, np.array(centers))
+        cold = CappedSwapCosts(PATH, np.arange(6), counts, Scale.of(PATH, 2))
+        found = []
+        for costs in (warm, cold):
+            costs.serve(served)
+            found.append(np.concatenate(list(costs.costs(np.arange(2), np.arange(6)))).tolist())
+        assert found[0] == found[1]
+
+
+def test_covers_of_more_records_than_a_sum_can_hold_keep_their_order():
+    universe = TABLE
+    for system in (Balls(universe, 0), Balls(universe, 1), ListedSets([0, 2, 6], range(6), 6)):
+        query = CoverQuery(finest(universe), [(system, 2)])
+        shown = []
+        counts = np.array([2**61] * 5 + [3])
+        query.selected(counts, lambda scores, shown=shown: shown.append(scores.copy()) or 0)
+        assert all((scores >= 0).all() and (scores <= CAP).all() for scores in shown)
+    demand = tallied(universe, [2**61] * 6)
+    assert cover(demand, query, 1, mdp.Ledger(1).charge(1))[0][0].tolist() in ([0, 1], [1, 0])
+
+
+def test_sums_of_the_largest_balls_do_not_wrap():
+    values, times, t = np.array([2**40, 7]), np.array([2**40, 1]), 2**40
+    assert top_average(values, times, t) == 2**40
+
+
+class Mapped:
+    """A map of a box whose images are as a test wants them."""
+
+    universe = BOX
+
+    def __init__(self, images):
+        self.encode = images
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        lambda r: r[:1],
+        lambda r: np.vstack([r, r]),
+        lambda r: r[:, 0],
+        lambda r: np.hstack([r, r]),
+        lambda r: np.where(r > 1, np.nan, r),
+        lambda r: r.astype(str),
+        lambda r: r.astype(complex),
+        lambda r: None,
+    ],
+    ids=["fewer", "more", "flat", "wide", "NaN", "text", "complex", "none"],
+)
+def test_a_map_gives_every_record_one_place(images):
+    demand = PrivateDemand(BOX, [[0.5], [2.5]])
+    with pytest.raises(mdp.InputError, match="cannot be mapped") as refused:
+        gate.mapped(demand, Mapped(images), BOX)
+    assert refused.value.__cause__ is refused.value.__context__ is None
+    assert gate.mapped(demand, Mapped(lambda r: 7 * r), BOX).universe is BOX
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        lambda r: np.zeros(len(r) + 1, int),
+        lambda r: np.full(len(r), 3),
+        lambda r: np.full(len(r), -1),
+        lambda r: np.full(len(r), np.nan),
+        lambda r: np.zeros((len(r), 1), int),
+    ],
+    ids=["more", "beyond", "negative", "NaN", "square"],
+)
+def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
+    cells = UnitCells(BOX)
+    monkeypatch.setattr(UnitCells, "encode", lambda self, r: labels(r))
+    demand = PrivateDemand(BOX, [[0.5], [2.5]])
+    three = mdp.PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]])
+    ledger = mdp.Ledger(3)
+    for call in (
+        lambda: measure(demand, HistogramQuery(cells), 1, ledger.charge(1)),
+        lambda: gate.moved(demand, cells, three),
+        lambda: gate.split(demand, cells, 1, ledger),
+    ):
+        with pytest.raises(mdp.InputError, match="details withheld"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("query", "bug"),
+    [
+        (HistogramQuery(finest(PATH)), lambda self, r: np.zeros(6, np.int64)),
+        (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r) + 1, -1, 0, 0, 0, 0])),
+        (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r), 0, 0, 0, 0, 0.0])),
+        (CountQuery(), lambda self, r: np.array([2 * len(r) + 1])),
+        (SumsQuery(HistogramQuery(UnitCells(BOX)), 2), lambda self, r: np.full(3, 4 * len(r) + 1)),
+    ],
+)
+def test_totals_beyond_what_the_counts_allow_are_refused(monkeypatch, query, bug):
+    monkeypatch.setattr(type(query), "exact", bug)
+    demand = (
+        PrivateDemand(BOX, [[0.5], [2.5]])
+        if isinstance(query, SumsQuery)
+        else PrivateDemand(PATH, [1, 2])
+    )
+    with pytest.raises(mdp.InputError, match="the query failed on private records") as refused:
+        measure(demand, query, 1, mdp.Ledger(1).charge(1))
+    assert refused.value.__cause__ is refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("wrong", [1, -(2**62), -(10**9)])
+def test_scores_beyond_their_range_are_refused(monkeypatch, wrong):
+    demand = PrivateDemand(PATH, [1, 2])
+    for query in (CostQuery(PATH), SwapQuery(PATH, [0]), CentersQuery(PATH, [[0], [1]])):
+        with monkeypatch.context() as patch:
+            bad = np.array([wrong] + [0] * 5)
+            patch.setattr(type(query), "resumed", lambda self, r, m, bad=bad: iter([bad]))
+            with pytest.raises(mdp.InputError, match="the selection failed"):
+                select(demand, query, 1, mdp.Ledger(1).charge(1))
+    monkeypatch.setattr(CoverageQuery, "blocks", lambda self, r: iter([np.array([3, 0])]))
+    with pytest.raises(mdp.InputError, match="the selection failed"):
+        select(demand, CoverageQuery(PATH, 1), 1, mdp.Ledger(1).charge(1))
+
+
+# Nothing can be changed once it is made
+
+
+def read_only():
+    """Queries and set systems of every kind."""
+    hist = HistogramQuery(UnitCells(BOX))
+    return [
+        HistogramQuery(Labels(PATH, (0, 1, 1, 0, 2, 2), 3)),
+        SumsQuery(hist, 4, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5]),
+        CostQuery(PATH, [0, 3]),
+        CoverageQuery(PATH, 1),
+        SwapQuery(PATH, [0, 3], candidates=[1, 2], opened=[0]),
+        CentersQuery(PATH, [[0], [1]]),
+        Balls(PATH, 1, np.array([1, 2])),
+        ListedSets([0, 2, 3], [0, 1, 1], 6),
+        CoverQuery(finest(PATH), [(Balls(PATH, 1), 1)]),
+    ]
+
+
+def arrays_of(value, seen=None):
+    """All arrays that a query's attributes lead to, without the universe and its partition."""
+    seen = seen if seen is not None else set()
+    if id(value) in seen or isinstance(value, mdp.GraphMetric | Labels | UnitCells):
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from arrays_of(part, seen)
+    elif hasattr(value, "__dict__"):
+        for part in vars(value).values():
+            yield from arrays_of(part, seen)
+
+
+@pytest.mark.parametrize("query", read_only(), ids=lambda q: type(q).__name__)
+def test_queries_and_set_systems_are_read_only(query):
+    for array in arrays_of(query):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        if array.size:
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                array.setflags(write=True)
+    for name in [*vars(query), "monotone", "sensitivity", "exact", "bits", "blocks"]:
+        if hasattr(query, name):
+            with pytest.raises(AttributeError):
+                setattr(query, name, 1)
+            with pytest.raises(AttributeError):
+                delattr(query, name)
+
+
+def test_radii_cannot_shrink_between_the_price_and_the_answer():
+    query = SumsQuery(HistogramQuery(UnitCells(BOX)), 4, None, 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        query.radii[:] = 1e-310
+
+
+def test_balls_keep_nothing_of_the_records_that_they_were_asked_about():
+    """Search buffers kept neighborhoods of records, and were pickled."""
+    rng = np.random.default_rng(2)
+    universe = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    balls = Balls(universe, 2)
+    records = [universe.ids[i] for i in rng.integers(81, size=40)]
+    balls.members(0), PrivateDemand(universe, [])  # the metric's own public parts
+    before = pickle.dumps(balls)
+    query = CoverQuery(finest(universe), [(balls, 3)])
+    cover(PrivateDemand(universe, records), query, "1/100", mdp.Ledger(1).charge("1/100"))
+    assert pickle.dumps(balls) == before
+    total = np.zeros(81, np.int64)
+    add_sums(balls, total, np.arange(5), np.ones(5, np.int64))
+    assert pickle.dumps(balls) == before
+    assert Fraction(int(total.sum()), 5) > 1
