@@ -1,10 +1,11 @@
 """What a guarantee costs, and who keeps count: exact arithmetic on public numbers. Nothing here can
 reach private data.
 
-`cost` prices mechanisms and their composition, `ledger` spends budgets, `journal` keeps a ledger on
+`binding` says what a ledger is about, `cost` prices mechanisms and their composition, `ledger` spends budgets, `journal` keeps a ledger on
 disk.
 """
 
+from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import (
     Cost,
     exact,
@@ -23,6 +24,7 @@ __all__ = [
     "Grant",
     "Ledger",
     "Pool",
+    "Protection",
     "Quote",
     "exact",
     "selection_epsilon",

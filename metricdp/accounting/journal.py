@@ -7,13 +7,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from metricdp.arguments import file_path
-from metricdp.errors import JournalError
+from metricdp.arguments import file_path, shown
+from metricdp.errors import InputError, JournalError
 
 try:
     import fcntl
@@ -21,7 +22,12 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 Line = dict[str, str]
+BUDGET = ("epsilon", "delta", "neighboring")
+"""What the header states, and a ledger must agree with."""
+FORMATS = ("metricdp-journal-1", "metricdp-journal-2")
+"""The first knew neither days, nor who is protected, nor data sets; it is read, and gone on from."""
 _LONGEST_HEADER = 1 << 16
+_ANCHOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{32})")
 
 
 def stated_budget(path: str | Path | None) -> Line | None:
@@ -47,16 +53,34 @@ def stated_budget(path: str | Path | None) -> Line | None:
     stated: Line = {}
     try:
         line = json.loads(first)["line"]
-        stated = {
-            name: line[name]
-            for name in ("epsilon", "delta", "neighboring")
-            if isinstance(line[name], str)
-        }
+        stated = {name: line[name] for name in BUDGET if isinstance(line[name], str)}
     except (ValueError, KeyError, TypeError):
         stated = {}
     if len(stated) != 3:
         raise JournalError(f"{path} is not the journal of a ledger")
     return stated
+
+
+def checked_anchor(text: object) -> tuple[int, str]:
+    """Number of lines and checksum that an anchor states.
+
+    Raises
+    ------
+    InputError
+        It is not of the form that `Ledger.anchor` has.
+
+    Examples
+    --------
+    >>> checked_anchor("12-" + 32 * "0")[0]
+    12
+    """
+    found = _ANCHOR.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        raise InputError(
+            f"an anchor is a number, a dash and 32 hexadecimal digits, as ledger.anchor and "
+            f"`metricdp ledger show` tell it; got {shown(text)[:80]}"
+        )
+    return int(found[1]), found[2]
 
 
 class Journal:
@@ -75,7 +99,12 @@ class Journal:
     - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is
       granted.
 
-    It holds no times: the time between two lines would tell how long a private computation took.
+    A file that was exchanged for an older copy of itself is whole, and no checksum in it can tell:
+    an *anchor* does, the number of lines and the last checksum, kept by its user elsewhere. Later
+    states of the file hold that line at that place; earlier and rewritten ones do not.
+
+    It holds days, not times: the time between two lines would tell how long a private computation
+    took.
 
     Parameters
     ----------
@@ -83,34 +112,45 @@ class Journal:
         On a local disk (locks over a network are not to be trusted); made, for its owner only, if
         it does not exist.
     header : dict of str to str
-        What must agree with the file.
+        What a new file begins with; of an old one, budget and relation must agree.
+    anchor : str, optional
+        That of an earlier state; the file must exist, and go on from there.
 
     Attributes
     ----------
-    charges : list of dict of str to str
-        All charges in the file when it was last locked.
+    header : dict of str to str
+        That of the file.
+    lines : list of dict of str to str
+        All lines after the header when it was last locked: charges, and what else was noted.
     """
 
-    def __init__(self, path: str | Path, header: Line) -> None:
+    def __init__(self, path: str | Path, header: Line, anchor: str | None = None) -> None:
         if fcntl is None:  # pragma: no cover - Windows
             raise JournalError(
                 "a journal needs file locks (fcntl), which this platform lacks: use Ledger "
                 "without one"
             )
-        self.path, self.charges = file_path(path, "journal").absolute(), list[Line]()
-        self._header = {"format": "metricdp-journal-1", **header}
-        self._length, self._sum, self._file = 0, "", -1
+        self.path, self.lines = file_path(path, "journal").absolute(), list[Line]()
+        self.header = {"format": FORMATS[-1], **header}
+        self._length, self._sums, self._file = 0, list[str](), -1
+        self._anchor = None if anchor is None else checked_anchor(anchor)
+
+    @property
+    def anchor(self) -> str:
+        """Number of lines and last checksum when it was last locked."""
+        return f"{len(self._sums)}-{self._sums[-1]}"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the file's lock, with `charges` up to date."""
+        """Hold the file's lock, with `lines` up to date."""
         with self._told("open"):
-            create = 0 if self._length else os.O_CREAT
+            create = 0 if self._length or self._anchor else os.O_CREAT
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create, 0o600)
         try:
             with self._told("read"):
                 fcntl.flock(self._file, fcntl.LOCK_EX)
                 self._catch_up()
+            self._hold_to_anchor()
             yield
         finally:
             with suppress(OSError):
@@ -133,17 +173,9 @@ class Journal:
         data = b""
         while block := os.pread(self._file, 1 << 20, self._length + len(data)):
             data += block
-        *lines, tail = data.split(b"\n")
-        if not self._length and not lines:
-            return self._begin(tail)
-        for text in lines:
-            if (line := self._decode(text)) is None:
-                self._refuse()
-            if not self._length and line != self._header:
-                raise JournalError(
-                    f"the journal {self.path} is of another ledger: {line}, not {self._header}"
-                )
-            self._accept(line, text + b"\n")
+        if not self._length and b"\n" not in data:
+            return self._begin(data)
+        tail = self._take_in(data)
         if tail and (line := self._decode(tail)) is not None:
             self._write(b"\n")
             self._accept(line, tail + b"\n")
@@ -155,17 +187,72 @@ class Journal:
             self._cut(self._length)
         return None
 
+    def verify(self) -> bool:
+        """Read the whole file, without changing it, into `header` and `lines`; whether it ends in
+        an unfinished line.
+
+        Raises
+        ------
+        JournalError, OSError
+            As `locked`; the file is no journal.
+        """
+        with open(self.path, "rb") as file:  # noqa: PTH123 - as in stated_budget
+            fcntl.flock(file, fcntl.LOCK_SH)
+            data = file.read()
+        if not data.startswith(b'{"line": '):
+            raise JournalError(f"{self.path} is not the journal of a ledger")
+        tail = self._take_in(data)
+        if tail and (line := self._decode(tail)) is not None:
+            self._accept(line, tail + b"\n")
+            tail = b""
+        if not self._sums or self._decode(tail[:-1]) is not None:
+            self._refuse()
+        self._hold_to_anchor()
+        return bool(tail)
+
+    def _take_in(self, data: bytes) -> bytes:
+        """Accept all whole lines; return what follows the last line end."""
+        *lines, tail = data.split(b"\n")
+        for text in lines:
+            if (line := self._decode(text)) is None:
+                self._refuse()
+            if not self._length:
+                self._check_header(line)
+            self._accept(line, text + b"\n")
+        return tail
+
     def _refuse(self) -> NoReturn:
         raise JournalError(
             f"the journal {self.path} is damaged at byte {self._length} and cannot be trusted"
         )
 
+    def _check_header(self, line: Line) -> None:
+        asked = {name: self.header[name] for name in BUDGET if name in self.header}
+        if line.get("format") not in FORMATS or asked.items() - line.items():
+            raise JournalError(
+                f"the journal {self.path} is of another ledger: {line}, not {self.header}"
+            )
+        self.header = line
+
+    def _hold_to_anchor(self) -> None:
+        if self._anchor is None:
+            return
+        number, check = self._anchor
+        if len(self._sums) < number or self._sums[number - 1] != check:
+            raise JournalError(
+                f"the journal {self.path} does not go on from the anchor {number}-{check}: it was "
+                f"rolled back or rewritten, or is another one"
+            )
+        self._anchor = None  # later states are held to this one by the chain
+
     def _begin(self, torn: bytes) -> None:
         """Write the header of a new file, or of one whose making was cut short."""
-        if not self._encode(self._header).startswith(torn):
+        if self._anchor is not None:
+            self._hold_to_anchor()
+        if not self._encode(self.header).startswith(torn):
             raise JournalError(f"{self.path} is not a journal of this ledger")
         self._cut(0)
-        self.append(self._header)
+        self.append(self.header)
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)  # the file's name, too, must survive
@@ -192,12 +279,14 @@ class Journal:
 
     def _accept(self, line: Line, text: bytes) -> None:
         if self._length:  # the first line is the header
-            self.charges.append(line)
-        self._length, self._sum = self._length + len(text), json.loads(text)["check"]
+            self.lines.append(line)
+        self._length += len(text)
+        self._sums.append(json.loads(text)["check"])
 
     def _encode(self, line: Line) -> bytes:
         body = json.dumps(line, sort_keys=True)
-        check = hashlib.sha256(f"{self._sum}\n{body}".encode()).hexdigest()[:32]
+        before = self._sums[-1] if self._sums else ""
+        check = hashlib.sha256(f"{before}\n{body}".encode()).hexdigest()[:32]
         return f'{{"line": {body}, "check": "{check}"}}\n'.encode()
 
     def _decode(self, text: bytes) -> Line | None:
@@ -205,7 +294,7 @@ class Journal:
         try:
             line = json.loads(text)["line"]
             return line if self._encode(line) == text + b"\n" else None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     @contextmanager

@@ -5,23 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, get_args
 
+from metricdp.accounting.binding import Protection, dataset_name
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
-from metricdp.accounting.journal import Journal
+from metricdp.accounting.journal import Journal, Line, stated_budget
 from metricdp.arguments import shown
-from metricdp.errors import BudgetError, InputError
-from metricdp.releases import Neighboring, Receipt
+from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.releases import Neighboring, Receipt, Unit
 from metricdp.unique import Unique
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
 """Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000)
 that protects none.
 """
+
+
+def today() -> str:
+    """The day, in UTC: all that a ledger says about when, as times would tell how long private
+    computations took.
+    """
+    return datetime.now(UTC).date().isoformat()
 
 
 def _budget(epsilon: object, delta: object) -> Cost:
@@ -40,11 +49,15 @@ def _budget(epsilon: object, delta: object) -> Cost:
 
 
 class Charge(NamedTuple):
-    """One line of the ledger, public."""
+    """One line of the ledger, public: the price, what for, on what day (UTC; empty in journals of
+    before there were any), and who is protected, if the ledger knew then.
+    """
 
     epsilon: Fraction
     delta: Fraction
     purpose: str
+    day: str = ""
+    protects: Protection | None = None
 
 
 class Quote(NamedTuple):
@@ -67,13 +80,21 @@ class Budget(Unique):
 
     _why = "a copy would spend the same budget twice"
 
-    def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
+    def __init__(
+        self,
+        budget: Cost,
+        neighboring: Neighboring,
+        scope: object = None,
+        payer: Budget | None = None,
+        protects: Protection | None = None,
+    ) -> None:
         self._epsilon, self._delta, self._neighboring, self._scope = (
             budget.epsilon,
             budget.delta,
             neighboring,
             scope,
         )
+        self._payer, self._protects = payer, protects
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -85,6 +106,10 @@ class Budget(Unique):
     scope = property(
         attrgetter("_scope"), doc="The one demand it may be spent on, or None for any."
     )
+    protects = property(
+        attrgetter("_protects"),
+        doc="Protection: unit and bound of every guarantee paid from it; None before its first use.",
+    )
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
     spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
     left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
@@ -92,7 +117,14 @@ class Budget(Unique):
         lambda self: self.delta - self.spent_delta, doc="Fraction: delta still there."
     )
 
-    def charge(self, epsilon: object, delta: object = 0, purpose: str = "") -> Grant:
+    def charge(
+        self,
+        epsilon: object,
+        delta: object = 0,
+        purpose: str = "",
+        *,
+        protects: Protection | None = None,
+    ) -> Grant:
         """Spend from the budget and return what was bought; on a ledger with a journal, once the
         line is on disk.
 
@@ -104,19 +136,63 @@ class Budget(Unique):
         delta : int, float, str, Decimal or Fraction
         purpose : str
             A public note for the record.
+        protects : Protection, optional
+            ``demand.protects``, of the demand that it will be spent on. Where it is left out, the
+            gate asks when the grant is first drawn from.
 
         Raises
         ------
         BudgetError
             It does not fit; carries asked, spent and left. Nothing was spent.
         InputError, JournalError
-            A bad argument; a journal that cannot be written. Nothing was spent.
+            A bad argument, or a demand that protects others than this budget does; a journal that
+            cannot be written. Nothing was spent.
         """
         cost = _budget(epsilon, delta)
         with self._current():
+            self._agree(protects)
             self._require(cost)
-            self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose))
-        return (Pool if cost.pooled else Grant)(cost, self._neighboring, self._scope)
+            self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose), protects)
+            self._protects = self._protects or protects
+            known = self._protects
+        kind = Pool if cost.pooled else Grant
+        return kind(cost, self._neighboring, self._scope, self, known)
+
+    def bind(self, protects: Protection) -> None:
+        """Hold this budget, and whatever it was charged to, to one unit and bound: the first that
+        it is used for.
+
+        Raises
+        ------
+        InputError, JournalError
+            It is held to others already: nothing was changed; a journal that cannot be written.
+        """
+        with self._current():
+            self._agree(protects)
+            if self._protects is None:
+                if self._payer is not None:
+                    self._payer.bind(protects)
+                self._note_binding(protects)
+                self._protects = protects
+
+    def check(self, protects: Protection) -> None:
+        """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's; change
+        nothing.
+        """
+        with self._current():
+            self._agree(protects)
+
+    def _agree(self, protects: Protection | None) -> None:
+        if protects is not None and self._protects is None and self._payer is not None:
+            self._payer.check(protects)  # others may have used it since this was bought
+        if protects is not None and self._protects not in (None, protects):
+            raise InputError(
+                f"this ledger protects {self._protects}; the demand protects {protects}: what is "
+                f"promised of one and of the other does not add up, so it needs a ledger of its own"
+            )
+
+    def _note_binding(self, protects: Protection) -> None:
+        pass
 
     @contextmanager
     def _current(self) -> Iterator[None]:
@@ -125,7 +201,7 @@ class Budget(Unique):
             self._refuse_after_fork()
             yield
 
-    def _enter(self, cost: Cost, purpose: str) -> None:
+    def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
         self._take(cost)
 
     def _require(self, cost: Cost) -> None:
@@ -195,8 +271,15 @@ class Pool(Grant):
     what the ledger was charged.
     """
 
-    def __init__(self, budget: Cost, neighboring: Neighboring, scope: object = None) -> None:
-        super().__init__(budget, neighboring, scope)
+    def __init__(
+        self,
+        budget: Cost,
+        neighboring: Neighboring,
+        scope: object = None,
+        payer: Budget | None = None,
+        protects: Protection | None = None,
+    ) -> None:
+        super().__init__(budget, neighboring, scope, payer, protects)
         if budget.rho is None:
             raise InputError("a pool needs a budget of rho")
         self._rho, self._spent_rho = budget.rho, Fraction(0)
@@ -237,11 +320,12 @@ class Pool(Grant):
 class Ledger(Budget):
     """A privacy budget for one population, and the record of what was spent of it.
 
-    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it.
-    *Composition*: charges add up (sequential composition), also when calls are chosen in view of
-    earlier releases. A charge comes before its read and is never given back: a call that fails
-    later stays paid. One ledger should stand for all data of a population, with one unit (record or
-    user); nothing can stop a caller from opening a second one.
+    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it. *Unit*: one
+    for all, with one bound on its records, fixed here or by the first demand that is paid for; a
+    demand that protects others is refused before it is charged. *Composition*: charges add up
+    (sequential composition), also when calls are chosen in view of earlier releases. A charge comes
+    before its read and is never given back: a call that fails later stays paid. One ledger should
+    stand for all data of a population; nothing can stop a caller from opening a second one.
 
     Parameters
     ----------
@@ -253,11 +337,23 @@ class Ledger(Budget):
     journal : path, optional
         File that keeps the charges across processes and crashes (`Journal`); an existing one is
         gone on from.
+    dataset : str, optional
+        Public name of the data it is about; a journal of another name is refused.
+    unit : {"record", "user"}, optional
+        Who is protected; the first demand's unless given.
+    max_contributions : int, optional
+        Most records of a user, with ``unit="user"``.
+    purpose : str, optional
+        A public note, written before the purpose of every charge.
+    anchor : str, optional
+        `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must exist
+        and go on from there, so that an older copy in its place is noticed.
 
     Raises
     ------
     InputError, JournalError
-        A bad argument; a journal that is damaged, of another budget or relation, or not writable.
+        A bad argument; a journal that is damaged, rolled back, of another budget, relation, data
+        set or unit, or not writable.
 
     Examples
     --------
@@ -275,6 +371,12 @@ class Ledger(Budget):
         delta: object = 0,
         neighboring: Neighboring = "add-remove",
         journal: str | Path | None = None,
+        *,
+        dataset: str | None = None,
+        unit: Unit | None = None,
+        max_contributions: int | None = None,
+        purpose: str = "",
+        anchor: str | None = None,
     ) -> None:
         if not isinstance(neighboring, str) or neighboring not in get_args(Neighboring):
             raise InputError(
@@ -283,20 +385,63 @@ class Ledger(Budget):
         budget = _budget(epsilon, delta)
         if isinstance(epsilon, Cost):
             raise InputError("a ledger's budget is two numbers, epsilon and delta")
-        super().__init__(budget, neighboring)
+        if anchor is not None and journal is None:
+            raise InputError("an anchor is that of a journal: give journal= too")
+        super().__init__(budget, neighboring, protects=Protection.of(unit, max_contributions))
         self._entries: list[Charge] = []
+        self._read, self._dataset, self._purpose = 0, dataset_name(dataset), str(purpose)
         header = {
             "epsilon": str(self._epsilon),
             "delta": str(self._delta),
             "neighboring": neighboring,
         }
-        self._journal = None if journal is None else Journal(journal, header)
+        self._journal = (
+            None if journal is None else Journal(journal, header | self._facts(), anchor)
+        )
         with self._current():
             pass
+
+    @classmethod
+    def open(
+        cls, journal: str | Path, *, anchor: str | None = None, dataset: str | None = None
+    ) -> Ledger:
+        """The ledger of an existing journal, with the budget and relation that it states.
+
+        Raises
+        ------
+        JournalError
+            There is none, or as for `Ledger`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "study.ledger")
+        >>> kept = Ledger(1, journal=path, dataset="homes-2026").anchor
+        >>> Ledger.open(path, anchor=kept).dataset
+        'homes-2026'
+        """
+        stated = stated_budget(journal) if Path(journal).is_file() else None
+        if stated is None:
+            raise JournalError(f"{journal} is not the journal of a ledger")
+        relation: Neighboring = stated["neighboring"]  # type: ignore[assignment]
+        return cls(
+            stated["epsilon"], stated["delta"], relation, journal, dataset=dataset, anchor=anchor
+        )
 
     entries = property(
         lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public."
     )
+    dataset = property(attrgetter("_dataset"), doc="Public name of the data it is about, or None.")
+
+    @property
+    def anchor(self) -> str | None:
+        """What tells later that the journal goes on from now: its number of lines, and a checksum
+        of them all. None without a journal. Keep it apart from the journal.
+        """
+        if self._journal is None:
+            return None
+        with self._current():
+            return self._journal.anchor
 
     def quote(self, epsilon: object, delta: object = 0) -> Quote:
         """Price a charge, and say whether it would fit now, without charging and without any data.
@@ -327,18 +472,45 @@ class Ledger(Budget):
                     self._catch_up(self._journal)
                     yield
 
-    def _enter(self, cost: Cost, purpose: str) -> None:
+    def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
+        note = ": ".join(part for part in (self._purpose, purpose) if part)
         if self._journal is None:
-            self._note(Charge(cost.epsilon, cost.delta, purpose))
+            self._note(Charge(cost.epsilon, cost.delta, note, today(), self._protects or protects))
         else:
-            self._journal.append(
-                {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": purpose}
-            )
+            price = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
+            self._journal.append(price | self._facts(protects) | {"day": today()})
             self._catch_up(self._journal)
 
+    def _note_binding(self, protects: Protection) -> None:
+        if self._journal is not None:
+            self._journal.append(self._facts(protects) | {"day": today()})
+
+    def _facts(self, protects: Protection | None = None) -> dict[str, str]:
+        """What a line states of the data and of who is protected, as far as it is known."""
+        known = self._protects or protects
+        name = {} if self._dataset is None else {"dataset": self._dataset}
+        return name | ({} if known is None else known.facts())
+
     def _catch_up(self, journal: Journal) -> None:
-        for line in journal.charges[len(self._entries) :]:
-            self._note(Charge(Fraction(line["epsilon"]), Fraction(line["delta"]), line["purpose"]))
+        for line in [journal.header, *journal.lines][self._read :]:
+            self._hold_to(line, journal)
+            if self._read and "epsilon" in line:
+                price = Fraction(line["epsilon"]), Fraction(line["delta"]), line["purpose"]
+                self._note(Charge(*price, line.get("day", ""), Protection.stated(line)))
+            self._read += 1
+
+    def _hold_to(self, line: Line, journal: Journal) -> None:
+        """Take over what a line states, unless this ledger was opened for something else."""
+        name, protects = line.get("dataset"), Protection.stated(line)
+        if name is not None and self._dataset not in (None, name):
+            raise JournalError(
+                f"the journal {journal.path} is of the data set {name!r}, not {self._dataset!r}"
+            )
+        if protects is not None and self._protects not in (None, protects):
+            raise JournalError(
+                f"the journal {journal.path} protects {protects}, not {self._protects}"
+            )
+        self._dataset, self._protects = self._dataset or name, self._protects or protects
 
     def _note(self, charge: Charge) -> None:
         self._entries.append(charge)

@@ -106,6 +106,7 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
     by `script`.
     """
     from metricdp.accounting import Ledger
+    from metricdp.accounting import ledger as ledgers
 
     with ExitStack() as stack:
         tape = Tape(script)
@@ -118,7 +119,8 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
         private = _demand(case, demand, order)
         shown: Seen = {}
-        with watched() as seen, recorded(tape), small_nets():
+        day = patched(ledgers, "today", lambda: "2000-01-01")  # all runs are of one day
+        with watched() as seen, recorded(tape), small_nets(), day:
             try:
                 shown = forms(case.call(private, ledger))
             except Exception as error:

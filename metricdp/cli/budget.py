@@ -9,11 +9,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from metricdp.cli import parsing
+from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, JournalError
 
 if TYPE_CHECKING:
     from metricdp.accounting import Ledger
+
+
+def add_ledger_options(group: Any, total: str, loss: str) -> None:
+    """Add ``--ledger`` and what belongs to it; `total` and `loss` say what a new one holds."""
+    journal = (
+        "journal that adds up what all calls on this population spend; made if it does not exist"
+    )
+    group.add_argument("--ledger", metavar="FILE", help=journal)
+    group.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
+    group.add_argument("--delta-budget", metavar="D", type=parsing.delta, help=loss)
+    name = "public name of the data that the ledger is about; one of another name is refused"
+    group.add_argument("--dataset", metavar="NAME", help=name)
+    note = "public note of what for, kept in the ledger"
+    group.add_argument("--purpose", metavar="TEXT", help=note)
+    earlier = (
+        "anchor of the ledger that an earlier call told on stderr: refuse one that was rolled "
+        "back or rewritten since"
+    )
+    group.add_argument("--anchor", metavar="A", help=earlier)
+
+
+def check_options(args: Namespace) -> None:
+    """Refuse options about a ledger where there is none, and bounds of users where there are none.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
+    if args.max_contributions is not None and args.user is None:
+        raise UsageError(
+            "--max-contributions bounds the records of a user: say whose a record is with --user "
+            "COLUMN"
+        )
+    for name in ("epsilon", "delta"):
+        if getattr(args, f"{name}_budget") is not None and args.ledger is None:
+            raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
+    for name in ("dataset", "purpose", "anchor"):
+        if getattr(args, name) is not None and args.ledger is None:
+            raise UsageError(f"--{name} is about a ledger: give --ledger FILE too")
 
 
 def check_budget(args: Namespace) -> None:
@@ -22,13 +64,20 @@ def check_budget(args: Namespace) -> None:
     Raises
     ------
     BudgetError, JournalError, OSError
-        It does not fit; the journal is of another budget or relation, damaged or unreadable.
+        It does not fit; the journal is of another budget, relation, data set or unit, rolled back,
+        damaged or unreadable.
     """
-    from metricdp.accounting import Ledger, exact, stated_budget
+    from metricdp.accounting import Ledger, Protection, exact, stated_budget
     from metricdp.methods.registry import method_of
 
     header = stated_budget(args.ledger)
-    ledger = Ledger(**_settings(args, header), journal=None if header is None else args.ledger)
+    begun = header is not None or args.anchor is not None
+    ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
+    ledger.check(
+        Protection("record", 1)
+        if args.user is None
+        else Protection("user", args.max_contributions or 1)
+    )
     price = method_of(args.method).price(args.epsilon, args.delta or 0)
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
@@ -59,14 +108,15 @@ def noting_expense(ledger: Ledger) -> Iterator[None]:
 
 
 def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
-    """Say on stderr what the result cost, and what a journal has left."""
+    """Say on stderr what the result cost, what a journal has left, and its anchor."""
     loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
     paid = (
         f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} "
         f"({receipt.neighboring} neighbors)"
     )
     kept = (
-        f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left"
+        f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left, "
+        f"anchor {ledger.anchor}"
         if args.ledger
         else ""
     )
@@ -74,6 +124,11 @@ def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
 
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
+    more = {"dataset": args.dataset, "purpose": args.purpose or "", "anchor": args.anchor}
+    return _budget(args, header) | more
+
+
+def _budget(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     """Budget and relation: those of an existing journal, else those of the options."""
     from metricdp.accounting import exact
 

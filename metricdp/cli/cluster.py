@@ -31,6 +31,9 @@ _PRIVATE = [
     "ledger",
     "epsilon_budget",
     "delta_budget",
+    "dataset",
+    "purpose",
+    "anchor",
     "user",
     "max_contributions",
     "records_hint",
@@ -132,14 +135,11 @@ def _add_privacy(demand: Any, price: Any) -> None:
         "add-remove)"
     )
     price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    journal = (
-        "journal that adds up what all calls on this population spend; made if it does not exist"
+    budget.add_ledger_options(
+        price,
+        total="budget of a new ledger (default: this call's epsilon)",
+        loss="delta of a new ledger (default: this call's)",
     )
-    price.add_argument("--ledger", metavar="FILE", help=journal)
-    total = "budget of a new ledger (default: this call's epsilon)"
-    price.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
-    loss = "delta of a new ledger (default: this call's)"
-    price.add_argument("--delta-budget", metavar="D", type=parsing.delta, help=loss)
     without = "use the demand without any protection: the result may reveal it"
     price.add_argument("--non-private", action="store_true", help=without)
 
@@ -235,14 +235,7 @@ def _check_options(args: Namespace) -> None:
             "--demand needs --epsilon E, the privacy budget of this call; for no privacy: "
             "--non-private"
         )
-    if args.max_contributions is not None and args.user is None:
-        raise UsageError(
-            "--max-contributions bounds the records of a user: say whose a record is with --user "
-            "COLUMN"
-        )
-    for name in ("epsilon", "delta"):
-        if getattr(args, f"{name}_budget") is not None and args.ledger is None:
-            raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
+    budget.check_options(args)
     parsing.check_columns(args)
 
 

@@ -184,17 +184,10 @@ def _add_price(group: Any) -> None:
         "add-remove)"
     )
     group.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    journal = (
-        "journal that adds up what all calls on this population spend; made if it does not exist"
-    )
-    group.add_argument("--ledger", metavar="FILE", help=journal)
-    total = "budget of a new ledger (default: the sum of the levels)"
-    group.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
-    group.add_argument(
-        "--delta-budget",
-        metavar="D",
-        type=parsing.delta,
-        help="delta of a new ledger (default: that of the levels)",
+    budget.add_ledger_options(
+        group,
+        total="budget of a new ledger (default: the sum of the levels)",
+        loss="delta of a new ledger (default: that of the levels)",
     )
     dry = (
         "say what the levels would cost together, and whether the ledger holds it; read no data, "
@@ -213,14 +206,7 @@ def _check(args: Namespace) -> list[str] | None:
         raise UsageError(
             "--output PAGE is needed: the page is the result (or --dry-run for the price alone)"
         )
-    if args.max_contributions is not None and args.user is None:
-        raise UsageError(
-            "--max-contributions bounds the records of a user: say whose a record is with --user "
-            "COLUMN"
-        )
-    for name in ("epsilon", "delta"):
-        if getattr(args, f"{name}_budget") is not None and args.ledger is None:
-            raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
+    budget.check_options(args)
     names = None if args.names is None else [name.strip() for name in args.names.split(",")]
     if names is not None and (len(names) != len(args.epsilons) or not all(names)):
         raise UsageError(

@@ -94,7 +94,7 @@ class Payer:
         Raises
         ------
         InputError
-            A recipe cannot answer at its price. Nothing was charged.
+            The ledger protects others; a recipe cannot answer at its price. Nothing was charged.
         BudgetError
             The ledger does not hold the sum. Nothing was charged.
         """
@@ -102,6 +102,8 @@ class Payer:
             raise InputError(
                 "private demand needs epsilon= (how much of the privacy budget this call may spend)"
             )
+        if self._ledger is not None:
+            self._ledger.check(self.demand.protects)
         prices = [price(*budget) for budget in budgets]
         for each in prices:
             if each.epsilon > 0:  # else the ledger says it better
@@ -109,7 +111,7 @@ class Payer:
         total = prices[0] if len(prices) == 1 else _sum(prices)
         own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
         ledger = Ledger(*own) if self._ledger is None else self._ledger
-        return ledger.charge(total, purpose=purpose)
+        return ledger.charge(total, purpose=purpose, protects=self.demand.protects)
 
     def nothing(self) -> Grant:
         """A grant of nothing, for what reads no demand."""

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.accounting.binding import Protection
 from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -269,6 +270,11 @@ class PrivateDemand(Unique):
     def unit(self) -> Unit:
         """Who is protected: "record" or "user"."""
         return self._unit
+
+    @property
+    def protects(self) -> Protection:
+        """Unit and bound together, as ledgers hold to them."""
+        return Protection(self._unit, self._max_contributions)
 
     def __len__(self) -> NoReturn:  # also asked by bool()
         raise TypeError(

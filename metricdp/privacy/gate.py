@@ -100,6 +100,7 @@ def measure(
         cost.rho if cost.delta else None,
     )
     grant.draw(cost)
+    grant.bind(demand.protects)
     rule = (
         "the query failed on private records (details withheld); try its partition's encode on "
         "public points"
@@ -152,6 +153,7 @@ def select(
         law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None
     )
     grant.draw(cost)
+    grant.bind(demand.protects)
     rule = "the selection failed on private records (details withheld)"
     position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
     return position, Receipt.of([mechanism], grant.neighboring, demand.unit)
@@ -208,6 +210,7 @@ def cover(
         price.delta,
     )
     grant.draw(price)
+    grant.bind(demand.protects)
     rule = "the cover failed on private records (details withheld)"
     selected = _vault._quietly(rule, lambda: _covered(demand, query, eta))
     return selected, Receipt.of([mechanism], grant.neighboring, demand.unit)
@@ -263,13 +266,15 @@ def split(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
         )
     touched = sum(sorted(shares, reverse=True)[: demand.max_contributions])
-    ledger.charge(touched * (1 if ledger.neighboring == "add-remove" else 2), purpose=purpose)
+    price = touched * (1 if ledger.neighboring == "add-remove" else 2)
+    ledger.charge(price, purpose=purpose, protects=demand.protects)
     rule = (
         "the demand cannot be split (details withheld); try the partition's encode on public points"
     )
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
     return [
-        (part, Grant(Cost.of(share), "add-remove", part.part)) for part, share in zip(parts, shares)
+        (part, Grant(Cost.of(share), "add-remove", part.part, protects=demand.protects))
+        for part, share in zip(parts, shares)
     ]
 
 
@@ -408,6 +413,7 @@ def _check(
             "the parts of a split demand are paid from the grants that split returned with them, "
             "and nothing else is"
         )
+    grant.check(demand.protects)
 
 
 def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[np.int64]:

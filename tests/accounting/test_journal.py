@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -371,6 +372,8 @@ def test_two_processes_of_four_threads(tmp_path):
     assert ledger.left == 0
 
 
-def test_no_times_in_the_file(tmp_path):
+def test_days_and_no_times_in_the_file(tmp_path):
     text = filled(tmp_path / "ledger.jsonl").decode()
-    assert set(json.loads(text.splitlines()[1])["line"]) == {"epsilon", "delta", "purpose"}
+    line = json.loads(text.splitlines()[1])["line"]
+    assert set(line) == {"epsilon", "delta", "purpose", "day"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", line["day"])

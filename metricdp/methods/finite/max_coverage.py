@@ -544,7 +544,7 @@ def max_coverage(
             published=flag(published, "published"),
         )
     grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
-        epsilon, delta, purpose="max_coverage"
+        epsilon, delta, purpose="max_coverage", protects=demand.protects
     )
     (selected,), receipt = cover(demand, query, cost, grant, published=published)
     return Coverage([int(i) if names is None else names[i] for i in selected], receipt)

@@ -1,0 +1,96 @@
+"""What a ledger's promises are about: who is protected, and which data set. One ledger, one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_args
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.releases import Unit
+
+FACTS = ("dataset", "unit", "max_contributions")
+"""Names under which a journal states them."""
+_LONGEST = 200
+
+
+class Protection(NamedTuple):
+    """Who is protected: the unit, and the most records that one has.
+
+    **Privacy.** What is promised of each record and what is promised of each user do not add up to
+    one statement, and neither do bounds of one and of three records a user: each is about other
+    neighbors. So a ledger holds to the first that it was used for.
+
+    Examples
+    --------
+    >>> print(Protection("record", 1), "|", Protection("user", 3))
+    each record | each user, up to 3 records of each
+    """
+
+    unit: Unit
+    max_contributions: int
+
+    @classmethod
+    def of(cls, unit: Any, max_contributions: Any = None) -> Protection | None:
+        """Read two public arguments; None if neither is given.
+
+        Raises
+        ------
+        InputError
+            No unit; a bound for records, or none for users.
+        """
+        if unit is None and max_contributions is None:
+            return None
+        if unit not in get_args(Unit):
+            raise InputError(f"unit must be 'record' or 'user', got {shown(unit)}")
+        m = 1 if unit == "record" and max_contributions is None else integer(max_contributions)
+        if m is None or not 1 <= m < 2**31 or (unit == "record" and m != 1):
+            raise InputError(
+                f"max_contributions must be an integer of at least 1 for users, and 1 for records; "
+                f"got {shown(max_contributions)}"
+            )
+        return cls(unit, m)
+
+    @classmethod
+    def stated(cls, line: Mapping[str, str]) -> Protection | None:
+        """What a line of a journal says."""
+        if "unit" not in line:
+            return None
+        return cls.of(line["unit"], int(line.get("max_contributions", "1")))
+
+    def facts(self) -> dict[str, str]:
+        """For a line of a journal."""
+        return {"unit": self.unit, "max_contributions": str(self.max_contributions)}
+
+    def __str__(self) -> str:
+        m = self.max_contributions
+        some = f", up to {m:,} record{'s' if m > 1 else ''} of each" if self.unit == "user" else ""
+        return f"each {self.unit}{some}"
+
+
+def dataset_name(value: object) -> str | None:
+    """A public name of the data that a ledger is about, on one line; None is no name.
+
+    Raises
+    ------
+    InputError
+        Not a text of 1 to 200 printable characters.
+
+    Examples
+    --------
+    >>> dataset_name("homes-2026")
+    'homes-2026'
+    """
+    if value is None:
+        return None
+    if (
+        not isinstance(value, str)
+        or not value.strip()
+        or len(value) > _LONGEST
+        or not value.isprintable()
+    ):
+        raise InputError(
+            f"dataset must be a public name, 1 to {_LONGEST} printable characters; got "
+            f"{shown(value)[:80]}"
+        )
+    return value

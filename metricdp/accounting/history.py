@@ -1,0 +1,149 @@
+"""What the journal of a ledger says, read without a lock for writing and without changing a byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from metricdp.accounting.binding import Protection
+from metricdp.accounting.journal import BUDGET, Journal
+from metricdp.accounting.ledger import Charge
+from metricdp.errors import JournalError
+
+
+@dataclass(frozen=True)
+class History:
+    """A ledger's journal, every line of it verified.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        The budget.
+    neighboring : str
+    dataset : str or None
+    protects : Protection or None
+    entries : tuple of Charge
+    lines : int
+        In the file, the header and notes among them.
+    anchor : str
+        Of this state.
+    anchored : bool
+        Whether an anchor of an earlier state was given, and held.
+    torn : bool
+        Whether an unfinished line follows, that authorized nothing.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighboring: str
+    dataset: str | None
+    protects: Protection | None
+    entries: tuple[Charge, ...]
+    lines: int
+    anchor: str
+    anchored: bool
+    torn: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form, with what was left after each charge; exact numbers are texts."""
+        left, told = self.epsilon, []
+        for charge in self.entries:
+            left -= charge.epsilon
+            told.append(
+                {
+                    "day": charge.day,
+                    "purpose": charge.purpose,
+                    "epsilon": _number(charge.epsilon),
+                    "delta": _number(charge.delta),
+                    "left": _number(left),
+                }
+            )
+        delta = sum((charge.delta for charge in self.entries), Fraction(0))
+        return {
+            "epsilon": _number(self.epsilon),
+            "delta": _number(self.delta),
+            "neighboring": self.neighboring,
+            "dataset": self.dataset,
+            "protects": None if self.protects is None else str(self.protects),
+            "spent": _number(self.epsilon - left),
+            "left": _number(left),
+            "spent_delta": _number(delta),
+            "left_delta": _number(self.delta - delta),
+            "entries": told,
+            "lines": self.lines,
+            "anchor": self.anchor,
+            "anchored": self.anchored,
+        }
+
+
+def read_history(path: str | Path, *, anchor: str | None = None) -> History:
+    """Read and verify a journal.
+
+    Parameters
+    ----------
+    path : path
+    anchor : str, optional
+        `Ledger.anchor` of an earlier state, which this one must go on from.
+
+    Raises
+    ------
+    JournalError, OSError
+        It is no journal, damaged, rolled back, holds more than its budget or mixes what it is
+        about; it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from metricdp.accounting import Ledger
+    >>> path = os.path.join(tempfile.mkdtemp(), "study.ledger")
+    >>> grant = Ledger(1, journal=path).charge("1/4", purpose="clinics")
+    >>> read_history(path).to_dict()["left"]
+    '3/4'
+    """
+    journal = Journal(path, {}, anchor)
+    torn = journal.verify()
+    try:
+        epsilon, delta = (Fraction(journal.header[name]) for name in BUDGET[:2])
+        stated = [journal.header, *journal.lines]
+        protects = [p for p in map(Protection.stated, stated) if p is not None]
+        names = [line["dataset"] for line in stated if "dataset" in line]
+        entries = tuple(
+            Charge(
+                Fraction(line["epsilon"]),
+                Fraction(line["delta"]),
+                line["purpose"],
+                line.get("day", ""),
+                Protection.stated(line),
+            )
+            for line in journal.lines
+            if "epsilon" in line
+        )
+    except (KeyError, ValueError, ZeroDivisionError):
+        entries = None  # type: ignore[assignment]
+    if entries is None:
+        raise JournalError(f"{path} is not the journal of a ledger")
+    if sum(c.epsilon for c in entries) > epsilon or sum(c.delta for c in entries) > delta:
+        raise JournalError(f"the journal {path} holds charges beyond its budget")
+    for kind, found in (("data sets", names), ("units", protects)):
+        if len(set(found)) > 1:
+            raise JournalError(f"the journal {path} mixes {kind}: {found[0]} and {found[-1]}")
+    return History(
+        epsilon,
+        delta,
+        journal.header["neighboring"],
+        names[0] if names else None,
+        protects[0] if protects else None,
+        entries,
+        len(journal.lines) + 1,
+        journal.anchor,
+        anchor is not None,
+        torn,
+    )
+
+
+def _number(value: Fraction) -> str:
+    """A short fraction as it is, a long one in decimals."""
+    text = str(value)
+    return text if len(text) <= 12 else f"{float(value):.9g}"

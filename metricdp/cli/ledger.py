@@ -1,0 +1,91 @@
+"""``metricdp ledger show``: what a ledger's journal says, and whether it can be believed."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from metricdp.cli import parsing, streams
+from metricdp.errors import one_line
+
+_EPILOG = """\
+examples:
+  metricdp ledger show study.ledger
+  metricdp ledger show study.ledger --anchor 12-0f3a…            refuse it if it does not go on from there
+  metricdp ledger show study.ledger --json
+
+Every line of a journal ends in a checksum of itself and all lines before it: a changed, lost or moved line is seen. An
+older copy of the whole file is not, unless its later state left an anchor: calls tell it on stderr; keep it elsewhere.
+Days are of UTC. Nothing in a ledger is private."""
+
+
+def register(subparsers: parsing.Subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "ledger",
+        usage="metricdp ledger show FILE [--anchor A] [--json]",
+        help="what was spent of a privacy budget, when and what for",
+        description="Show the history of a ledger: when, what for, epsilon, what is left; and "
+        "check that its lines are\nwhole and in order. Changes nothing.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("action", choices=("show",), help="show: print the history")
+    parser.add_argument("ledger", metavar="FILE", help="the journal, as --ledger named it")
+    earlier = "anchor of an earlier state, which the journal must go on from"
+    parser.add_argument("--anchor", metavar="A", help=earlier)
+    parser.add_argument("--json", action="store_true", help="JSON instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(args: Namespace) -> int:
+    """Read, verify, print."""
+    from metricdp.accounting.history import read_history
+
+    history = read_history(args.ledger, anchor=args.anchor)
+    text = streams.to_json(history.to_dict()) if args.json else _table(history.to_dict())
+    problem = streams.show_result(text)
+    if problem is not None:
+        raise problem
+    if history.torn and sys.stderr is not None:
+        streams.say(
+            f"{args.ledger} ends in an unfinished line, which paid for nothing: the next call cuts "
+            f"it off"
+        )
+    return 0
+
+
+def _table(told: dict[str, Any]) -> str:
+    """Title, history and verdict as lines of text."""
+    about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
+    who = told["protects"] or "whoever the first call says"
+    lines = [
+        f"budget epsilon {told['epsilon']}, delta {told['delta']}; {told['neighboring']} "
+        f"neighbors; protects {who}; {about}",
+        "",
+    ]
+    titles = ("", "day", "epsilon", "delta", "left", "purpose")
+    rows = [
+        (
+            str(number),
+            entry["day"] or "unknown",
+            entry["epsilon"],
+            entry["delta"],
+            entry["left"],
+            one_line(entry["purpose"]),
+        )
+        for number, entry in enumerate(told["entries"], start=1)
+    ]
+    widths = [max(map(len, column)) for column in zip(titles, *rows)]
+    for row in (titles, *rows):
+        right = [cell.rjust(width) for cell, width in zip(row[:-1], widths)]
+        lines.append("  ".join([*right, row[-1]]).rstrip())
+    lines += [
+        "",
+        f"spent {told['spent']}, left {told['left']}; delta: spent {told['spent_delta']}, left "
+        f"{told['left_delta']}",
+        f"chain verified: {told['lines']} lines"
+        + (", going on from the given anchor" if told["anchored"] else "")
+        + f"; anchor {told['anchor']}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,311 @@
+"""One ledger, one data set, one unit, one bound; and a journal that was rolled back is noticed."""
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting import Ledger, Protection, journal
+from metricdp.accounting.history import read_history
+from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.methods.finite.max_coverage import Points
+from metricdp.privacy import CountQuery, measure, split
+
+pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
+RECORD, USER, USERS = Protection("record", 1), Protection("user", 1), Protection("user", 3)
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return mdp.PrecomputedMetric(np.ones((6, 6)) - np.eye(6))
+
+
+@pytest.fixture(scope="module")
+def demands(metric):
+    nodes, users = [0, 1, 2] * 20, list(range(20)) * 3
+    return {
+        RECORD: mdp.PrivateDemand(metric, nodes),
+        USER: mdp.PrivateDemand(metric, nodes, user=users),
+        USERS: mdp.PrivateDemand(metric, nodes, user=users, max_contributions=3),
+    }
+
+
+def test_a_demand_says_who_it_protects(demands):
+    for protects, demand in demands.items():
+        assert demand.protects == protects
+
+
+CALLS = {
+    "k_median": lambda metric, demand, ledger: mdp.k_median(
+        metric, demand, 2, epsilon="1/8", ledger=ledger
+    ),
+    "release": lambda metric, demand, ledger: mdp.release(
+        metric, demand, epsilon="1/8", ledger=ledger
+    ),
+    "measure": lambda metric, demand, ledger: measure(
+        demand, CountQuery(), "1/8", ledger.charge("1/8")
+    ),
+    "split": lambda metric, demand, ledger: split(demand, Points.of(metric), "1/8", ledger),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "journal"])
+def test_the_first_use_decides_and_others_are_refused(call, kept, metric, demands, tmp_path):
+    for first, demand in demands.items():
+        path = tmp_path / f"{first}.ledger" if kept else None
+        ledger = Ledger(9, journal=path)
+        assert ledger.protects is None
+        CALLS[call](metric, demand, ledger)
+        assert ledger.protects == first
+        CALLS[call](metric, demand, ledger)
+        for other in demands.keys() - {first}:
+            again = Ledger(9, journal=path) if kept else ledger
+            spent, bytes_ = ledger.spent, path.read_bytes() if kept else b""
+            with pytest.raises(InputError) as told:
+                mdp.k_median(metric, demands[other], 2, epsilon="1/8", ledger=again)
+            assert f"protects {first};" in str(told.value)
+            assert f"protects {other}:" in str(told.value)
+            assert ledger.spent == spent
+            assert not kept or path.read_bytes() == bytes_
+
+
+def test_a_grant_bought_without_a_demand_is_held_to_the_first_it_reads(metric, demands):
+    ledger = Ledger(1)
+    grant, other = ledger.charge("1/2"), ledger.charge("1/4")
+    piece = grant.charge("1/4")
+    measure(demands[USERS], CountQuery(), "1/8", piece)
+    assert ledger.protects == grant.protects == piece.protects == USERS
+    for purse in (grant, other, piece):
+        with pytest.raises(InputError, match="protects each user, up to 3 records of each"):
+            measure(demands[RECORD], CountQuery(), "1/8", purse)
+        assert purse.spent == (0 if purse is other else Fraction(1, 4 if purse is grant else 8))
+
+
+def test_a_refused_charge_binds_nothing(tmp_path, demands):
+    path = tmp_path / "study.ledger"
+    ledger = Ledger(1, journal=path)
+    before = path.read_bytes()
+    with pytest.raises(BudgetError):
+        ledger.charge(2, protects=USERS)
+    with pytest.raises(BudgetError):
+        measure(demands[USERS], CountQuery(), 1, Ledger(1).charge("1/2"))
+    assert ledger.protects is None
+    assert path.read_bytes() == before
+    ledger.charge(1, protects=RECORD)
+    assert ledger.protects == RECORD
+
+
+def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, tmp_path):
+    path = tmp_path / "study.ledger"
+    ledger = Ledger(1, journal=path, unit="user", max_contributions=3)
+    with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
+        mdp.k_median(metric, demands[USER], 2, epsilon="1/8", ledger=ledger)
+    with pytest.raises(JournalError, match=r"protects each user, up to 3 .*, not each record"):
+        Ledger(1, journal=path, unit="record")
+    assert Ledger(1, journal=path).protects == USERS
+    assert Ledger(1, unit="record").protects == RECORD
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"unit": "household"},
+        {"unit": "record", "max_contributions": 2},
+        {"unit": "user"},
+        {"unit": "user", "max_contributions": 0},
+        {"unit": "user", "max_contributions": 1.5},
+        {"max_contributions": 2},
+        {"dataset": ""},
+        {"dataset": "two\nlines"},
+        {"dataset": 7},
+        {"dataset": "x" * 201},
+        {"anchor": "1-" + 32 * "0"},
+    ],
+    ids=str,
+)
+def test_bad_arguments(given):
+    with pytest.raises(InputError):
+        Ledger(1, **given)
+
+
+def test_another_data_set_is_refused(tmp_path):
+    path = tmp_path / "study.ledger"
+    Ledger(1, journal=path, dataset="homes-2026").charge("1/4")
+    assert Ledger(1, journal=path).dataset == "homes-2026"
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="is of the data set 'homes-2026', not 'homes-2025'"):
+        Ledger(1, journal=path, dataset="homes-2025")
+    assert path.read_bytes() == before
+    unnamed = tmp_path / "unnamed.ledger"
+    open_ = Ledger(1, journal=unnamed)
+    late, other = (Ledger(1, journal=unnamed, dataset=name) for name in ("a", "b"))
+    late.charge("1/4")
+    with pytest.raises(JournalError, match="of the data set 'a', not 'b'"):
+        other.charge("1/4")
+    open_.charge("1/4")
+    assert open_.dataset == "a"
+
+
+def test_of_two_processes_the_first_decides(tmp_path):
+    path = tmp_path / "study.ledger"
+    one, other = Ledger(1, journal=path), Ledger(1, journal=path)
+    one.charge("1/8", protects=USERS)
+    with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
+        other.charge("1/8", protects=RECORD)
+    assert other.charge("1/8", protects=USERS).protects == USERS
+
+
+def test_purposes_days_and_units_come_back(tmp_path, monkeypatch):
+    path = tmp_path / "study.ledger"
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
+    ledger = Ledger(1, journal=path, purpose="clinics")
+    ledger.charge("1/4", purpose="k_median", protects=USERS)
+    ledger.charge("1/8")
+    for entries in (ledger.entries, Ledger.open(path).entries, read_history(path).entries):
+        assert entries == (
+            (Fraction(1, 4), 0, "clinics: k_median", "2031-02-03", USERS),
+            (Fraction(1, 8), 0, "clinics", "2031-02-03", USERS),
+        )
+
+
+# -------------------------------------------------------------------------------- old files
+
+
+def old_journal(path: Path, n: int = 2) -> bytes:
+    """As the first format had it: no day, no unit, no data set."""
+    made = journal.Journal(path, {"epsilon": "1", "delta": "0", "neighboring": "add-remove"})
+    made.header["format"] = journal.FORMATS[0]
+    with made.locked():
+        for i in range(n):
+            made.append({"epsilon": "1/10", "delta": "0", "purpose": f"call {i}"})
+    return path.read_bytes()
+
+
+def test_a_journal_of_the_first_format_is_gone_on_from(tmp_path):
+    path = tmp_path / "old.ledger"
+    before = old_journal(path)
+    ledger = Ledger(1, journal=path, dataset="homes")
+    assert ledger.spent == Fraction(1, 5)
+    assert [entry.day for entry in ledger.entries] == ["", ""]
+    ledger.charge("1/10", protects=USERS)
+    assert path.read_bytes().startswith(before)
+    again = Ledger.open(path)
+    assert (again.dataset, again.protects, again.spent) == ("homes", USERS, Fraction(3, 10))
+    assert read_history(path).to_dict()["entries"][0]["day"] == ""
+
+
+def test_a_format_of_the_future_is_refused(tmp_path):
+    path = tmp_path / "new.ledger"
+    made = journal.Journal(path, {"epsilon": "1", "delta": "0", "neighboring": "add-remove"})
+    made.header["format"] = "metricdp-journal-99"
+    with made.locked():
+        pass
+    for read in (Ledger.open, read_history):
+        with pytest.raises(JournalError, match="is of another ledger"):
+            read(path)
+
+
+# ------------------------------------------------------------------------------------ anchors
+
+
+def test_a_journal_that_was_rolled_back_is_noticed(tmp_path):
+    path, copy = tmp_path / "study.ledger", tmp_path / "backup"
+    ledger = Ledger(1, journal=path)
+    ledger.charge("1/2")
+    shutil.copy(path, copy)
+    early = ledger.anchor
+    ledger.charge("1/2")
+    late = ledger.anchor
+    assert Ledger.open(path, anchor=early).anchor == late
+    shutil.copy(copy, path)
+    assert Ledger.open(path).left == Fraction(1, 2)  # without an anchor nothing can tell
+    for check in (
+        lambda: Ledger(1, journal=path, anchor=late),
+        lambda: Ledger.open(path, anchor=late),
+        lambda: read_history(path, anchor=late),
+    ):
+        with pytest.raises(JournalError, match="does not go on from the anchor 3-"):
+            check()
+    assert path.read_bytes() == copy.read_bytes()
+    assert Ledger.open(path, anchor=early).anchor == early
+
+
+def test_a_rewritten_history_does_not_hold_the_anchor(tmp_path):
+    path = tmp_path / "study.ledger"
+    ledger = Ledger(1, journal=path)
+    ledger.charge("1/2", purpose="truth")
+    kept = ledger.anchor
+    path.unlink()
+    other = Ledger(1, journal=path)
+    for _ in range(3):  # as long, and longer, and with valid checksums throughout
+        other.charge("1/100", purpose="lies")
+        with pytest.raises(JournalError, match="rolled back or rewritten"):
+            Ledger.open(path, anchor=kept)
+
+
+def test_an_anchor_of_a_file_that_is_gone_makes_none(tmp_path):
+    path = tmp_path / "study.ledger"
+    kept = Ledger(1, journal=path).anchor
+    path.unlink()
+    with pytest.raises(JournalError, match="cannot open the journal"):
+        Ledger(1, journal=path, anchor=kept)
+    path.write_bytes(b"")
+    with pytest.raises(JournalError, match="does not go on from the anchor"):
+        Ledger(1, journal=path, anchor=kept)
+    assert path.read_bytes() == b""
+
+
+def test_a_ledger_without_a_file_has_no_anchor():
+    assert Ledger(1).anchor is None
+
+
+@pytest.mark.parametrize("text", ["", "3", "x-" + 32 * "0", "1-" + 31 * "0", "0-" + 32 * "0", 3])
+def test_what_is_no_anchor_is_refused(text, tmp_path):
+    with pytest.raises(InputError, match="an anchor is a number, a dash and 32"):
+        Ledger(1, journal=tmp_path / "study.ledger", anchor=text)
+    assert not (tmp_path / "study.ledger").exists()
+
+
+# ------------------------------------------------------------------------------------ histories
+
+
+def test_a_history_is_read_without_changing_a_byte(tmp_path):
+    path = tmp_path / "study.ledger"
+    ledger = Ledger(1, journal=path, delta="1/1000")
+    ledger.charge("1/3", "1/2000", purpose="a")
+    whole = path.read_bytes()
+    ledger.charge("1/3")
+    longer = path.read_bytes()
+    for cut in range(len(whole) + 1, len(longer) - 1):
+        path.write_bytes(longer[:cut])
+        history = read_history(path)
+        assert history.torn
+        assert len(history.entries) == 1
+        assert path.read_bytes() == longer[:cut]
+    path.write_bytes(longer)
+    told = read_history(path).to_dict()
+    assert json.dumps(told)
+    assert (told["left"], told["left_delta"], told["lines"]) == ("1/3", "1/2000", 3)
+    assert [entry["left"] for entry in told["entries"]] == ["2/3", "1/3"]
+
+
+def test_a_damaged_history_is_refused(tmp_path):
+    path = tmp_path / "study.ledger"
+    ledger = Ledger(1, journal=path)
+    ledger.charge("1/3")
+    ledger.charge("1/3")
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(JournalError):
+            read_history(path)
+    head, one, two = whole.splitlines(keepends=True)
+    for lines in ([head, two], [one, two], [head, two, one], [b""], [b"notes\n"], [head[:30]]):
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(JournalError):
+            read_history(path)

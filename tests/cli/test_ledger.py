@@ -1,0 +1,125 @@
+"""``metricdp ledger show``, and the options of a ledger on other commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting import journal
+from metricdp.cli import main
+
+pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
+CALL = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
+KEPT = [*CALL, "--ledger", "study.ledger", "--epsilon-budget", "1"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    roads = "".join(f"{i},{i + 1},1\n" for i in range(9))
+    (tmp_path / "roads.csv").write_text("source,target,length\n" + roads)
+    (tmp_path / "homes.csv").write_text("vertex,who\n" + "".join(f"{i},p{i}\n" for i in range(9)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
+    return tmp_path
+
+
+def run(capsys, *argv):
+    status = main(list(argv))
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_show_prints_the_history(world, capsys):
+    named = ["--dataset", "homes-2031", "--purpose", "where to\nbuild"]
+    assert run(capsys, *KEPT, *named)[0] == 0
+    assert run(capsys, *CALL, "--ledger", "study.ledger")[0] == 0
+    anchor = mdp.Ledger.open("study.ledger").anchor
+    before = (world / "study.ledger").read_bytes()
+    status, out, err = run(capsys, "ledger", "show", "study.ledger")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "budget epsilon 1, delta 0; add-remove neighbors; protects each record; data set "
+        "homes-2031",
+        "",
+        "          day  epsilon  delta  left  purpose",
+        r"1  2031-02-03      1/4      0   3/4  where to\nbuild: k_median",
+        "2  2031-02-03      1/4      0   1/2  k_median",
+        "",
+        "spent 1/2, left 1/2; delta: spent 0, left 0",
+        f"chain verified: 3 lines; anchor {anchor}",
+    ]
+    told = json.loads(run(capsys, "ledger", "show", "study.ledger", "--json")[1])
+    assert (told["left"], told["anchor"], len(told["entries"])) == ("1/2", anchor, 2)
+    assert (world / "study.ledger").read_bytes() == before
+
+
+def test_the_anchor_on_stderr_notices_a_rollback(world, capsys):
+    first = run(capsys, *KEPT)[2]
+    backup = (world / "study.ledger").read_bytes()
+    second = run(capsys, *KEPT)[2]
+    early, late = (err.split("anchor ")[1].split()[0] for err in (first, second))
+    assert run(capsys, *KEPT, "--anchor", early)[0] == 0
+    (world / "study.ledger").write_bytes(backup)
+    for command in (
+        [*KEPT, "--anchor", late],
+        ["ledger", "show", "study.ledger", "--anchor", late],
+    ):
+        status, out, err = run(capsys, *command)
+        assert (status, out) == (2, "")
+        assert len(err.splitlines()) == 1
+        assert f"does not go on from the anchor {late}: it was rolled back" in err
+    assert (world / "study.ledger").read_bytes() == backup
+    shown = run(capsys, "ledger", "show", "study.ledger", "--anchor", early)[1]
+    assert "chain verified: 2 lines, going on from the given anchor" in shown
+
+
+def test_an_anchor_of_a_ledger_that_is_gone(world, capsys):
+    status, out, err = run(capsys, *KEPT, "--anchor", "2-" + 32 * "0")
+    assert (status, out) == (2, "")
+    assert "cannot open the journal" in err
+    assert not (world / "study.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--user", "who"], "this ledger protects each record; the demand protects each user, up"),
+        (["--dataset", "homes-2030"], "is of the data set 'homes-2031', not 'homes-2030'"),
+        (["--neighboring", "replace-one"], "has add-remove neighbors, not replace-one"),
+    ],
+)
+def test_what_a_ledger_is_about_is_not_mixed(world, capsys, more, words):
+    assert run(capsys, *KEPT, "--dataset", "homes-2031")[0] == 0
+    before = (world / "study.ledger").read_bytes()
+    status, out, err = run(capsys, *CALL, "--ledger", "study.ledger", *more)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert (world / "study.ledger").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--dataset", "--purpose", "--anchor"])
+def test_options_of_a_ledger_need_one(world, capsys, option):
+    status, out, err = run(capsys, *CALL, option, "x")
+    assert (status, out) == (2, "")
+    assert f"{option} is about a ledger: give --ledger FILE too" in err
+
+
+@pytest.mark.parametrize("content", [None, b"", b"my notes\n", b'{"line": {}, "check": ""}\n'])
+def test_what_is_no_ledger_is_refused_in_one_line(world, capsys, content):
+    if content is not None:
+        (world / "notes").write_bytes(content)
+    status, out, err = run(capsys, "ledger", "show", "notes")
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert not content or (world / "notes").read_bytes() == content
+
+
+def test_an_unfinished_line_is_told(world, capsys):
+    assert run(capsys, *KEPT)[0] == 0
+    with (world / "study.ledger").open("ab") as file:
+        file.write(b'{"line": {"de')
+    status, out, err = run(capsys, "ledger", "show", "study.ledger")
+    assert status == 0
+    assert "chain verified: 2 lines" in out
+    assert "ends in an unfinished line, which paid for nothing" in err
