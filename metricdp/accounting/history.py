@@ -121,7 +121,7 @@ def read_history(path: str | Path, *, anchor: str | None = None) -> History:
             if "epsilon" in line
         )
     except (KeyError, ValueError, ZeroDivisionError):
-        entries = None  # type: ignore[assignment]
+        entries = None
     if entries is None:
         raise JournalError(f"{path} is not the journal of a ledger")
     if sum(c.epsilon for c in entries) > epsilon or sum(c.delta for c in entries) > delta:
