@@ -12,6 +12,7 @@ from metricdp.audit.worlds import RELATIONS, demands, worlds
 def paper_cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too."""
     yield from _candidates()
+    yield from _tree()
 
 
 def _candidates() -> Iterator[tuple[Case, bool]]:
@@ -41,4 +42,29 @@ def _candidates() -> Iterator[tuple[Case, bool]]:
                 limit=8,
             ),
             relation == "add-remove",
+        )
+
+
+def _tree() -> Iterator[tuple[Case, bool]]:
+    """DP-HST as published: every level below the root, and centers from single counts."""
+    import metricdp as mdp
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        printed = mdp.methods.DPHST(published=True, levels=2)
+        result = mdp.k_median(demand.universe, demand, 2, epsilon=1, ledger=ledger, method=printed)
+        return [result, result.release.weights, *result.release.counts.each]
+
+    for relation in RELATIONS:
+        yield (
+            Case(
+                "k_median, hst as published",
+                worlds()["a path"],
+                ask,
+                demands(4, 1),
+                relation,
+                None,
+                (1, 0),
+                0.6,
+            ),
+            True,
         )

@@ -23,7 +23,10 @@ STYLES: dict[str, dict[str, Any]] = {
     }
     for kind, (color, marker) in _KINDS.items()
     for world, line, face in (("NDP", "--", "white"), ("DP", "-", None))
-} | {DEFAULT: {"color": "black", "linestyle": ":", "marker": "*"}}
+} | {
+    "DP-HST-printed": {"color": "#CC79A7", "linestyle": "-.", "marker": "D"},
+    DEFAULT: {"color": "black", "linestyle": ":", "marker": "*"},
+}
 """Colors that are told apart by color-blind readers too."""
 _TITLES = {
     "graph-r1": "graph, r = 1",

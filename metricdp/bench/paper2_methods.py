@@ -1,4 +1,4 @@
-"""The paper's six methods and this package's own on one demand that was made up for measuring."""
+"""The paper's methods and this package's own on one demand that was made up for measuring."""
 
 from __future__ import annotations
 
@@ -195,12 +195,19 @@ class WatchedSearch(LocalSearch):
 
 
 def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:
-    """Algorithm 7: from DP-HST (the paper's budgets, L) for half of epsilon, or from a public
-    start, which leaves all for the search.
+    """Algorithm 7: from a tree's counts (the paper's budgets and L) for half of epsilon, or from a
+    public start, which leaves all for the search.
     """
     starts = {"DP-rand": "random", "DP-kmedian++": "k-median++"}
-    paper = DPHST(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS, centers="initial")
-    search = WatchedSearch(steps=trial.steps, start=starts.get(method, paper))
+    printed = method == "DP-HST-printed"
+    tree = DPHST(
+        tree=trial.tree,
+        budget="geometric",
+        levels=PRIVATE_LEVELS,
+        centers="initial",
+        published=printed,
+    )
+    search = WatchedSearch(steps=trial.steps, start=starts.get(method, tree))
     final = trial.answered(
         k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1)
     )

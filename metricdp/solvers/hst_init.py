@@ -25,6 +25,8 @@ def hst_init(
     candidates: NDArray[np.int64] | None = None,
     opened: NDArray[np.int64] | None = None,
     known: NDArray[np.bool_] | None = None,
+    score: NDArray[np.float64] | None = None,
+    rank: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5;
     Appendix C for squares).
@@ -47,6 +49,10 @@ def hst_init(
     known : ndarray of bool, shape (n_nodes,), optional
         Nodes whose counts tell something: all by default. The walk down ends before others, at a
         median of the node's public points.
+    score : ndarray of float64, shape (n_nodes,), optional
+        By which nodes are taken, in place of those of `counts`.
+    rank : ndarray of int64, shape (n_points,), optional
+        Public, all different: a walk ends at the lowest of the node's points, in place of a median.
 
     Returns
     -------
@@ -82,13 +88,11 @@ def hst_init(
         )
     holds = tree.sums(allowed) > 0
     free = holds & (tree.sums(_one_at(fixed, n)) == 0)
-    subtrees = disjoint_subtrees(
-        tree.parent, np.argsort(-scores(tree, counts, power), kind="stable"), free, k - len(fixed)
-    )
+    ranked = np.argsort(-(scores(tree, counts, power) if score is None else score), kind="stable")
+    subtrees = disjoint_subtrees(tree.parent, ranked, free, k - len(fixed))
     at = _walked_down(tree, counts, holds, subtrees, known)
-    chosen = np.r_[fixed, [_representative(tree, node, allowed, power) for node in at]].astype(
-        np.int64
-    )
+    found = [_representative(tree, node, allowed, power, rank) for node in at]
+    chosen = np.r_[fixed, found].astype(np.int64)
     allowed[chosen] = False
     return np.r_[chosen, np.flatnonzero(allowed)[: k - len(chosen)]]
 
@@ -124,10 +128,20 @@ def _walked_down(
     return at
 
 
-def _representative(tree: HST, node: int, allowed: NDArray[np.bool_], power: int) -> int:
-    """A candidate from which all public points of a node are served well."""
+def _representative(
+    tree: HST,
+    node: int,
+    allowed: NDArray[np.bool_],
+    power: int,
+    rank: NDArray[np.int64] | None,
+) -> int:
+    """A candidate from which all public points of a node are served well, or the one of
+    lowest rank.
+    """
     points = tree.points(node).astype(np.int64)
     inside = points[allowed[points]]
+    if rank is not None:
+        return int(inside[rank[inside].argmin()])
     if len(inside) == 1 or tree.last_level[node] == tree.n_levels - 1:
         return int(inside.min())
     return part_median(

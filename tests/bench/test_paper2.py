@@ -403,7 +403,7 @@ def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
             paper2_methods._private(
                 replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method
             )
-    assert [str(epsilon) for epsilon in asked] == ["1/3"] * 3 + ["1/6", "1/6", "1/3"]
+    assert [str(epsilon) for epsilon in asked] == ["1/3"] * 4 + ["1/6", "1/6", "1/3", "1/3"]
 
 
 def test_k_means_costs_are_of_squares():

@@ -1,5 +1,5 @@
-"""DP-HST: noisy counts of a public tree, level by level, and centers from them (Fan, Li & Li,
-NeurIPS 2023, Algorithm 6).
+"""DP-HST: noisy counts of a public tree, level by level, and centers from them, after Fan, Li & Li
+(NeurIPS 2023) or, as published, by their Algorithm 6 itself.
 
 The guarantee and its proof are in `metricdp.methods.finite.hst_counts`; here only post-processing
 is added.
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant
-from metricdp.arguments import chosen, integer, shown
+from metricdp.arguments import chosen, flag, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import STARTS, DemandRelease
 from metricdp.methods.finite.hst_counts import (
@@ -40,6 +40,7 @@ from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.tree_dp import solve_on_tree
 
 CENTERS = ("solver", "initial", "tree")
+PUBLISHED_LEVELS = 8
 _TYPICAL_LEVELS = 4
 """Levels for which the kind of noise is chosen, where their number is still open."""
 
@@ -74,7 +75,9 @@ class TreeRelease(DemandRelease):
         )
 
     def initial(self, question: Question) -> NDArray[np.int64]:
-        """Centers by DP-HST initialization: positions, shape (k,)."""
+        """Centers by the paper's choice of subtrees, on consistent estimates down to the noise:
+        positions, shape (k,).
+        """
         return hst_init(
             self.counts.tree,
             self._estimate,
@@ -97,6 +100,36 @@ class TreeRelease(DemandRelease):
         return question.answer(self.weights, STARTS)
 
 
+class PublishedRelease(TreeRelease):
+    """Noisy counts of a tree's nodes, one for each of a node's levels, and Algorithm 6's centers.
+
+    The weights are as those of `TreeRelease`; `initial` makes no use of them.
+    """
+
+    def __init__(self, universe: Metric, counts: TreeCounts, seed: int) -> None:
+        super().__init__(universe, counts, "initial")
+        self._seed = seed
+
+    def initial(self, question: Question) -> NDArray[np.int64]:
+        """Centers by Algorithm 6: positions, shape (k,).
+
+        The paper's clusters are named by the point that is first in the random order; a walk ends
+        at that one.
+        """
+        tree, counts = self.counts.tree, self.counts
+        score, first = counts.published_scores(question.power)
+        return hst_init(
+            tree,
+            first,
+            question.k,
+            candidates=question.candidates,
+            opened=question.opened,
+            known=tree.level <= counts.levels[-1],
+            score=score,
+            rank=np.random.default_rng([self._seed, tree.seed]).permutation(tree.n_points),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class DPHST(Method):
     """Noisy counts of the clusters of a public 2-HST, level by level; centers from consistent
@@ -112,15 +145,23 @@ class DPHST(Method):
         universe.
     budget : {"rising", "uniform", "geometric"} or float
         What a level gets of the budget of the level above it: 3 (the default: it measured best), 1,
-        1/2 (the paper), or that factor. The shares add up to 1 exactly.
+        1/2 (the paper; the default if `published`), or that factor. The shares add up to 1 exactly.
     levels : int, optional
-        How many levels are counted (paper: 8), the highest first, of those at which a cluster
-        splits. By default as many as the number of records can fill; that number costs 5 % of
-        epsilon, unless it is public or `records_hint` guesses it.
+        How many levels are counted, the highest first, of those at which a cluster splits. By
+        default as many as the number of records can fill; that number costs 5 % of epsilon, unless
+        it is public or `records_hint` guesses it. If `published`: 8, all below the root whether or
+        not a cluster splits.
     centers : {"solver", "initial", "tree"}
-        "solver": the solver on the counts' consistent estimates; "initial": the paper's answer, k
-        disjoint subtrees of largest score and a point in each; "tree": the exact k-median of the
-        tree's metric on the estimates.
+        "solver" (the default): the solver on the counts' consistent estimates; "initial": the
+        paper's choice of k disjoint subtrees of largest score and a point in each, on the same
+        estimates, as deep as they stand out of the noise, and there at a median of the public
+        points; "tree": the exact k-median of the tree's metric on the estimates. Only "initial" if
+        `published`.
+    published : bool
+        Algorithm 6 as printed: every count on its own, however noisy, decides by itself; the walk
+        goes down to the last level and ends at the point that names the cluster. Two things are
+        not as printed: the levels' budgets add up to epsilon, not to almost twice that, and noise
+        is discrete. The root, in which all subtrees lie, is not counted.
 
     References
     ----------
@@ -134,22 +175,30 @@ class DPHST(Method):
     releases = True
 
     tree: HST | None = None
-    budget: Any = "rising"
+    budget: Any = None
     levels: int | None = None
-    centers: str = "solver"
+    centers: str | None = None
+    published: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
-        checked_budget(self.budget)
-        chosen(self.centers, CENTERS, "centers")
+        flag(self.published, "published")
+        self._factor  # noqa: B018 - its checks
+        if self.centers is not None:
+            chosen(self.centers, ("initial",) if self.published else CENTERS, "centers")
         if self.levels is not None and (integer(self.levels) or 0) < 1:
             raise InputError(f"levels must be an integer of at least 1, got {shown(self.levels)}")
+
+    @property
+    def _factor(self) -> Fraction:
+        usual = "geometric" if self.published else "rising"
+        return checked_budget(usual if self.budget is None else self.budget)
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
         """epsilon alone, or with delta as rho if Gaussian noise is then less over all levels."""
         cost = Cost.of(epsilon, delta)
-        if cost.delta == 0 or cost.epsilon <= 0:
+        if cost.delta == 0 or cost.epsilon <= 0 or self.published:
             return Cost.of(cost.epsilon)
         gaussian = Cost.zcdp(cost.epsilon, cost.delta)
         by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
@@ -170,25 +219,26 @@ class DPHST(Method):
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
-        return TreeRelease(
-            question.metric, self._counts(demand, grant, question), self.centers
-        ).answer(question)
+        counts = self._counts(demand, grant, question)
+        if self.published:
+            return PublishedRelease(question.metric, counts, question.seed).answer(question)
+        return TreeRelease(question.metric, counts, self.centers or "solver").answer(question)
 
     def _counts(self, demand: PrivateDemand, grant: Grant, question: Question) -> TreeCounts:
-        tree, factor = (
-            tree_for(self.tree, question.metric, question.seed),
-            checked_budget(self.budget),
+        tree = tree_for(self.tree, question.metric, question.seed)
+        levels = self.levels or (PUBLISHED_LEVELS if self.published else None)
+        return count_levels(
+            demand, grant, tree, self._factor, levels, self.records_hint, each=self.published
         )
-        return count_levels(demand, grant, tree, factor, self.levels, self.records_hint)
 
     def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
-        return level_shares(checked_budget(self.budget), self.levels or levels)
+        return level_shares(self._factor, self.levels or levels)
 
 
 def hst_centers(
     demand: PrivateDemand, grant: Grant, question: Question, **options: Any
 ) -> tuple[NDArray[np.int64], Receipt]:
-    """Private initial centers for a local search: Algorithm 6.
+    """Private initial centers for a local search: those of ``centers="initial"``.
 
     **Privacy.** The whole grant is spent, see `metricdp.methods.finite.hst_counts`; a share of a
     larger one is ``grant.charge(share)``.

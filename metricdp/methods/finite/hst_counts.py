@@ -86,6 +86,9 @@ class TreeCounts:
     variance : ndarray of float64, shape (n_nodes,)
         Of its noise; infinite where nothing was counted.
     receipt : Receipt
+    each : tuple of ndarray of int64
+        Where asked for, every level's noisy counts by themselves, in the order of
+        ``tree.nodes_at(level)``; else empty.
     """
 
     tree: HST
@@ -93,6 +96,7 @@ class TreeCounts:
     measured: NDArray[np.float64]
     variance: NDArray[np.float64]
     receipt: Receipt
+    each: tuple[NDArray[np.int64], ...] = ()
 
     def consistent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Estimates that add up, of all nodes, and bounds of their variances, both of shape
@@ -112,6 +116,22 @@ class TreeCounts:
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
         return settled_counts(self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64))
 
+    def published_scores(self, power: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of every node, both of shape (n_nodes,): the score ``count · 2**(power · h)``, the best
+        of its counted levels, h from the last one; and the count at its first level. Minus infinity
+        where there is none.
+
+        Nodes of a chain of equal clusters stand for the same subtree, so the best of them is what
+        Algorithm 4 keeps of them.
+        """
+        score, first = np.full((2, self.tree.n_nodes), -np.inf)
+        for level, noisy in zip(self.levels, self.each):
+            at = self.tree.nodes_at(level)
+            new = self.tree.level[at] == level
+            first[at[new]] = noisy[new]
+            score[at] = np.maximum(score[at], noisy * 2.0 ** (power * (self.levels[-1] - level)))
+        return score, first
+
 
 def splitting_levels(tree: HST) -> list[int]:
     """The levels whose clusters are not those of the level above; of a tree of one node, the last."""
@@ -130,6 +150,8 @@ def count_levels(
     factor: Fraction,
     levels: int | None = None,
     records_hint: float | None = None,
+    *,
+    each: bool = False,
 ) -> TreeCounts:
     """Spend a whole grant on the levels of a tree at which clusters split; see the module's text
     for the guarantee.
@@ -148,6 +170,8 @@ def count_levels(
         unless `records_hint` tells it.
     records_hint : float, optional
         A public guess of the number of records.
+    each : bool
+        Count all levels below the root, split or not, and keep every level's counts.
     """
     receipts, budget = [], _Purse(grant)
     if levels is None and records_hint is None:
@@ -156,21 +180,24 @@ def count_levels(
         records_hint = float(count.values[0])
     if levels is None:
         levels = number_of_levels(tree, float(records_hint or 0.0), budget.scale(demand))
-    counted = splitting_levels(tree)[:levels]
-    total, precision = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    below = list(range(1, tree.n_levels)) if each else []
+    counted = (below or splitting_levels(tree))[:levels]
+    kept, total, precision = [], np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     shares = level_shares(factor, len(counted))
     for i, level in enumerate(counted):
         noisy = budget.measure(
             demand, HistogramQuery(LevelCells(tree, level)), shares[i] / sum(shares[i:])
         )
         receipts.append(noisy.receipt)
+        kept.append(noisy.values)
         nodes, exactness = tree.nodes_at(level), 1.0 / noise_variance(noisy.receipt.mechanisms[0])
         total[nodes] += exactness * noisy.values
         precision[nodes] += exactness
     with np.errstate(divide="ignore"):
         variance = 1.0 / precision
     measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
-    return TreeCounts(tree, tuple(counted), measured, variance, grant.receipt(receipts))
+    values = tuple(kept) if each else ()
+    return TreeCounts(tree, tuple(counted), measured, variance, grant.receipt(receipts), values)
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:

@@ -1,0 +1,142 @@
+"""Algorithm 6 of Fan, Li & Li as printed, beside a literal twin on uncompressed levels."""
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods import DPHST
+from metricdp.methods.finite.hst import PublishedRelease
+from metricdp.methods.finite.hst_counts import TreeCounts
+from metricdp.methods.question import Question
+from metricdp.releases import Receipt
+
+PRINTED = DPHST(published=True)
+
+
+def literal(tree, levels, counts, k, power, rank):
+    """Algorithms 4, 5 and 6 word by word. Nodes are (level, cluster) pairs; `counts` are those of
+    each level's clusters, by the cluster's lowest position.
+    """
+    labels = {i: tree.labels_at(i) for i in levels}
+    members = {
+        (i, c): frozenset(np.flatnonzero(labels[i] == c).tolist())
+        for i in levels
+        for c in range(labels[i].max() + 1)
+    }
+    noisy = {(i, c): counts[i][c] for i, c in members}
+    score = {v: noisy[v] * 2.0 ** (power * (levels[-1] - v[0])) for v in members}
+
+    def below(v, u):
+        return v[0] > u[0] and members[v] <= members[u]
+
+    ranked, chosen, dropped = sorted(members, key=lambda v: -score[v]), [], set()
+    while len(chosen) < k:
+        free = [
+            v
+            for v in ranked
+            if v not in chosen and v not in dropped and not any(below(c, v) for c in chosen)
+        ]
+        assert free
+        chosen += free[: k - len(chosen)]
+        ancestors = {v for v in chosen if any(below(u, v) for u in chosen)}
+        dropped |= ancestors
+        chosen = [v for v in chosen if v not in ancestors]
+    found = []
+    for v in chosen:
+        while v[0] < levels[-1]:
+            v = max(
+                (w for w in members if w[0] == v[0] + 1 and members[w] <= members[v]),
+                key=lambda w: noisy[w],
+            )
+        found.append(min(members[v], key=lambda p: rank[p]))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_centers_are_those_of_the_literal_algorithm(seed, power):
+    rng = np.random.default_rng(seed)
+    metric = mdp.EuclideanMetric(rng.random((30, 2)).round(2))
+    tree = mdp.build_hst(metric, seed)
+    levels = tuple(range(1, min(tree.n_levels, 6)))
+    counts = {
+        i: rng.normal(1, 3, len(tree.nodes_at(i))) / 2.0 ** (i / 2) for i in levels
+    }  # real numbers: no ties
+    none, infinite = np.zeros(tree.n_nodes), np.full(tree.n_nodes, np.inf)
+    infinite[0] = 1.0
+    receipt = Receipt.of([], "add-remove", "record")
+    kept = TreeCounts(tree, levels, none, infinite, receipt, tuple(counts.values()))
+    release = PublishedRelease(metric, kept, seed)
+    rank = np.random.default_rng([seed, tree.seed]).permutation(30)
+    for k in range(1, len(tree.nodes_at(levels[-1])) + 1):
+        question = Question(metric, k, power, None, np.empty(0, np.int64), 0, None)
+        at = release.initial(question)
+        assert len(set(at.tolist())) == k
+        assert sorted(at.tolist()) == literal(tree, levels, counts, k, power, rank)
+
+
+def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
+    metric = mdp.GraphMetric(nx.grid_2d_graph(12, 12), weight=None)
+    demand = mdp.PrivateDemand(metric, list(metric.ids)[:40] * 3)
+    tree = mdp.build_hst(metric, 0)
+    for relation, factor in (("add-remove", 1), ("replace-one", 2)):
+        ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
+        method = DPHST(published=True, tree=tree, levels=3)
+        result = mdp.k_median(
+            metric, demand, 4, epsilon=1, delta="1e-6", ledger=ledger, method=method
+        )
+        assert [m.epsilon for m in result.receipt.mechanisms] == [
+            Fraction(4, 7),
+            Fraction(2, 7),
+            Fraction(1, 7),
+        ]
+        assert [m.scale for m in result.receipt.mechanisms] == pytest.approx(
+            [factor * 7 / 4, factor * 7 / 2, factor * 7]
+        )
+        assert (ledger.spent, ledger.spent_delta) == (1, 0)
+        assert result.release.counts.levels == (1, 2, 3)
+    deep = mdp.k_median(metric, demand, 4, epsilon=1, method=DPHST(published=True, tree=tree))
+    assert deep.release.counts.levels == tuple(range(1, min(8, tree.n_levels - 1) + 1))
+
+
+def test_without_noise_to_speak_of_it_is_the_algorithm_without_privacy():
+    """At epsilon 1000 no level's noise reaches 1/2 but with a chance far below 1e-6."""
+    rng = np.random.default_rng(4)
+    metric = mdp.EuclideanMetric(rng.random((60, 2)))
+    demand = mdp.PrivateDemand(metric, rng.integers(0, 60, 500).tolist())
+    tree = mdp.build_hst(metric, 2)
+    method = DPHST(published=True, tree=tree, levels=4)
+    one = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
+    two = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
+    assert one.centers == two.centers
+
+
+def test_every_k_gets_distinct_centers_even_of_nobody():
+    metric = mdp.PrecomputedMetric([[0.0, 0, 3, 4], [0, 0.0, 3, 4], [3, 3, 0.0, 1], [4, 4, 1, 0.0]])
+    for ids in ([], [0, 1, 3]):
+        demand = mdp.PrivateDemand(metric, ids)
+        for k in (1, 2, 3, 4):
+            for ask in (mdp.k_median, mdp.k_means):
+                found = ask(metric, demand, k, epsilon=1, method=PRINTED).centers
+                assert len(set(found)) == k
+        where = {"candidates": [1, 2], "opened": [3]}
+        found = mdp.k_median(metric, demand, 3, epsilon=1, method=PRINTED, **where).centers
+        assert found[0] == 3
+        assert set(found) == {1, 2, 3}
+    one = mdp.PrecomputedMetric([[0.0]])
+    assert mdp.k_median(one, mdp.PrivateDemand(one, [0]), 1, epsilon=1, method=PRINTED).centers == [
+        0
+    ]
+
+
+def test_what_is_not_the_papers_is_refused():
+    for options in ({"centers": "solver"}, {"centers": "tree"}, {"budget": "none"}, {"levels": 0}):
+        with pytest.raises(InputError):
+            DPHST(published=True, **options)
+    with pytest.raises(InputError):
+        DPHST(published="yes")
+    assert DPHST(published=True, centers="initial").price(1, "1e-6").delta == 0

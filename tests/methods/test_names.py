@@ -1,0 +1,59 @@
+"""Every method's class is importable by the name that stands in its repr, in any order, by itself."""
+
+import subprocess
+import sys
+
+import pytest
+
+import metricdp as mdp
+from metricdp import methods
+from metricdp.errors import InputError
+from metricdp.methods.method import Method
+
+CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
+
+
+@pytest.mark.parametrize("name", methods.__all__)
+def test_each_name_is_imported_from_the_package_and_is_the_registrys(name):
+    scope = {}
+    exec(f"from metricdp.methods import {name}", scope)
+    from metricdp.methods import registry
+
+    assert scope[name] is getattr(registry, name) is getattr(mdp.methods, name)
+    assert name in dir(methods)
+
+
+def test_every_method_that_has_a_name_has_its_class_here():
+    offered = {getattr(methods, name) for name in CLASSES}
+    assert set(methods.BY_NAME.values()) | {Method} <= offered
+    assert all(issubclass(kind, Method) for kind in offered)
+    assert set(mdp.METHODS) == set(methods.BY_NAME)
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Method"}))
+def test_a_class_is_built_by_its_name_and_says_it(name):
+    kind = getattr(methods, name)
+    try:
+        assert repr(kind()).startswith(f"{name}(")
+    except (TypeError, InputError) as error:
+        pytest.fail(f"{name}() does not stand: {error}")
+    if kind in methods.BY_NAME.values():
+        assert methods.BY_NAME[kind.name] is kind
+        assert type(methods.method_of(kind.name)) is kind
+
+
+@pytest.mark.parametrize("name", ["MaxCoverage", "Quadtree", "Balcan"])
+def test_a_class_is_the_first_thing_that_is_imported(name):
+    ran = subprocess.run(
+        [sys.executable, "-c", f"from metricdp.methods import {name}; print({name}.__name__)"],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.strip() == name, ran.stderr
+
+
+def test_a_name_that_is_none_is_no_attribute():
+    with pytest.raises(ImportError):
+        exec("from metricdp.methods import Nothing")
+    with pytest.raises(AttributeError, match="Nothing"):
+        methods.Nothing  # noqa: B018
