@@ -23,6 +23,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from metricdp import metrics
+
 if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
@@ -34,16 +36,7 @@ if TYPE_CHECKING:
     from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
-    from metricdp.metrics import (
-        EuclideanMetric,
-        EuclideanSpace,
-        GraphMetric,
-        ManhattanMetric,
-        Metric,
-        PrecomputedMetric,
-        read_graph,
-    )
-    from metricdp.metrics.set_systems import GroundSet
+    from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt, Release
@@ -59,16 +52,7 @@ _HOME = {
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
     "metricdp.methods.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
-    "metricdp.metrics": (
-        "EuclideanMetric",
-        "EuclideanSpace",
-        "GraphMetric",
-        "ManhattanMetric",
-        "Metric",
-        "PrecomputedMetric",
-        "read_graph",
-    ),
-    "metricdp.metrics.set_systems": ("GroundSet",),
+    "metricdp.metrics": metrics.__all__,
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt", "Release"),
     "metricdp.report.explore.front": ("Exploration", "explore"),
@@ -83,24 +67,18 @@ _SUBMODULES = {
 _SUBMODULES |= {"sklearn": "metricdp.sklearn"}
 
 __all__ = [
+    *metrics.__all__,
     "HST",
     "METHODS",
     "BudgetError",
     "Coreset",
     "Coverage",
-    "EuclideanMetric",
-    "EuclideanSpace",
     "Exploration",
-    "GraphMetric",
-    "GroundSet",
     "InputError",
     "Ledger",
-    "ManhattanMetric",
-    "Metric",
     "MetricDPError",
     "PartitionRelease",
     "Plan",
-    "PrecomputedMetric",
     "PrivateDataWarning",
     "PrivateDemand",
     "Receipt",
@@ -114,11 +92,11 @@ __all__ = [
     "k_median",
     "max_coverage",
     "methods",
+    "metrics",
     "plan",
     "private_lloyd",
     "private_mean",
     "private_median",
-    "read_graph",
     "release",
 ]
 

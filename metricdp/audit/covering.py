@@ -118,7 +118,8 @@ def _chances(
     """
     from metricdp.accounting import Cost, Ledger
     from metricdp.audit.worlds import finest
-    from metricdp.metrics.set_systems import GroundSet, ListedSets
+    from metricdp.metrics.ground import GroundSet
+    from metricdp.metrics.set_systems import ListedSets
     from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
 
     universe = GroundSet(range(loop.sets))

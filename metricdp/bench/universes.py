@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from metricdp.datasets import FOLDER_VARIABLE
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics import GraphMetric, Metric, PrecomputedMetric
-from metricdp.metrics.graph import in_threads
+from metricdp.threads import in_threads
 
 POINTS, CLUSTERS, INSIDE, LINKS, SHORTEST_LINK = 3000, 10, 0.2, 30, 0.5
 """Of a clustered graph: vertices, clusters, probability of an edge inside one, edges between two,

@@ -5,14 +5,27 @@ ids.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import floats, hashable, listed, shown
+from metricdp.arguments import hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
-from metricdp.universe.graph import CoordinateSystem
+from metricdp.metrics import promises
+from metricdp.metrics.kept import Kept
+from metricdp.metrics.searches import (
+    Balls,
+    RowBalls,
+    RowSearches,
+    Searches,
+    TwoNearest,
+    two_nearest_by_rows,
+)
+from metricdp.metrics.snapping import Snapper, Stretch
+from metricdp.metrics.structures import Lattice, Network
+from metricdp.universe.graph import CoordinateSystem, Graph
 
 MAX_GRID_DISTANCE = 2**40
 """Quantised diameters stay below this, so that a sum over four million records stays below 2**62."""
@@ -38,6 +51,16 @@ class Metric(ABC):
         For drawing and snapping.
     coordinate_system : {"lonlat", "xy"} or None
     name : str
+    grid_error : float
+        The most by which a distance may exceed the same on the grid: 0 unless points are snapped.
+    on_grid : bool
+        Whether all distances are whole multiples of `unit`.
+    graph : Graph or None
+        Edges to draw.
+    network : Network or None
+        Edges to search along, where distances are shortest paths.
+    lattice : Lattice or None
+        Integer coordinates, where grid distances are theirs.
     """
 
     ids: Sequence[Hashable]
@@ -45,6 +68,11 @@ class Metric(ABC):
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: CoordinateSystem | None = None
     name: str = "universe"
+    grid_error: float = 0.0
+    on_grid: bool = False
+    graph: Graph | None = None
+    network: Network | None = None
+    lattice: Lattice | None = None
     _position: dict[Hashable, int] | None = None
 
     def __len__(self) -> int:
@@ -167,27 +195,99 @@ class Metric(ABC):
         """
         return self.distance_rows(points[sources], points).astype(np.float32)
 
-    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Position of the point of the universe nearest to each coordinate pair, shape (n,).
+    # What a metric can do better than by rows of distances it overrides; and it may number its
+    # points in an order of its own, the inner one, in which its answers are then faster to find.
 
-        Longitude and latitude are compared as an equirectangular projection at the universe's
-        middle latitude, a public fact.
+    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of positions in the metric's inner order: by default the same."""
+        return positions
+
+    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions of inner numbers."""
+        return numbers
+
+    def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
+        """The two nearest of some centers (positions), for every point in the inner order."""
+        return two_nearest_by_rows(self, centers)
+
+    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Distance of every point, in the inner order, to its nearest center, in steps of the
+        grid.
+        """
+        return self.two_nearest(centers).near
+
+    def searches(self, points: NDArray[np.int64]) -> Searches:
+        """Searches from some positions. They hold what they found: whoever asks about private
+        points keeps them to himself.
+        """
+        return RowSearches(self, points)
+
+    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Balls:
+        """Closed balls of a radius, in steps of the grid, around candidates (positions; all points
+        by default).
+        """
+        return RowBalls(self, steps, candidates)
+
+    def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of a group for each position, the same for points at distance 0 of each other.
+        Asked only where `grid_error` says that the grid may not tell them apart.
+        """
+        together = self.distance_rows(positions, positions) == 0
+        return together.argmax(axis=1)
+
+    def structure(self) -> Iterator[NDArray[Any]]:
+        """Arrays that determine all distances, for checksums: by default all rows of distances."""
+        n = len(self)
+        step = max(1, 4_000_000 // n)
+        for start in range(0, n, step):
+            yield self.distance_rows(np.arange(start, min(start + step, n))) + 0.0  # -0.0 is 0.0
+
+    def check(self) -> None:
+        """Look, on a public sample, whether the metric keeps what private answers are built on
+        (`metricdp.metrics.promises`); once for each metric, when the first demand is held.
 
         Raises
         ------
         InputError
-            The universe has no coordinates, or the points are not finite pairs.
+            It does not.
         """
-        from scipy.spatial import cKDTree
+        if "checked" not in _known.of(self):
+            promises.check(self)
+            _known.of(self)["checked"] = True
 
+    def snapper(self) -> Snapper:
+        """What maps coordinates to positions, here and in the processes of an engine.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates.
+        """
         if self.coordinates is None:
             raise InputError(
                 f"{self.name} has no coordinates to snap to; give vertex ids, or coordinates for "
                 f"its vertices (nodes=)"
             )
         located = np.flatnonzero(np.isfinite(self.coordinates).all(axis=1))
-        tree = cKDTree(self.coordinates[located] * self._stretch())
-        return located[tree.query(finite_points(points, 2) * self._stretch())[1]]
+        stretched = Stretch(self._stretch())
+        return Snapper(stretched(self.coordinates[located]), located=located, project=stretched)
+
+    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Position of the point of the universe nearest to each point, shape (n,).
+
+        Longitude and latitude are compared as an equirectangular projection at the universe's
+        middle latitude, a public fact, unless the metric knows better.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, or the points are not finite or have another number of
+            coordinates.
+        """
+        if "snapper" not in _known.of(self):
+            _known.of(self)["snapper"] = self.snapper()
+        found: NDArray[np.int64] = _known.of(self)["snapper"](points)
+        return found
 
     def _stretch(self) -> NDArray[np.float64]:
         if self.coordinate_system != "lonlat" or self.coordinates is None:
@@ -196,29 +296,7 @@ class Metric(ABC):
         return np.array([np.cos(np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)), 1.0])
 
 
-FINITE = "points must be finite: no NaN and no infinity"
-
-
-def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
-    """Check and return points as float64 of shape (n, dimension). Messages never quote a value:
-    points may be private.
-    """
-    array = shaped_points(points, dimension)
-    if not np.isfinite(array).all():
-        raise InputError(FINITE)
-    return array
-
-
-def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
-    """The same without looking whether they are finite."""
-    array = floats(points, "points must be numbers in an array of shape (n, d)")
-    if (
-        array.ndim != 2
-        or array.shape[1] == 0
-        or (dimension is not None and array.shape[1] != dimension)
-    ):
-        raise InputError(f"points must have shape (n, {dimension or 'd'})")
-    return array
+_known = Kept()
 
 
 def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:

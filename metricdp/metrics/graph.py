@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,12 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.two_nearest import two_nearest
 from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
+from metricdp.metrics.searches import EdgeBalls, EdgeSearches, TwoNearest
 from metricdp.progress import progress
+from metricdp.threads import in_threads
 from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
 
@@ -76,6 +79,9 @@ class GraphMetric(Metric):
     3.5
     """
 
+    graph: Graph
+    on_grid = True
+
     def __init__(
         self,
         graph: Any,
@@ -85,7 +91,7 @@ class GraphMetric(Metric):
         largest_component: bool = False,
         resolution: float | None = None,
     ) -> None:
-        self.graph: Graph = graph_from(
+        self.graph = graph_from(
             graph, weight, symmetrize=symmetrize, largest_component=largest_component
         )
         self._arrange(*_quantise(self.graph, resolution))
@@ -152,6 +158,50 @@ class GraphMetric(Metric):
         """Nearest center of every vertex: one multi-source search, about two Dijkstras."""
         label, distance = self.voronoi(self.rank[np.asarray(centers, np.int64)])
         return label[self.rank], distance[self.rank].astype(np.float64) * self.unit
+
+    @property
+    def network(self) -> GraphMetric:  # type: ignore[override]
+        """The graph itself, in the inner order."""
+        return self
+
+    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of positions in the inner order."""
+        return self.rank[positions]
+
+    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions of inner numbers."""
+        return self.order[numbers]
+
+    def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
+        """One search for all, about three Dijkstras."""
+        n, room = len(self), 4 * len(self.csr[1]) + len(centers)
+        found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
+        two_nearest(
+            self.csr,
+            self.rank[centers],
+            (found.first, np.empty(n, np.int32), found.near, found.far),
+            (np.empty(room, np.int64), np.empty(room, np.int64)),
+        )
+        return found
+
+    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One multi-source search."""
+        return self.voronoi(self.rank[centers])[1]
+
+    def searches(self, points: NDArray[np.int64]) -> EdgeSearches:
+        """Bounded searches along edges."""
+        return EdgeSearches(self, points)
+
+    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> EdgeBalls:
+        """Bounded searches along edges."""
+        return EdgeBalls(self, steps, candidates)
+
+    def structure(self) -> Iterator[NDArray[Any]]:
+        """The edges and their lengths."""
+        yield from (self.graph.indptr, self.graph.indices, self.graph.lengths + 0.0)
+
+    def check(self) -> None:
+        """Nothing to look at: shortest paths along edges of integer lengths keep all promises."""
 
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for
@@ -300,26 +350,6 @@ class GraphMetric(Metric):
         return (
             int(max(lower.max(), upper.max())) if (upper > lower.max()).any() else int(lower.max())
         )
-
-
-@cache
-def _pool(
-    process: int, threads: int
-) -> ThreadPoolExecutor:  # a forked process needs threads of its own
-    return ThreadPoolExecutor(threads, "metricdp")
-
-
-def in_threads(work: Any, items: Any) -> None:
-    """Run `work` on every item, on all processors when there is more than one item. Order of
-    completion is free.
-    """
-    items = list(items)
-    if len(items) <= 1:
-        for item in items:
-            work(item)
-        return
-    for done in [_pool(os.getpid(), os.cpu_count() or 1).submit(work, item) for item in items]:
-        done.result()
 
 
 def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:

@@ -5,12 +5,12 @@ start from.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
+from metricdp.metrics.kept import Kept
 
 LANDMARKS = 1280
 _ROW_ENTRIES = 40_000_000
@@ -41,7 +41,7 @@ class Landmarks:
     rows: NDArray[np.float32] | None
 
 
-_known: WeakKeyDictionary[Metric, dict[tuple[int, int], Landmarks]] = WeakKeyDictionary()
+_known = Kept()
 
 
 def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
@@ -60,7 +60,7 @@ def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
     m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road
     networks; 160 MB of rows at most.
     """
-    kept = _known.setdefault(metric, {})
+    kept: dict[tuple[int, int], Landmarks] = _known.of(metric)
     m = min(m, len(metric))
     if (m, seed) not in kept:
         positions, label, distance = metric.seed_centers(

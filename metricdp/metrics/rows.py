@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
+from metricdp.metrics.promises import sound_rows
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
@@ -26,4 +27,4 @@ def rows_from(
     step = max(1, _ENTRIES // len(universe))
     for start in range(0, len(points), step):
         part = slice(start, start + step)
-        yield points[part], counts[part].astype(np.int64), universe.grid_rows(points[part])
+        yield points[part], counts[part].astype(np.int64), sound_rows(universe, points[part])

@@ -7,7 +7,7 @@ is computed in `metricdp.records.sums.coverage` and leaves nothing here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import listed, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_balls, transposed
-from metricdp.kernels.shortest_paths import FAR
-from metricdp.metrics.base import Metric, checked_ids
-from metricdp.metrics.graph import GraphMetric
-from metricdp.metrics.vectors import _RowMetric
+from metricdp.kernels.coverage import transposed
+from metricdp.metrics.base import Metric
 from metricdp.progress import progress
 from metricdp.unique import Frozen
 
@@ -141,9 +138,8 @@ class Balls(SetSystem):
 
     Notes
     -----
-    No ball is kept. On a graph each is one bounded search: as distances are symmetric, a search
-    from an element finds the balls that hold it. O(n_points + n_arcs) memory, for the length of a
-    call. Other metrics compute rows of distances.
+    No ball is kept; each is searched for anew (`Metric.balls`): on a graph by one bounded search,
+    elsewhere by rows of distances. Buffers last for the length of a call.
     """
 
     def __init__(
@@ -167,17 +163,9 @@ class Balls(SetSystem):
 
     def _each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
         """The members of some sets, in turn, by one set of buffers that goes with this call."""
-        metric, at = self.metric, self.centers
-        if not isinstance(metric, GraphMetric):
-            for number in numbers:
-                yield np.flatnonzero(metric.grid_rows(at[number : number + 1])[0] <= self.steps)
-            return
-        space, nothing = search_space(metric), np.zeros(1, np.int64)
-        total = np.zeros(self.n_elements, np.int64)
+        balls = self.metric.balls(self.steps, self.candidates)
         for number in numbers:
-            center = metric.rank[at[number : number + 1]]
-            inside = add_balls(*metric.csr, center, nothing, self.steps, total, *space)
-            yield metric.order[space[1][:inside]]
+            yield balls.members(int(self.centers[number]))
 
     def listed(self, most: int = _LISTED) -> ListedSets:
         """The same sets, each ball listed: one search a candidate, in place of one an element each
@@ -195,56 +183,3 @@ class Balls(SetSystem):
                 break
             balls.append(ball)
         return ListedSets.of_distinct(balls, self.n_elements)
-
-
-def search_space(metric: GraphMetric) -> tuple[NDArray[np.int64], ...]:
-    """Buffers of `add_balls` for one call: distances, vertices, and a heap. A search leaves the
-    neighborhoods of its sources in them, so they never stay on an object.
-    """
-    n, room = len(metric), len(metric.csr[1]) + 1
-    return (
-        np.full(n, FAR),
-        np.empty(n, np.int64),
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-    )
-
-
-class GroundSet(_RowMetric):
-    """A universe without geometry: distinct ids, any two of them at distance 1.
-
-    Parameters
-    ----------
-    ids : sequence of hashable
-
-    Examples
-    --------
-    >>> GroundSet(["bread", "milk"]).distances(["bread"])
-    array([[0., 1.]])
-    """
-
-    unit = 1.0
-
-    def __init__(self, ids: Sequence[Hashable]) -> None:
-        known = listed(ids, "ids")
-        if not known:
-            raise InputError("the universe has no points")
-        self.ids = checked_ids(known, len(known))
-        self.name = f"{len(self.ids):,} elements"
-
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
-        """0 to itself, 1 to all others."""
-        return self.grid_rows(sources, targets).astype(np.float64)
-
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """The same as integers."""
-        there = np.arange(len(self)) if targets is None else np.asarray(targets)
-        return (np.asarray(sources)[:, None] != there).astype(np.int64)
-
-    def diameter_bound(self) -> float:
-        """1, or 0 for a single point."""
-        return float(len(self) > 1)

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
-from metricdp.metrics.base import FINITE, checked_extent, shaped_points
+from metricdp.metrics.base import checked_extent
+from metricdp.metrics.snapping import FINITE, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
 
 

@@ -4,7 +4,9 @@ distance matrix.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,56 +15,15 @@ from scipy.spatial.distance import cdist
 
 from metricdp.arguments import floats
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric, checked_extent, checked_ids, finite_points, public_grid
+from metricdp.metrics.base import checked_extent, checked_ids, public_grid
+from metricdp.metrics.by_rows import RowMetric
+from metricdp.metrics.snapping import Snapper, finite_points
+from metricdp.metrics.structures import Lattice
 
-_CHUNK_ENTRIES = 4_000_000
 _TREE_DIMENSIONS = 12
 
 
-class _RowMetric(Metric):
-    """What follows from `distance_rows` alone."""
-
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Nearest center of every point, by blocks of rows: O(n · k) time, O(n) memory."""
-        centers = np.asarray(centers, np.int64)
-        if len(centers) == 0:
-            raise InputError("at least one center is needed")
-        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
-        step = max(1, _CHUNK_ENTRIES // len(self))
-        for start in range(0, len(centers), step):
-            rows = self.distance_rows(centers[start : start + step])
-            at = rows.argmin(axis=0)
-            nearest = rows[at, np.arange(len(self))]
-            closer = nearest < best
-            label[closer], best[closer] = at[closer] + start, nearest[closer]
-        return label, best
-
-    def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
-        mass = np.maximum(weights, 0.0)
-        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
-        centers, free = np.empty(k, np.int64), np.ones(len(self), bool)
-        for i in range(k):
-            density = np.cumsum(mass if i == 0 else mass * best**power)
-            pick = min(
-                int(np.searchsorted(density, rng.random() * density[-1], side="right")),
-                len(self) - 1,
-            )
-            if density[-1] <= 0 or not free[pick]:
-                pick = int(np.argmax(np.where(free, np.minimum(best, np.finfo(float).max), -1.0)))
-            centers[i], free[pick] = pick, False
-            row = self.distance_rows(np.array([pick]))[0]
-            closer = row < best
-            label[closer], best[closer] = i, row[closer]
-            label[pick] = i  # also where another center stands at distance 0
-        return centers, label, best
-
-
-class _VectorMetric(_RowMetric):
+class _VectorMetric(RowMetric):
     """Points in R^d under one of SciPy's Minkowski distances."""
 
     _scipy_name: str
@@ -77,13 +38,15 @@ class _VectorMetric(_RowMetric):
         if self.points.shape[1] == 2:
             self.coordinates, self.coordinate_system = self.points, "xy"
         self.unit, self._on_grid = _snapped(self.points)
-        self._tree: cKDTree | None = None
+        self.lattice = Lattice(self._on_grid, self._minkowski)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Pickled without the tree for `snap`: its bytes hold memory that was never written, and it
-        is built anew where it is needed.
-        """
-        return {**self.__dict__, "_tree": None}
+    @cached_property
+    def grid_error(self) -> float:  # type: ignore[override]
+        """What snapping moves two points by; 0 where they lie on the grid."""
+        shifted, d = self.points - self.points.min(axis=0), self.points.shape[1]
+        if np.array_equal(shifted, self._on_grid * self.unit):
+            return 0.0
+        return self.unit * float(np.linalg.norm(np.ones(d), self._minkowski)) * (1 + 1e-9)
 
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
@@ -122,13 +85,21 @@ class _VectorMetric(_RowMetric):
         distance, label = cKDTree(self.points[centers]).query(self.points, p=self._minkowski)
         return label.astype(np.int64), distance
 
-    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Position of the universe's nearest point, shape (n,), in this metric."""
-        if self._tree is None:
-            self._tree = cKDTree(self.points)
-        return self._tree.query(finite_points(points, self.points.shape[1]), p=self._minkowski)[
-            1
-        ].astype(np.int64)
+    def snapper(self) -> Snapper:
+        """The nearest in this metric."""
+        return Snapper(self.points, self._minkowski)
+
+    def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Equal coordinates, found by sorting them."""
+        there = self.points[positions] + 0.0  # -0.0 is 0.0
+        return np.unique(there, axis=0, return_inverse=True)[1].ravel()
+
+    def structure(self) -> Iterator[NDArray[Any]]:
+        """The coordinates."""
+        yield self.points + 0.0
+
+    def check(self) -> None:
+        """Nothing to look at: distances of integer coordinates keep all promises."""
 
     def diameter_bound(self) -> float:
         """Diameter of the bounding box of the universe: at most √d (Euclidean) or d (L1) times the
@@ -169,7 +140,7 @@ class ManhattanMetric(_VectorMetric):
     _scipy_name, _minkowski = "cityblock", 1
 
 
-class PrecomputedMetric(_RowMetric):
+class PrecomputedMetric(RowMetric):
     """A finite universe given by its matrix of distances.
 
     Parameters
@@ -220,6 +191,9 @@ class PrecomputedMetric(_RowMetric):
     ) -> NDArray[np.float64]:
         """Rows of the matrix, shape (n_sources, n_targets)."""
         return self.matrix[sources] if targets is None else self.matrix[np.ix_(sources, targets)]
+
+    def check(self) -> None:
+        """The whole matrix was looked at when it was given."""
 
     def diameter_bound(self) -> float:
         """The largest entry: the exact diameter."""

@@ -232,6 +232,8 @@ class PrivateDemand(Unique):
     def _place(
         self, universe: Universe, records: NDArray[Any] | Source, m: int, unit: Unit, part: object
     ) -> None:
+        if isinstance(universe, Metric):
+            universe.check()  # public, and before anything can be charged
         self._universe, self._max_contributions, self._part = universe, m, part
         self._unit: Unit = unit
         _vault._put(self, records)

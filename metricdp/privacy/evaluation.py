@@ -13,7 +13,8 @@ import numpy as np
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
-from metricdp.metrics.base import Metric, finite_points
+from metricdp.metrics.base import Metric
+from metricdp.metrics.snapping import finite_points
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.engines import total

@@ -24,9 +24,6 @@ from metricdp.records.sums.swap_costs import (
     CappedSwapCosts,
     Scale,
     Served,
-    grid_nearest,
-    inner,
-    outer,
 )
 from metricdp.releases import Neighboring
 
@@ -98,8 +95,8 @@ class SwapQuery(SelectionQuery):
         self._allowed = None if allowed is None else sealed(allowed)
         self._fixed = sealed(fixed)
         self._served = Served(*(sealed(array) for array in Served.by(universe, at)))
-        everyone = np.arange(len(universe)) if allowed is None else inner(universe, allowed)
-        others = np.setdiff1d(everyone, inner(universe, at), assume_unique=True)
+        everyone = np.arange(len(universe)) if allowed is None else universe.inner(allowed)
+        others = np.setdiff1d(everyone, universe.inner(at), assume_unique=True)
         self._candidates, self._slots = sealed(others), sealed(np.flatnonzero(~fixed))
         self._reach = max(int(scale.cost(self._served.far.max(keepdims=True))[0]), 1)
         if not len(self):
@@ -146,7 +143,7 @@ class SwapQuery(SelectionQuery):
         """Positions of the center that leaves and of the point that comes."""
         slot, comes = divmod(index, len(self._candidates))
         return int(self.centers[self._slots[slot]]), int(
-            outer(self.universe, self._candidates[comes : comes + 1])[0]
+            self.universe.outer(self._candidates[comes : comes + 1])[0]
         )
 
     def swapped(self, index: int) -> SwapQuery:
@@ -210,7 +207,7 @@ class CentersQuery(SelectionQuery):
             raise InputError("a CentersQuery needs at least one set of centers")
         self.universe, self._scale = universe, several[0][1]
         costs = np.stack(
-            [self._scale.cost(grid_nearest(universe, at)).astype(np.int32) for at, _ in several]
+            [self._scale.cost(universe.grid_nearest(at)).astype(np.int32) for at, _ in several]
         )
         costs -= costs.min(axis=0)
         self._costs, self._spread = sealed(costs), max(int(costs.max()), 1)
@@ -222,7 +219,7 @@ class CentersQuery(SelectionQuery):
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Minus the cost of each set above the best of each record: one block."""
         points, counts = np.unique(records, return_counts=True)
-        at = inner(self.universe, points)
+        at = self.universe.inner(points)
         costs = [capped_dot(row[at], counts) for row in self._costs]
         yield -np.array(costs, np.int64)
 

@@ -86,7 +86,7 @@ def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
     """Return the edges between points that have a place, (m, 2) positions, each once; none of a
     metric without a graph.
     """
-    graph = getattr(metric, "graph", None)
+    graph = metric.graph
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
     tails = np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr))
@@ -101,7 +101,7 @@ def edge_pairs(metric: Any, points: Points) -> tuple[NDArray[np.int64], int]:
 
     At most `MAX_EDGES` are drawn: the longest in the plane.
     """
-    graph = getattr(metric, "graph", None)
+    graph = metric.graph
     pairs = all_edges(metric, points)
     if len(pairs) > MAX_EDGES:
         step = points[pairs[:, 0]] - points[pairs[:, 1]]

@@ -98,7 +98,7 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
     pivots, distances = pivot_distances(metric, n_pivots, seed)
     placed = _to_scale(_pivot_mds(distances), pivots, distances)
-    graph = getattr(metric, "graph", None)
+    graph = metric.graph
     if refine and graph is not None:
         placed = _refined(placed, pivots, distances, graph, seed)
     placed -= placed.mean(axis=0)

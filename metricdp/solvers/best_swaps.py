@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, inner, outer
+from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
 
 
 class Visited(NamedTuple):
@@ -73,21 +73,19 @@ def best_swaps(
     if len(np.unique(at)) < len(at) or alpha < 0:
         raise InputError("local search needs distinct centers and alpha >= 0")
     search = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
-    everyone = (
-        np.arange(len(metric)) if candidates is None else inner(metric, np.unique(candidates))
-    )
+    everyone = np.arange(len(metric)) if candidates is None else metric.inner(np.unique(candidates))
     visited, costs = [at], []
     while True:
         search.serve(Served.by(metric, at))
         costs.append(search.total * float(scale.unit) * metric.unit**power)
-        allowed = np.setdiff1d(everyone, inner(metric, at), assume_unique=True)
+        allowed = np.setdiff1d(everyone, metric.inner(at), assume_unique=True)
         if len(costs) - 1 == steps or not len(allowed) or opened == len(at):
             return Visited(visited, costs)
         least, index = _least(search, range(opened, len(at)), allowed)
         if not least <= (1 - alpha / len(at)) * search.total or least >= search.total:
             return Visited(visited, costs)
         at = at.copy()
-        at[opened + index // len(allowed)] = outer(metric, allowed[index % len(allowed)])
+        at[opened + index // len(allowed)] = metric.outer(allowed[index % len(allowed)])
         visited.append(at)
 
 

@@ -21,8 +21,8 @@ from metricdp.kernels.block_swaps import (
     gather,
     label_columns,
 )
-from metricdp.metrics.graph import in_threads
 from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.threads import in_threads
 
 TOLERANCE = 1e-9
 MAX_SWAPS = 100_000

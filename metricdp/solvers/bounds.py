@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric, in_threads
 from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.threads import in_threads
 
 MOST_ENTRIES = 20_000_000
 """Largest block that is bounded: 160 MB."""
@@ -134,7 +134,7 @@ def certificate(
     )
     check_size(len(allowed), len(demand))
     with Deadline(time_limit) as deadline:
-        exact = isinstance(metric, GraphMetric)  # its distances are whole multiples of its grid
+        exact = metric.on_grid
         measure = metric.grid_rows if exact else metric.distance_rows
         block = (
             measure(allowed, demand) if len(allowed) <= len(demand) else measure(demand, allowed).T

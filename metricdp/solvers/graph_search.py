@@ -19,9 +19,10 @@ from metricdp.kernels.two_nearest import (
     take_swaps,
     two_nearest,
 )
-from metricdp.metrics.graph import GraphMetric, in_threads
+from metricdp.metrics.structures import Network
 from metricdp.progress import progress
 from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.threads import in_threads
 
 _BATCH = 16
 """Fewest candidates tried between two looks at the results."""
@@ -31,7 +32,7 @@ _SUMS_HOLD = 16
 
 
 def recentered(
-    metric: GraphMetric,
+    metric: Network,
     weights: NDArray[np.float64],
     centers: NDArray[np.int64],
     power: int = 1,
@@ -44,7 +45,7 @@ def recentered(
 
     Parameters
     ----------
-    metric : GraphMetric
+    metric : Network
     weights : ndarray of float64, shape (n_points,)
         Demand; negative entries count as none here.
     centers : ndarray of int64, shape (k,)
@@ -84,7 +85,7 @@ class GraphSearch:
 
     Parameters
     ----------
-    metric : GraphMetric
+    metric : Network
     weights : ndarray of float64, shape (n_points,)
         Demand of every vertex in the order of `metric.ids`; may be negative.
     centers : ndarray of int64, shape (k,)
@@ -118,7 +119,7 @@ class GraphSearch:
 
     def __init__(
         self,
-        metric: GraphMetric,
+        metric: Network,
         weights: NDArray[np.float64],
         centers: NDArray[np.int64],
         power: int = 1,

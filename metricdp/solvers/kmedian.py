@@ -5,15 +5,15 @@ demand, no matrix of all distances.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric
+from metricdp.metrics.kept import Kept
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
+from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
 from metricdp.solvers.part_median import part_median
@@ -189,14 +189,14 @@ def solve(
         problem = replace(problem, effort=_EFFORT)
     with deadline:
         search = (
-            _on_graph(problem, metric, starts)
-            if isinstance(metric, GraphMetric)
-            else _by_rows(problem, _start(problem, starts))
+            _by_rows(problem, _start(problem, starts))
+            if metric.network is None
+            else _on_network(problem, metric.network, starts)
         )
     return Solution(search.centers, search.cost)
 
 
-_matrices: WeakKeyDictionary[Metric, NDArray[np.float32]] = WeakKeyDictionary()
+_matrices = Kept()
 # distances of small universes, kept for the next question about them
 
 
@@ -206,9 +206,10 @@ def _block(
     """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
     if n * n <= _WHOLE_BLOCK and max(len(sources), len(targets)) > n // 4:
-        if metric not in _matrices:
-            _matrices[metric] = metric.distance_rows(np.arange(n)).astype(np.float32)
-        block = _matrices[metric]
+        kept = _matrices.of(metric)
+        if "all" not in kept:
+            kept["all"] = metric.distance_rows(np.arange(n)).astype(np.float32)
+        block = kept["all"]
         if len(sources) < n or len(targets) < n:
             block = block[np.ix_(sources, targets)]
     elif len(sources) <= len(targets):
@@ -304,7 +305,7 @@ def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     return _coarse(problem, starts)
 
 
-def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> GraphSearch:
+def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
     """The best of some searches; at the end no center can be improved by moving it to a neighboring
     vertex.
     """
@@ -325,7 +326,7 @@ def _on_graph(problem: _Problem, metric: GraphMetric, starts: int | None) -> Gra
     return search
 
 
-def _between(problem: _Problem, metric: GraphMetric, found: list[GraphSearch]) -> GraphSearch:
+def _between(problem: _Problem, metric: Network, found: list[GraphSearch]) -> GraphSearch:
     """The best of some searches, or of what a search among the centers of all of them finds, by
     exact rows of distances.
     """
@@ -334,7 +335,7 @@ def _between(problem: _Problem, metric: GraphMetric, found: list[GraphSearch]) -
     demand = np.flatnonzero(problem.weights)
     if len(union) == problem.k or len(union) * len(demand) > _UNION or problem.deadline.over:
         return best
-    block = _block(metric, union, demand, problem.power)
+    block = _block(problem.metric, union, demand, problem.power)
     start, fixed = (np.searchsorted(union, centers) for centers in (best.centers, problem.opened))
     rows, cost = block_search(
         block,
@@ -367,7 +368,7 @@ def _sweeps(problem: _Problem) -> bool:
     return n <= _LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
 
 
-def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]) -> GraphSearch:
+def _searched(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
     n, k, rng, opened = len(metric), problem.k, problem.rng, len(problem.opened)
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
@@ -394,9 +395,7 @@ def _searched(problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
     return search
 
 
-def _on_cells(
-    problem: _Problem, metric: GraphMetric, centers: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Solve again in the graph of some n / 16 Voronoi cells, from the centers given: a search there
     visits a sixteenth of the vertices.
     """
@@ -404,7 +403,7 @@ def _on_cells(
         problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False
     )
     cells = np.union1d(centers, drawn)
-    label, distance = metric.nearest_to(cells)
+    label, distance = problem.metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
     mass, start = _cell_weights(label, problem.weights, len(cells)), np.searchsorted(cells, centers)
     inner = replace(

@@ -18,7 +18,6 @@ from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric
-from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric
 from metricdp.partitions.finite import storage
 from metricdp.partitions.finite.least_elements import Levels, level_labels
 
@@ -317,13 +316,11 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
 
 def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:
     """The 2-HST for given coins: a permutation of positions, and beta in [1, 2)."""
-    levels, slack = level_labels(metric, permutation, beta), 0.0
+    levels, slack = level_labels(metric, permutation, beta), metric.grid_error
     radii, labels = levels.radii, levels.labels
-    if isinstance(metric, EuclideanMetric | ManhattanMetric):
-        slack = snapping_error(metric)
-        twins = _told_apart(metric, levels) if slack > 0 else None
-        if twins is not None:
-            labels, radii = np.column_stack([labels, twins]), np.r_[radii, 0]
+    twins = _told_apart(metric, levels) if slack > 0 else None
+    if twins is not None:
+        labels, radii = np.column_stack([labels, twins]), np.r_[radii, 0]
     heights: NDArray[np.float64] = radii.astype(np.float64) * metric.unit + slack / 2
     heights[-1] = 0.0
     rows, *nodes = nested_clusters(labels)
@@ -340,27 +337,16 @@ def checked_universe(metric: Any) -> Metric:
     return metric
 
 
-def snapping_error(metric: EuclideanMetric | ManhattanMetric) -> float:
-    """The most by which a distance may exceed that on the grid; 0 where the points lie on the grid."""
-    shifted, d = metric.points - metric.points.min(axis=0), metric.points.shape[1]
-    if np.array_equal(shifted, metric._on_grid * metric.unit):
-        return 0.0
-    return metric.unit * (math.sqrt(d) if isinstance(metric, EuclideanMetric) else d) * (1 + 1e-9)
-
-
-def _told_apart(
-    metric: EuclideanMetric | ManhattanMetric, levels: Levels
-) -> NDArray[np.int32] | None:
-    """One more level of labels, equal coordinates together, if there are points that only the grid
-    holds to be one.
+def _told_apart(metric: Metric, levels: Levels) -> NDArray[np.int32] | None:
+    """One more level of labels, points at distance 0 together, if there are points that only the
+    grid holds to be one.
     """
     same = levels.labels[:, -1]  # at distance 0: one number each
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
     if len(shared) == 0:
         return None
-    _, first, inverse = np.unique(
-        metric.points[levels.order[shared]] + 0.0, axis=0, return_index=True, return_inverse=True
-    )
+    groups = metric.twins(levels.order[shared])
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     if len(first) == len(np.unique(same[shared])):
         return None
     twins = same.copy()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.kept import Kept
 from metricdp.partitions.finite.hst import HST, build_hst
 
 
@@ -38,12 +38,12 @@ class LevelCells:
         return self.tree.labels_at(self.level)[records].astype(np.int64)
 
 
-_trees: WeakKeyDictionary[Metric, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+_trees = Kept()
 
 
 def kept_hst(metric: Metric, seed: int = 0) -> HST:
     """The universe's 2-HST for this seed: built once, kept as long as the universe is."""
-    known = _trees.setdefault(metric, {})
+    known: dict[int, dict[str, Any]] = _trees.of(metric)
     if seed not in known:
         tree = build_hst(metric, seed)
         known[seed] = {

@@ -23,9 +23,9 @@ from metricdp.kernels.least_elements import (
 )
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric, in_threads
-from metricdp.metrics.vectors import EuclideanMetric, ManhattanMetric
+from metricdp.metrics.structures import Lattice, Network
 from metricdp.progress import progress
+from metricdp.threads import in_threads
 
 # a batch is one twelfth of the sources before it: some 5 % of the entries found are dropped again
 _GROWTH = 12
@@ -81,10 +81,8 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
     rank[searches.order] = np.arange(len(metric), dtype=np.int32)
     sources = rank[permutation]
     entries = _batch_entries(searches, sources[:1])
-    if _row(entries, len(metric)).min() < 0 and isinstance(
-        metric, GraphMetric
-    ):  # too far for int32
-        searches = _GraphSearches(metric, searches.workers, np.int64)
+    if _row(entries, len(metric)).min() < 0 and metric.network is not None:  # too far for int32
+        searches = _NetworkSearches(metric.network, searches.workers, np.int64)
         entries = _batch_entries(searches, sources[:1])
     radii = grid_radii(2 * int(_row(entries, len(metric)).max()), beta)
     labels = np.full(
@@ -175,10 +173,10 @@ class _Searches(ABC):
         return parts[0] if len(parts) == 1 else _joined(parts)
 
 
-class _GraphSearches(_Searches):
+class _NetworkSearches(_Searches):
     """int32 distances, where they reach, save time and memory."""
 
-    def __init__(self, metric: GraphMetric, workers: int, dtype: DTypeLike = np.int32) -> None:
+    def __init__(self, metric: Network, workers: int, dtype: DTypeLike = np.int32) -> None:
         super().__init__(len(metric), workers, dtype, copies=workers)
         indptr, indices, lengths = metric.csr
         small = np.int32 if len(indices) < 2**31 else np.int64
@@ -236,17 +234,19 @@ class _GraphSearches(_Searches):
         return self._with_room(sources, worker, kernel)
 
 
-class _VectorSearches(_Searches):
-    def __init__(self, metric: EuclideanMetric | ManhattanMetric, workers: int) -> None:
-        super().__init__(len(metric), workers)
-        on_grid = metric._on_grid
+class _LatticeSearches(_Searches):
+    """Boxes around points prune what is too far."""
+
+    def __init__(self, lattice: Lattice, workers: int) -> None:
+        on_grid = lattice.points
+        super().__init__(len(on_grid), workers)
         self.order = cKDTree(
             on_grid, leafsize=16, balanced_tree=True, compact_nodes=False
         ).indices.astype(np.int64)
         self._points = np.ascontiguousarray(on_grid[self.order])
         self._boxes = boxes(self._points)
         self._farthest = np.empty(len(self._boxes[0]))
-        self._euclidean = isinstance(metric, EuclideanMetric)
+        self._euclidean = lattice.power == 2
 
     def refresh(self) -> None:
         farthest_known(self.known, self._farthest)
@@ -292,10 +292,10 @@ class _RowSearches(_Searches):
 
 
 def _searches(metric: Metric, workers: int) -> _Searches:
-    if isinstance(metric, GraphMetric):
-        return _GraphSearches(metric, workers)
-    if isinstance(metric, EuclideanMetric | ManhattanMetric):
-        return _VectorSearches(metric, workers)
+    if metric.network is not None:
+        return _NetworkSearches(metric.network, workers)
+    if metric.lattice is not None:
+        return _LatticeSearches(metric.lattice, workers)
     return _RowSearches(metric, workers)
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric
 
 FORMAT = "metricdp 2-HST, 1"
 _ARRAYS = {
@@ -50,22 +48,10 @@ def universe_checksum(metric: Metric) -> str:
                 "utf-8", "surrogatepass"
             )
         )
-    for array in _structure(metric):
+    for array in metric.structure():
         digest.update(f"{array.dtype.str} {array.shape}\n".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def _structure(metric: Metric) -> Iterator[NDArray[Any]]:
-    if isinstance(metric, GraphMetric):
-        yield from (metric.graph.indptr, metric.graph.indices, metric.graph.lengths + 0.0)
-        return
-    points = getattr(metric, "points", None)
-    if points is not None:
-        yield points + 0.0  # -0.0 is 0.0
-        return
-    for start in range(0, len(metric), step := max(1, 4_000_000 // len(metric))):
-        yield metric.distance_rows(np.arange(start, min(start + step, len(metric)))) + 0.0
 
 
 def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric
+from metricdp.metrics.kept import Kept
 from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
 
@@ -225,12 +225,12 @@ class Hierarchy:
         return int(place[-1])
 
 
-_hierarchies: WeakKeyDictionary[Metric, dict[int, Hierarchy]] = WeakKeyDictionary()
+_hierarchies = Kept()
 
 
 def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
     """The universe's hierarchy for this seed, kept as long as the universe is."""
-    known = _hierarchies.setdefault(universe, {})
+    known: dict[int, Hierarchy] = _hierarchies.of(universe)
     if seed not in known:
         known[seed] = Hierarchy(universe, seed)
         del known[seed].universe  # else the table would keep its own key alive

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric, finite_points
+from metricdp.metrics.base import Metric
+from metricdp.metrics.snapping import finite_points
 from metricdp.records.engines.sources import Answer
 
 VALUES = 1 << 20

@@ -19,7 +19,6 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines.encoders import Encoder, Guarded, added, checked
-from metricdp.records.engines.snapping import Snapper
 from metricdp.records.engines.sources import Answer, Coins, Source, Tallied, Tally
 from metricdp.universe.tables import Table
 
@@ -278,8 +277,12 @@ def asked(
     frame.check([*(names or [node]), *([] if user is None else [user])])
     if not names:
         return [node], None
-    place = Snapper(universe) if isinstance(universe, Metric) else universe.clip
-    dimension = place.dimension if isinstance(place, Snapper) else universe.dimension  # type: ignore[union-attr]
+    place: Any
+    if isinstance(universe, Metric):
+        place = universe.snapper()
+        dimension = place.dimension
+    else:
+        place, dimension = universe.clip, universe.dimension
     if len(names) != dimension:
         raise InputError(
             f"points of {universe.name} have {dimension} coordinates, {len(names)} columns are "

@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_balls, add_rows
-from metricdp.kernels.scores import CAP, add_covered
-from metricdp.metrics.graph import GraphMetric
-from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem, search_space
-
-_ENTRIES = 1 << 22
-"""Distances held at a time: 32 MB."""
+from metricdp.kernels.coverage import add_rows
+from metricdp.kernels.scores import CAP
+from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
 
 
 def bounded(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -52,27 +48,7 @@ def add_sums(
     """
     if type(sets) is ListedSets:
         add_rows(*sets.holders, elements, amounts, total)
-    elif type(sets) is Balls and isinstance(sets.metric, GraphMetric):
-        _add_searched(sets.metric, sets, total, elements, amounts)
     elif type(sets) is Balls:
-        step = max(1, _ENTRIES // sets.n_sets)
-        for start in range(0, len(elements), step):
-            part = slice(start, start + step)
-            rows = sets.metric.grid_rows(elements[part], sets.candidates)
-            add_covered(rows, amounts[part], sets.steps, total)
+        sets.metric.balls(sets.steps, sets.candidates).add(total, elements, amounts)
     else:
         raise InputError("sums over sets need ListedSets or Balls")
-
-
-def _add_searched(
-    metric: GraphMetric,
-    balls: Balls,
-    total: NDArray[np.int64],
-    elements: NDArray[np.int64],
-    amounts: NDArray[np.int64],
-) -> None:
-    """As distances are symmetric, a search from an element finds the balls that hold it."""
-    inner = np.zeros(len(metric), np.int64)
-    at = metric.rank[elements]
-    add_balls(*metric.csr, at, amounts, balls.steps, inner, *search_space(metric))
-    total += inner[metric.rank[balls.centers]]

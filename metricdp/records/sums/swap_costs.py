@@ -5,29 +5,19 @@ swap.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.scores import add_digit, exact_sum
-from metricdp.kernels.shortest_paths import FAR
-from metricdp.kernels.two_nearest import two_nearest
 from metricdp.metrics.base import Metric
-from metricdp.metrics.graph import GraphMetric, in_threads
 
 COST_BITS = 30
 """Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
-_ENTRIES = 1 << 22
-"""Distances held at a time: 32 MB."""
-_KEPT_ROWS = 1 << 25
-"""Distances from demand points that are kept between swaps, if they all fit: 256 MB. Graphs keep
-none.
-"""
 BLOCK = 1 << 18
 """Costs handed out at a time: 2 MB."""
 
@@ -88,43 +78,11 @@ class Served(NamedTuple):
 
     @classmethod
     def by(cls, metric: Metric, centers: NDArray[np.int64]) -> Served:
-        """About three Dijkstra searches of a graph; k rows of distances of any other metric."""
-        n, k = len(metric), len(centers)
-        first, near, far = np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR)
-        if isinstance(metric, GraphMetric):
-            room = 4 * len(metric.csr[1]) + k
-            labels = (first, np.empty(n, np.int32), near, far)
-            two_nearest(
-                metric.csr,
-                metric.rank[centers],
-                labels,
-                (np.empty(room, np.int64), np.empty(room, np.int64)),
-            )
-        else:
-            step = max(1, _ENTRIES // n)
-            for start in range(0, k, step):
-                for slot, row in enumerate(metric.grid_rows(centers[start : start + step]), start):
-                    kernels.add_row(row, slot, first, near, far)
+        """About three Dijkstra searches of a graph; k rows of distances elsewhere."""
+        first, near, far = metric.two_nearest(centers)
+        if (near < 0).any() or (far < near).any():
+            raise InputError("two_nearest of a metric must give distances 0 <= near <= far")
         return cls(centers, first, near, far)
-
-
-def grid_nearest(metric: Metric, centers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Distance from every point, in the metric's inner order, to its nearest center, in steps of
-    the grid.
-    """
-    if isinstance(metric, GraphMetric):
-        return metric.voronoi(metric.rank[centers])[1]
-    return Served.by(metric, centers).near
-
-
-def inner(metric: Metric, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of positions in the metric's inner order."""
-    return metric.rank[positions] if isinstance(metric, GraphMetric) else positions
-
-
-def outer(metric: Metric, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The positions of inner numbers."""
-    return metric.order[numbers] if isinstance(metric, GraphMetric) else numbers
 
 
 class SwapCosts:
@@ -165,12 +123,10 @@ class SwapCosts:
         self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
     ) -> None:
         self._metric, self._scale = metric, scale
-        self._at, self._counts = inner(metric, points), counts
-        self._positions = points
+        self._at, self._counts = metric.inner(points), counts
+        self._searches = metric.searches(points)
         self._centers = np.empty(0, np.int64)
         self._gain = np.zeros(len(metric), np.int64)
-        self._spaces: list[tuple[NDArray[Any], ...]] = []
-        self._rows: NDArray[np.int64] | None = None
         self.total = 0
 
     def serve(self, served: Served) -> None:
@@ -280,48 +236,7 @@ class SwapCosts:
                 self._pages,
             )
 
-        if isinstance(self._metric, GraphMetric):
-            self._search(self._metric, which, bound, take)
-        else:
-            for i, row in self._each_row(which):
-                near = np.flatnonzero(row < bound[i])
-                take(i, near, row[near], True)
-
-    def _search(
-        self, metric: GraphMetric, which: NDArray[np.int64], bound: NDArray[np.int64], take: object
-    ) -> None:
-        """Searches on all processors; what they find is taken one after the other, in any order:
-        sums of integers do not tell.
-        """
-        queue, lock = iter(which.tolist()), Lock()
-        workers = min(os.cpu_count() or 1, max(len(which), 1))
-        while len(self._spaces) < workers:
-            n = len(metric)
-            self._spaces.append(
-                (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
-            )
-
-        def work(part: int) -> None:
-            space = self._spaces[part]
-            while (i := next(queue, None)) is not None:
-                count = kernels.ball(metric.csr, self._at[i], bound[i], space)
-                with lock:
-                    take(i, space[2][:count], space[0], False)  # type: ignore[operator]
-                kernels.release_ball(space, count)
-
-        in_threads(work, range(workers))
-
-    def _each_row(self, which: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        n = len(self._metric)
-        if self._rows is None and len(self._at) * n <= _KEPT_ROWS:
-            self._rows = self._metric.grid_rows(self._positions)
-        if self._rows is not None:
-            yield from ((i, self._rows[i]) for i in which.tolist())
-            return
-        step = max(1, _ENTRIES // n)
-        for start in range(0, len(which), step):
-            some = which[start : start + step]
-            yield from zip(some.tolist(), self._metric.grid_rows(self._positions[some]))
+        self._searches.each(which, bound, take)
 
 
 class CappedSwapCosts:

@@ -102,7 +102,7 @@ def _layers(shown: Exploration) -> str:
     names = dict(_LAYERS)
     if isinstance(shown.universe, EuclideanSpace):
         del names["network"]
-    elif not hasattr(shown.universe, "graph"):
+    elif shown.universe.graph is None:
         names["network"] = "Points"
     if shown.exact_centers is not None:
         names["exact"] = "Centers without noise" if shown.made_up else _EXACT

@@ -185,7 +185,7 @@ class _Network(_Stage):
     def __init__(self, metric: Metric) -> None:
         self.metric, plane = metric, drawing.project(metric)
         self.unit, self.everywhere = plane.unit, plane.points
-        self.noun = "vertices" if hasattr(metric, "graph") else "points"
+        self.noun = "points" if metric.graph is None else "vertices"
         kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
         self.order = kept[drawing.z_order(plane.points[kept])]
         self.points = plane.points[self.order]

@@ -208,7 +208,7 @@ def _scene(
         drawing.territory_colors(label, pairs, plane.points, position),
     )
     spots = None if noisy is None else drawing.bubbles(points, noisy[kept])
-    many, noun = len(kept) > drawing.MAX_IDS, "vertices" if hasattr(metric, "graph") else "points"
+    many, noun = len(kept) > drawing.MAX_IDS, "points" if metric.graph is None else "vertices"
     shaded = plane.unit is not None and len(points) > 2
     scene = {
         "unit": plane.unit,
@@ -322,7 +322,7 @@ def _notes_on_bubbles(spots: dict[str, Any] | None) -> list[str]:
 def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int | None) -> str:
     weighted, noun = scene["bubbles"] is not None, str(scene["noun"]).capitalize()
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
-    graph = getattr(metric, "graph", None)
+    graph = metric.graph
     facts += [("Edges", f"{len(graph.indices) // 2:,}")] if graph is not None else []
     facts += [("Method", method)] if method else []
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []

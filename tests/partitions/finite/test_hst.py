@@ -12,7 +12,7 @@ import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite import least_elements
-from metricdp.partitions.finite.hst import grown, snapping_error
+from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
 from tests import naive
 from tests.metrics.test_vectors import point_sets
@@ -83,7 +83,7 @@ def check_against_twin(metric, seed: int, beta: float) -> None:
         grown(metric, permutation, beta),
         naive.hst_clusters(whole(metric), permutation.tolist(), beta),
     )
-    slack = snapping_error(metric) if isinstance(metric, KINDS) else 0.0
+    slack = metric.grid_error
     check_structure(tree)
     assert tree.n_levels - len(levels) in ((0, 1) if slack else (0,))
     for level, (radius, clusters) in enumerate(levels):

@@ -36,7 +36,6 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import Encoder, Tally, opening, sources
 from metricdp.records.engines.bounding import bounded
-from metricdp.records.engines.snapping import Snapper
 from tests.privacy_worlds import THREE, all_text
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -401,12 +400,12 @@ def test_snapping_is_that_of_the_universe():
         EuclideanMetric(rng.random((40, 3))),
         globe,
     ):
-        points = rng.random((500, Snapper(universe).dimension)) + (
+        points = rng.random((500, universe.snapper().dimension)) + (
             0 if universe is not globe else [0, 60]
         )
-        assert (Snapper(universe)(points) == universe.snap(points)).all()
+        assert (universe.snapper()(points) == universe.snap(points)).all()
     with pytest.raises(InputError, match="has no coordinates"):
-        Snapper(THREE)
+        THREE.snapper()
 
 
 # Samples

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.shortest_paths import FAR
-from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric, graph
-from metricdp.records.sums import swap_costs
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts, grid_nearest, inner, outer
+from metricdp.metrics import (
+    EuclideanMetric,
+    GraphMetric,
+    ManhattanMetric,
+    PrecomputedMetric,
+)
+from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
 from metricdp.universe import build_graph
 from tests import naive
 
@@ -31,7 +35,7 @@ def metric_of(n, edges) -> GraphMetric:
 def table_of(costs: SwapCosts, metric, centers) -> np.ndarray:
     """All costs, slots × points that are no centers, in order of position."""
     others = np.setdiff1d(np.arange(len(metric)), centers)
-    blocks = list(costs.costs(range(len(centers)), inner(metric, others)))
+    blocks = list(costs.costs(range(len(centers)), metric.inner(others)))
     return np.concatenate(blocks).reshape(len(centers), -1)
 
 
@@ -88,8 +92,8 @@ def test_any_change_of_centers_may_be_served(problem, data):
 @pytest.mark.parametrize("kind", ["l2", "l1", "matrix"])
 @pytest.mark.parametrize("power", [1, 2])
 def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
-    monkeypatch.setattr(swap_costs, "_KEPT_ROWS", kept_rows)
-    monkeypatch.setattr(swap_costs, "_ENTRIES", 100)
+    monkeypatch.setattr("metricdp.metrics.searches._KEPT_ROWS", kept_rows)
+    monkeypatch.setattr("metricdp.metrics.searches._ENTRIES", 100)
     rng = np.random.default_rng(5)
     points = np.r_[rng.random((30, 3)), np.zeros((5, 3))]
     metric = (
@@ -108,8 +112,7 @@ def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
 @pytest.mark.parametrize("cores", [1, 3])
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_sums_on_a_larger_graph_do_not_depend_on_threads(cores, k, monkeypatch):
-    monkeypatch.setattr(swap_costs.os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(graph.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
     n, edges = naive.random_graph(1500, seed=k)
     metric, rng = metric_of(n, edges), np.random.default_rng(k)
     demand, at, scale = rng.integers(0, n, 90), rng.permutation(n)[:k], Scale.of(metric, 1)
@@ -164,10 +167,10 @@ def test_served_and_nearest_are_those_of_the_definition(problem):
     n, edges, _, centers, _ = problem
     metric, at = metric_of(n, edges), np.array(centers)
     served, rows = Served.by(metric, at), np.sort(metric.grid_rows(at), axis=0)
-    where = outer(metric, np.arange(n))
+    where = metric.outer(np.arange(n))
     assert np.array_equal(served.near, rows[0][where])
     assert np.array_equal(served.far, rows[1][where] if len(at) > 1 else np.full(n, FAR))
-    assert np.array_equal(grid_nearest(metric, at), served.near)
+    assert np.array_equal(metric.grid_nearest(at), served.near)
     assert np.array_equal(metric.grid_rows(at)[served.first, where], served.near)
 
 

@@ -1,0 +1,114 @@
+"""RowMetric: a metric that says how far points are, and leaves the rest to this class."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric, checked_extent, public_grid
+
+_CHUNK_ENTRIES = 4_000_000
+
+
+class RowMetric(Metric):
+    """Base of metrics that are given by rows of distances: all follows from `ids` and
+    `distance_rows`.
+
+    A subclass has `ids` and `distance_rows`; it may have a better `diameter_bound`, a `unit` of its
+    own, `coordinates`, a `name`, and whatever else of `Metric` it can do better. It may be a
+    dataclass, frozen or not. ``docs/your-own-metric.md`` leads through one; `metricdp.testing`
+    checks it.
+
+    Notes
+    -----
+    Distances are a pure function of a pair of points: finite, symmetric, 0 from a point to itself,
+    not negative. A sample is looked at when the first demand is held (`Metric.check`). Sums over
+    records rest on neither: entries are mended where they are read
+    (`metricdp.metrics.promises.sound_rows`). The triangle inequality is the author's promise: the
+    quality of centers rests on it, privacy does not.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Words(RowMetric):
+    ...     ids: list[str]
+    ...
+    ...     def distance_rows(self, sources, targets=None):
+    ...         sizes = np.array([float(len(word)) for word in self.ids])
+    ...         there = sizes if targets is None else sizes[targets]
+    ...         return np.abs(sizes[sources][:, None] - there)
+    >>> words = Words(["a", "bread", "milk"])
+    >>> words.distances(["a"])
+    array([[0., 4., 3.]])
+    >>> words.grid_rows(np.array([0])) * words.unit
+    array([[0., 4., 3.]])
+    """
+
+    @cached_property
+    def unit(self) -> float:  # type: ignore[override]
+        """Size of the grid: a power of two, some 2**40 times finer than the universe."""
+        return public_grid(checked_extent(self.diameter_bound()), len(self))
+
+    @cached_property
+    def name(self) -> str:  # type: ignore[override]
+        """How messages call the universe."""
+        return f"{len(self):,} points"
+
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Distances rounded up to the grid, exactly where its step is a power of two: a metric if
+        the distances are one, since ceil(a + b) <= ceil(a) + ceil(b).
+        """
+        return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
+
+    def diameter_bound(self) -> float:
+        """Twice the largest distance from the first point: O(n) once."""
+        return self._twice_eccentricity
+
+    @cached_property
+    def _twice_eccentricity(self) -> float:
+        return 2.0 * float(np.max(self.distance_rows(np.zeros(1, np.int64))))
+
+    def nearest_to(
+        self, centers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nearest center of every point, by blocks of rows: O(n · k) time, O(n) memory."""
+        centers = np.asarray(centers, np.int64)
+        if len(centers) == 0:
+            raise InputError("at least one center is needed")
+        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
+        step = max(1, _CHUNK_ENTRIES // len(self))
+        for start in range(0, len(centers), step):
+            rows = self.distance_rows(centers[start : start + step])
+            at = rows.argmin(axis=0)
+            nearest = rows[at, np.arange(len(self))]
+            closer = nearest < best
+            label[closer], best[closer] = at[closer] + start, nearest[closer]
+        return label, best
+
+    def seed_centers(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
+        mass = np.maximum(weights, 0.0)
+        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
+        centers, free = np.empty(k, np.int64), np.ones(len(self), bool)
+        for i in range(k):
+            density = np.cumsum(mass if i == 0 else mass * best**power)
+            pick = min(
+                int(np.searchsorted(density, rng.random() * density[-1], side="right")),
+                len(self) - 1,
+            )
+            if density[-1] <= 0 or not free[pick]:
+                pick = int(np.argmax(np.where(free, np.minimum(best, np.finfo(float).max), -1.0)))
+            centers[i], free[pick] = pick, False
+            row = self.distance_rows(np.array([pick]))[0]
+            closer = row < best
+            label[closer], best[closer] = i, row[closer]
+            label[pick] = i  # also where another center stands at distance 0
+        return centers, label, best

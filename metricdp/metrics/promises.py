@@ -1,0 +1,131 @@
+"""What private sums rest on: rows of distances that are integers, symmetric, not negative, 0 from a
+point to itself, and within the metric's own bound.
+
+They are kept in two ways. `check` looks at a public sample before any demand is held, and says in
+one line what is wrong. `sound_rows` is what sums over records read: it mends each entry by itself,
+by a public rule, so that no answer of a metric can make one record count for more than was paid
+for. It refuses nothing, since the points that it is asked about are private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.structures import Rows
+
+_MOST = 2**61
+"""No distance counts as more steps of the grid."""
+_SOURCES, _TARGETS = 8, 2048
+"""Rows that are looked at, and entries of each."""
+
+
+class Promising(Rows, Protocol):
+    """What else is checked."""
+
+    ids: Sequence[Hashable]
+    unit: float
+    name: str
+    grid_error: float
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Distances."""
+
+    def diameter_bound(self) -> float:
+        """No distance exceeds it."""
+
+    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Where ids stand."""
+
+
+def sound_rows(
+    metric: Rows, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
+
+    Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.
+    """
+    rows = np.asarray(metric.grid_rows(sources, targets))
+    if rows.dtype == np.int64 and (rows.size == 0 or (rows.min() >= 0 and rows.max() <= _MOST)):
+        return rows
+    if rows.dtype.kind == "f":
+        rows = np.nan_to_num(np.ceil(rows), nan=_MOST, posinf=_MOST, neginf=0)
+    return np.clip(rows, 0, _MOST).astype(np.int64)
+
+
+def check(metric: Promising) -> None:
+    """Look at a sample: 8 points spread over the universe, against 2,048, and one whole row.
+
+    Raises
+    ------
+    InputError
+        A promise is broken; the message names the first that is. All of it is public.
+    """
+    n = len(metric)
+    _check_facts(metric, n)
+    sources = np.unique(np.linspace(0, n - 1, min(n, _SOURCES)).astype(np.int64))
+    targets = np.union1d(sources, np.linspace(0, n - 1, min(n, _TARGETS)).astype(np.int64))
+    rows = np.asarray(metric.grid_rows(sources, targets))
+    lengths = np.asarray(metric.distance_rows(sources, targets))
+    expected = (len(sources), len(targets))
+    if rows.shape != expected or lengths.shape != expected:
+        raise _broken(
+            metric,
+            f"rows must have shape (n_sources, n_targets), {expected} where {rows.shape}, "
+            f"{lengths.shape} came",
+        )
+    whole, alone = metric.grid_rows(sources[:1]), metric.grid_rows(sources[-1:], sources)
+    among = rows[:, np.searchsorted(targets, sources)]
+    most = np.ceil((metric.diameter_bound() + metric.grid_error) / metric.unit)
+    noise = 1e-9 * np.abs(lengths)
+    for rule, kept in (
+        ("grid_rows must be int64", rows.dtype == np.int64),
+        ("distances must be numbers", np.isfinite(lengths).all()),
+        ("distances must not be negative", (rows >= 0).all()),
+        ("distances must be 0 from a point to itself", not np.diagonal(among).any()),
+        ("distances must be symmetric", np.array_equal(among, among.T)),
+        ("distances must not exceed diameter_bound()", (rows <= most).all()),
+        (
+            "grid_rows must be distances rounded up to multiples of unit",
+            (rows * metric.unit + metric.grid_error >= lengths - noise).all(),
+        ),
+        (
+            "a distance must not depend on what else is asked for",
+            np.array_equal(np.asarray(whole)[:, targets], rows[:1])
+            and np.array_equal(alone, among[-1:]),
+        ),
+    ):
+        if not kept:
+            raise _broken(metric, rule)
+
+
+def _check_facts(metric: Promising, n: int) -> None:
+    if n == 0:
+        raise InputError("the universe has no points")
+    for fact, value, least in (
+        ("unit", metric.unit, np.nextafter(0.0, 1.0)),
+        ("diameter_bound()", metric.diameter_bound(), 0.0),
+        ("grid_error", metric.grid_error, 0.0),
+    ):
+        if not least <= value < np.inf:
+            raise _broken(
+                metric, f"{fact} must be finite and {'not negative' if least == 0 else 'positive'}"
+            )
+    first = [metric.ids[i] for i in (0, n - 1)]
+    try:
+        distinct = len(set(metric.ids)) == n
+        found = metric.positions(first).tolist()
+    except TypeError:
+        raise _broken(metric, "ids must be hashable") from None
+    if not distinct or found != [0, n - 1]:
+        raise _broken(metric, "ids must name each point once, in order of position")
+
+
+def _broken(metric: Promising, rule: str) -> InputError:
+    return InputError(f"{type(metric).__name__}: {rule} (metricdp.testing checks a metric in full)")

@@ -1,0 +1,218 @@
+"""Searches around points, on behalf of whoever adds up what they find: by rows of distances, which
+every metric has, and by bounded searches along edges.
+
+What a search leaves in its work space tells of the points it was asked about. So the work space
+belongs to the asker: a metric makes these objects and keeps none.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.coverage import add_balls
+from metricdp.kernels.scores import add_covered
+from metricdp.kernels.shortest_paths import FAR
+from metricdp.metrics.promises import sound_rows
+from metricdp.metrics.structures import Network, Rows
+from metricdp.threads import in_threads
+
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+_KEPT_ROWS = 1 << 25
+"""Rows of distances are kept from one search to the next if they all fit: 256 MB."""
+
+Take = Callable[[int, NDArray[Any], NDArray[np.int64], bool], None]
+"""Takes (i, numbers, distances, packed): what is near the i-th point, in the metric's inner order.
+The distance of ``numbers[j]`` is entry j if `packed`, else entry ``numbers[j]``.
+"""
+
+
+class TwoNearest(NamedTuple):
+    """The two nearest of some centers, for every point in the metric's inner order.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_points,)
+        Index of the nearest center; of several, any.
+    near, far : ndarray of int64, shape (n_points,)
+        Distances to the nearest and the second-nearest center, in steps of the grid; FAR for the
+        latter if there is one center only.
+    """
+
+    first: NDArray[np.int32]
+    near: NDArray[np.int64]
+    far: NDArray[np.int64]
+
+
+class Searches(ABC):
+    """Searches from some points, again and again."""
+
+    @abstractmethod
+    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+        """Call `take` for every i of `which`, one call at a time and in any order, with at least
+        all points strictly nearer than ``bounds[i]`` to the i-th point.
+        """
+
+
+class Balls(ABC):
+    """Closed balls of one radius around some candidates."""
+
+    @abstractmethod
+    def members(self, center: int) -> NDArray[np.int64]:
+        """Positions of all points in the ball of a position."""
+
+    @abstractmethod
+    def add(
+        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """Add ``amounts[i]`` to ``total[c]`` for every candidate c whose ball holds ``points[i]``
+        (positions); shapes (n_candidates,), (n,), (n,).
+        """
+
+
+def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
+    """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
+    n, k = len(metric), len(centers)
+    found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
+    step = max(1, _ENTRIES // n)
+    for start in range(0, k, step):
+        for slot, row in enumerate(sound_rows(metric, centers[start : start + step]), start):
+            kernels.add_row(row, slot, *found)
+    return found
+
+
+class RowSearches(Searches):
+    """One row of distances a search."""
+
+    def __init__(self, metric: Rows, points: NDArray[np.int64]) -> None:
+        self._metric, self._points = metric, points
+        self._rows: NDArray[np.int64] | None = None
+
+    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+        """See `Searches`."""
+        for i, row in self._each_row(which):
+            near = np.flatnonzero(row < bounds[i])
+            take(i, near, row[near], True)
+
+    def _each_row(self, which: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        n = len(self._metric)
+        if self._rows is None and len(self._points) * n <= _KEPT_ROWS:
+            self._rows = sound_rows(self._metric, self._points)
+        if self._rows is not None:
+            yield from ((i, self._rows[i]) for i in which.tolist())
+            return
+        step = max(1, _ENTRIES // n)
+        for start in range(0, len(which), step):
+            some = which[start : start + step]
+            yield from zip(some.tolist(), sound_rows(self._metric, self._points[some]))
+
+
+class RowBalls(Balls):
+    """One row of distances a point.
+
+    Who is in a ball is asked from the point both times, to find the balls of a point and the points
+    of a ball: so the two agree even where a metric is not symmetric, and a point that a ball
+    counted is one that it covers.
+    """
+
+    def __init__(
+        self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
+    ) -> None:
+        self._metric, self._steps, self._candidates = metric, steps, candidates
+
+    def members(self, center: int) -> NDArray[np.int64]:
+        """See `Balls`."""
+        everyone, one = np.arange(len(self._metric)), np.array([center])
+        return np.flatnonzero(sound_rows(self._metric, everyone, one)[:, 0] <= self._steps)
+
+    def add(
+        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """See `Balls`."""
+        step = max(1, _ENTRIES // len(total))
+        for start in range(0, len(points), step):
+            part = slice(start, start + step)
+            rows = sound_rows(self._metric, points[part], self._candidates)
+            add_covered(rows, amounts[part], self._steps, total)
+
+
+class EdgeSearches(Searches):
+    """One bounded search along edges each, on all processors; what they find is taken one after
+    the other. O(n_points) work space a processor.
+    """
+
+    def __init__(self, metric: Network, points: NDArray[np.int64]) -> None:
+        self._metric, self._at = metric, metric.rank[points]
+        self._spaces: list[tuple[NDArray[Any], ...]] = []
+
+    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+        """See `Searches`."""
+        queue, lock = iter(which.tolist()), Lock()
+        workers = min(os.cpu_count() or 1, max(len(which), 1))
+        while len(self._spaces) < workers:
+            n = len(self._metric)
+            self._spaces.append(
+                (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
+            )
+
+        def work(part: int) -> None:
+            space = self._spaces[part]
+            while (i := next(queue, None)) is not None:
+                count = kernels.ball(self._metric.csr, self._at[i], bounds[i], space)
+                with lock:
+                    take(i, space[2][:count], space[0], False)
+                kernels.release_ball(space, count)
+
+        in_threads(work, range(workers))
+
+
+class EdgeBalls(Balls):
+    """One bounded search along edges a ball: as distances are symmetric, a search from a point
+    finds the balls that hold it. O(n_points + n_arcs) memory.
+    """
+
+    def __init__(
+        self, metric: Network, steps: int, candidates: NDArray[np.int64] | None = None
+    ) -> None:
+        self._metric, self._steps = metric, steps
+        self._read = metric.rank if candidates is None else metric.rank[candidates]
+        self._space: tuple[NDArray[np.int64], ...] = ()
+        self._nothing = np.zeros(len(metric), np.int64)
+
+    def members(self, center: int) -> NDArray[np.int64]:
+        """See `Balls`."""
+        inside = self._search(np.array([center]), np.zeros(1, np.int64), self._nothing)
+        return self._metric.order[self._space[1][:inside]]
+
+    def add(
+        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """See `Balls`."""
+        inner = np.zeros(len(self._metric), np.int64)
+        self._search(points, amounts, inner)
+        total += inner[self._read]
+
+    def _search(
+        self, points: NDArray[np.int64], amounts: NDArray[np.int64], total: NDArray[np.int64]
+    ) -> int:
+        """Size of the last point's ball, whose members the work space then holds."""
+        metric = self._metric
+        if not self._space:
+            n, room = len(metric), len(metric.csr[1]) + 1
+            self._space = (
+                np.full(n, FAR),
+                np.empty(n, np.int64),
+                np.empty(room, np.int64),
+                np.empty(room, np.int64),
+            )
+        return int(
+            add_balls(*metric.csr, metric.rank[points], amounts, self._steps, total, *self._space)
+        )

@@ -1,0 +1,114 @@
+"""The nearest point of a universe, for coordinates: here, and in the processes of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+
+from metricdp.arguments import floats
+from metricdp.errors import InputError
+
+FINITE = "points must be finite: no NaN and no infinity"
+
+_BUILT: dict[str, cKDTree] = {}
+"""The search tree of the universe that this process was sent last."""
+
+
+class Snapper:
+    """Maps coordinates to positions. It is what other processes need of a universe: they are sent
+    its coordinates, and build the same search tree, once.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_located, d)
+        Where to search.
+    power : float
+        Of the Minkowski distance that is least for the nearest.
+    located : ndarray of int64, optional
+        Position of each of `points`; 0, 1, … by default.
+    project : callable, optional
+        Maps coordinates to where `points` are; can be pickled. By default they are there.
+    dimension : int, optional
+        Number of coordinates that are given; by default that of `points`.
+
+    Examples
+    --------
+    >>> Snapper(np.array([[0.0, 0], [9, 0]]))([[8.0, 1]]).tolist()
+    [1]
+    """
+
+    def __init__(
+        self,
+        points: NDArray[np.float64],
+        power: float = 2,
+        *,
+        located: NDArray[np.int64] | None = None,
+        project: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+        dimension: int | None = None,
+    ) -> None:
+        self._points, self._power = points, power
+        self._located, self._project = located, project
+        self._name = uuid4().hex
+        self._tree: cKDTree | None = None
+        self.dimension = int(points.shape[1] if dimension is None else dimension)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickled without the tree, whose bytes hold memory that was never written."""
+        return {**self.__dict__, "_tree": None}
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Position of the nearest point of the universe, shape (n,)."""
+        array = finite_points(points, self.dimension)
+        if self._project is not None:
+            array = self._project(array)
+        at = self._built().query(array, p=self._power)[1]
+        return (at if self._located is None else self._located[at]).astype(np.int64)
+
+    def _built(self) -> cKDTree:
+        """Every copy of this that a process is sent finds the tree of the first."""
+        if self._tree is None:
+            self._tree = _BUILT.get(self._name)
+        if self._tree is None:
+            self._tree = cKDTree(self._points)
+            _BUILT.clear()
+            _BUILT[self._name] = self._tree
+        return self._tree
+
+
+class Stretch:
+    """Multiplies coordinates by public factors: longitude and latitude, as an equirectangular
+    projection at a universe's middle latitude.
+    """
+
+    def __init__(self, factors: NDArray[np.float64]) -> None:
+        self._factors = factors
+
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Stretched, shape (n, d)."""
+        return points * self._factors
+
+
+def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
+    """Check and return points as float64 of shape (n, dimension). Messages never quote a value:
+    points may be private.
+    """
+    array = shaped_points(points, dimension)
+    if not np.isfinite(array).all():
+        raise InputError(FINITE)
+    return array
+
+
+def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
+    """The same without looking whether they are finite."""
+    array = floats(points, "points must be numbers in an array of shape (n, d)")
+    if (
+        array.ndim != 2
+        or array.shape[1] == 0
+        or (dimension is not None and array.shape[1] != dimension)
+    ):
+        raise InputError(f"points must have shape (n, {dimension or 'd'})")
+    return array

@@ -1,0 +1,28 @@
+"""Work on all processors, by threads that are kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """A forked process needs threads of its own."""
+    return ThreadPoolExecutor(threads, "metricdp")
+
+
+def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
+    """Run `work` on every item, on all processors when there is more than one item. Order of
+    completion is free.
+    """
+    items = list(items)
+    if len(items) <= 1:
+        for item in items:
+            work(item)
+        return
+    for done in [_pool(os.getpid(), os.cpu_count() or 1).submit(work, item) for item in items]:
+        done.result()
