@@ -75,6 +75,7 @@ def test_the_vault_keeps_its_own_read_only_copy_and_lets_go():
     points[:] = 9
     assert records(demand) == [[0.5], [1.5]]
     assert not _vault._open(demand).flags.writeable
+    gc.collect()
     before = len(_vault._RECORDS)
     with pytest.raises(InputError, match="set once"):
         _vault._put(demand, points)

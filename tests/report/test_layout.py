@@ -14,6 +14,8 @@ from tests.report.map.test_map import StandIn, grid
 class Rows:
     """A universe known by its matrix."""
 
+    graph = None
+
     def __init__(self, matrix):
         self.matrix = np.asarray(matrix, dtype=float)
 
