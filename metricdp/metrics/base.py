@@ -73,7 +73,6 @@ class Metric(ABC):
     graph: Graph | None = None
     network: Network | None = None
     lattice: Lattice | None = None
-    _position: dict[Hashable, int] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -96,9 +95,10 @@ class Metric(ABC):
             raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
         if isinstance(self.ids, range):
             return self._range_positions(ids)
-        if self._position is None:
-            self._position = {identifier: i for i, identifier in enumerate(self.ids)}
-        lookup = self._position
+        known = _known.of(self)
+        if "position" not in known:
+            known["position"] = {identifier: i for i, identifier in enumerate(self.ids)}
+        lookup = known["position"]
         listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
             return np.fromiter((lookup[i] for i in listed), dtype=np.int64)

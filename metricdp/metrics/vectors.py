@@ -23,11 +23,11 @@ from metricdp.metrics.structures import Lattice
 _TREE_DIMENSIONS = 12
 
 
-class _VectorMetric(RowMetric):
+class VectorMetric(RowMetric):
     """Points in R^d under one of SciPy's Minkowski distances."""
 
     _scipy_name: str
-    _minkowski: int
+    _minkowski: float
 
     def __init__(self, points: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         self.points = finite_points(points)
@@ -38,7 +38,8 @@ class _VectorMetric(RowMetric):
         if self.points.shape[1] == 2:
             self.coordinates, self.coordinate_system = self.points, "xy"
         self.unit, self._on_grid = _snapped(self.points)
-        self.lattice = Lattice(self._on_grid, self._minkowski)
+        if self._minkowski in (1, 2):
+            self.lattice = Lattice(self._on_grid, int(self._minkowski))
 
     @cached_property
     def grid_error(self) -> float:  # type: ignore[override]
@@ -108,7 +109,7 @@ class _VectorMetric(RowMetric):
         return float(np.linalg.norm(np.ptp(self.points, axis=0), ord=self._minkowski))
 
 
-class EuclideanMetric(_VectorMetric):
+class EuclideanMetric(VectorMetric):
     """A finite universe of points in R^d with the Euclidean distance.
 
     Parameters
@@ -127,7 +128,7 @@ class EuclideanMetric(_VectorMetric):
     _scipy_name, _minkowski = "euclidean", 2
 
 
-class ManhattanMetric(_VectorMetric):
+class ManhattanMetric(VectorMetric):
     """A finite universe of points in R^d with the L1 (city block) distance; parameters as
     `EuclideanMetric`.
 

@@ -90,6 +90,7 @@ class PrivateDemand(Unique):
             box = universe
             kept = _vault._quietly(rule, lambda: box.clip(numbers(records, box.dimension)))
         elif isinstance(universe, Metric):
+            universe.check()  # public, so that what is wrong with it may be said
             if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
                 raise InputError(
                     "records must be a sequence of ids, one per record; coordinates: "

@@ -1,0 +1,286 @@
+"""What every metric must do, as a class of tests to inherit."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.metrics import promises
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.hst import build_hst
+from metricdp.privacy import PrivateDataWarning, PrivateDemand, exact_cost
+from metricdp.solvers.kmedian import solve
+
+_SAMPLE = 40
+"""Points that all pairs and triples are looked at of."""
+
+
+class MetricTestCase:
+    """Tests that a metric keeps the contract of `metricdp.metrics.base.Metric`, for pytest.
+
+    Inherit it, and give `metric`. Everything that a metric may override is compared with what its
+    own `distance_rows` and `grid_rows` say, on all points or a spread sample of 40.
+
+    Attributes
+    ----------
+    engines : tuple of str
+        Engines whose snapping is compared with `Metric.snap`: "duckdb" and "polars", by their own
+        frames, and those that ``PrivateDemand.from_frame`` has names for. What is not installed is
+        left out.
+    tolerance : float
+        By which fraction distances may differ that are computed in two ways.
+
+    Examples
+    --------
+    >>> from metricdp.metrics import PrecomputedMetric
+    >>> class TestMine(MetricTestCase):
+    ...     def metric(self):
+    ...         return PrecomputedMetric([[0, 2, 3], [2, 0, 4], [3, 4, 0]], ids=["a", "b", "c"])
+    >>> TestMine().test_grid_is_a_metric()
+    """
+
+    engines: ClassVar[tuple[str, ...]] = ("embedded", "duckdb", "polars")
+    tolerance: ClassVar[float] = 1e-9
+
+    def metric(self) -> Metric:
+        """The metric to be tested, the same every time: some dozens of points, two of them at one
+        place if that can be.
+        """
+        raise NotImplementedError("give the metric to be tested: def metric(self): return …")
+
+    def points(self) -> NDArray[np.float64]:
+        """Coordinates to be snapped, shape (n, d): by default in and around the bounding box of the
+        universe's.
+        """
+        known = self._known()
+        known = known[np.isfinite(known).all(axis=1)]
+        low, high = known.min(axis=0), known.max(axis=0)
+        inside = np.random.default_rng(7).random((200, known.shape[1]))
+        return np.vstack([low + inside * (high - low), known[:20]])
+
+    def sample(self) -> NDArray[np.int64]:
+        """Positions, spread over the universe."""
+        n = len(self.metric())
+        return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64))
+
+    def _close(self, one: Any, other: Any) -> None:
+        scale = self.metric().diameter_bound()
+        np.testing.assert_allclose(one, other, rtol=self.tolerance, atol=self.tolerance * scale)
+
+    # --- what private answers are built on
+
+    def test_promises_are_kept(self) -> None:
+        """As looked at when the first demand is held."""
+        promises.check(self.metric())
+        PrivateDemand(self.metric(), self.metric().ids[:1])
+
+    def test_ids_stand_for_positions(self) -> None:
+        """There and back."""
+        metric = self.metric()
+        everyone = np.arange(len(metric))
+        assert len(metric.ids) == len(metric) > 0
+        assert np.array_equal(metric.positions(metric.ids), everyone)
+        assert np.array_equal(metric.positions(list(metric.ids)[::-1]), everyone[::-1])
+        first = [metric.ids[0]]
+        assert np.array_equal(metric.distances(first)[0], metric.distance_rows(np.array([0]))[0])
+
+    def test_grid_is_the_distance_rounded_up(self) -> None:
+        """By less than a step, and what points move that are snapped to the grid."""
+        metric, at = self.metric(), self.sample()
+        grid, exact = metric.grid_rows(at), metric.distance_rows(at)
+        assert grid.dtype == np.int64
+        assert grid.shape == exact.shape == (len(at), len(metric))
+        excess = grid * metric.unit - exact
+        noise = 1e-9 * exact.max()
+        assert (excess >= -metric.grid_error - noise).all()
+        assert (excess < metric.unit * 1.01 + metric.grid_error + noise).all()
+        if metric.on_grid:
+            assert np.array_equal(grid * metric.unit, exact)
+
+    def test_grid_is_a_metric(self) -> None:
+        """Not negative, 0 to itself, symmetric, and with the triangle inequality: exactly."""
+        at = self.sample()
+        grid = self.metric().grid_rows(at, at)
+        assert (grid >= 0).all()
+        assert not np.diagonal(grid).any()
+        assert np.array_equal(grid, grid.T)
+        for middle in range(len(at)):
+            assert (grid <= grid[:, middle, None] + grid[middle]).all()
+
+    def test_a_distance_depends_on_its_two_points_alone(self) -> None:
+        """Rows for some targets are columns of whole rows; rows asked one by one are the same."""
+        metric, at = self.metric(), self.sample()
+        for rows in (metric.grid_rows, metric.distance_rows):
+            whole = rows(at)
+            assert np.array_equal(rows(at, at[::-1]), whole[:, at[::-1]])
+            assert np.array_equal(np.vstack([rows(at[i : i + 1]) for i in range(len(at))]), whole)
+            assert rows(at[:0]).shape == (0, len(metric))
+
+    def test_no_distance_exceeds_the_bound(self) -> None:
+        """And sums over records stay in int64: n times the bound is below 2**63 steps."""
+        metric, at = self.metric(), self.sample()
+        bound = metric.diameter_bound()
+        assert metric.distance_rows(at).max() <= bound * (1 + 1e-9)
+        assert math.ceil(bound / metric.unit) * len(metric) < 2**63
+
+    # --- what a metric may do better than by rows
+
+    def test_inner_numbers_are_a_permutation(self) -> None:
+        """There and back."""
+        metric, everyone = self.metric(), np.arange(len(self.metric()))
+        inner = metric.inner(everyone)
+        assert np.array_equal(np.sort(inner), everyone)
+        assert np.array_equal(metric.outer(inner), everyone)
+
+    def test_nearest_centers(self) -> None:
+        """For few centers and many, as rows tell."""
+        metric = self.metric()
+        for centers in (self.sample()[:1], self.sample()[:5], self.sample()):
+            rows = metric.distance_rows(centers)
+            label, distance = metric.nearest_to(centers)
+            self._close(distance, rows.min(axis=0))
+            self._close(rows[label, np.arange(len(metric))], rows.min(axis=0))
+
+    def test_two_nearest_centers(self) -> None:
+        """On the grid, exactly."""
+        metric, inner = self.metric(), self.metric().inner(np.arange(len(self.metric())))
+        for centers in (self.sample()[:1], self.sample()[:2], self.sample()):
+            rows = metric.grid_rows(centers)
+            first, near, far = (part[inner] for part in metric.two_nearest(centers))
+            ordered = np.sort(rows, axis=0)
+            assert np.array_equal(near, ordered[0])
+            assert np.array_equal(rows[first, np.arange(len(metric))], ordered[0])
+            assert np.array_equal(metric.grid_nearest(centers)[inner], ordered[0])
+            if len(centers) > 1:
+                assert np.array_equal(far, ordered[1])
+
+    def test_searches_find_all_that_is_near(self) -> None:
+        """Strictly nearer than the bound, with the distances of rows."""
+        metric, at = self.metric(), self.sample()
+        rows = metric.grid_rows(at)
+        bounds = np.quantile(rows, 0.5, axis=1).astype(np.int64) + 1
+        found: dict[int, dict[int, int]] = {}
+
+        def take(i: int, numbers: Any, distances: Any, packed: bool) -> None:
+            lengths = distances if packed else distances[numbers]
+            positions = metric.outer(np.asarray(numbers, np.int64))
+            found[i] = dict(zip(positions.tolist(), np.asarray(lengths).tolist()))
+
+        metric.searches(at).each(np.arange(len(at)), bounds, take)
+        assert sorted(found) == list(range(len(at)))
+        for i, near in found.items():
+            assert set(np.flatnonzero(rows[i] < bounds[i]).tolist()) <= set(near)
+            assert all(rows[i, position] == length for position, length in near.items())
+
+    def test_balls(self) -> None:
+        """Their members and their sums, of all points and of candidates."""
+        metric, at = self.metric(), self.sample()
+        rows = metric.grid_rows(at)
+        amounts = np.arange(1, len(at) + 1)
+        for steps in (0, int(np.median(rows)), int(rows.max())):
+            for i, position in enumerate(at[:5].tolist()):
+                members = metric.balls(steps).members(position)
+                assert np.array_equal(np.sort(members), np.flatnonzero(rows[i] <= steps))
+            for candidates in (None, at[::2]):
+                total = np.zeros(len(metric) if candidates is None else len(candidates), np.int64)
+                metric.balls(steps, candidates).add(total, at, amounts)
+                inside = (rows if candidates is None else rows[:, candidates]) <= steps
+                assert np.array_equal(total, amounts @ inside)
+
+    def test_seeded_centers_are_distinct_and_served(self) -> None:
+        """k-median++: labels and distances are those of rows."""
+        metric, k = self.metric(), min(6, len(self.metric()))
+        weights = np.ones(len(metric))
+        centers, label, distance = metric.seed_centers(k, weights, np.random.default_rng(3))
+        rows = metric.distance_rows(centers)
+        assert len(np.unique(centers)) == k
+        self._close(distance, rows.min(axis=0))
+        self._close(rows[label, np.arange(len(metric))], rows.min(axis=0))
+
+    def test_twins_are_the_points_at_one_place(self) -> None:
+        """Groups are those of distance 0."""
+        metric, at = self.metric(), self.sample()
+        groups = metric.twins(at)
+        together = metric.distance_rows(at, at) == 0
+        assert np.array_equal(groups[:, None] == groups, together)
+
+    # --- what is built on it
+
+    def test_trees_dominate(self) -> None:
+        """No two points are nearer in a 2-HST than in the universe."""
+        metric, at = self.metric(), self.sample()
+        tree = build_hst(metric, seed=1)
+        in_tree = tree.position_distances(at[:, None], at)
+        assert (in_tree >= metric.distance_rows(at, at) * (1 - 1e-9)).all()
+
+    def test_centers_are_found(self) -> None:
+        """The cost that the solver tells is that of its centers."""
+        metric, k = self.metric(), min(3, len(self.metric()))
+        solution = solve(metric, np.ones(len(metric)), k, seed=1)
+        cost = metric.distance_rows(solution.centers).min(axis=0).sum()
+        assert math.isclose(solution.cost, cost, rel_tol=1e-5)
+
+    def test_snapping_is_the_same_in_every_process(self) -> None:
+        """`snap`, the snapper that engines are sent, and brute force where that is possible."""
+        metric = self.metric()
+        if not self._snaps():
+            return
+        points = self.points()
+        at = metric.snap(points)
+        assert np.array_equal(pickle.loads(pickle.dumps(metric.snapper()))(points), at)
+        known = self._known()
+        own = np.flatnonzero(np.isfinite(known).all(axis=1))
+        found = metric.snap(known[own])
+        assert (known[found] == known[own]).all() or self._apart(found, own) == 0
+
+    def test_snapping_is_the_same_in_every_engine(self, tmp_path: Path) -> None:
+        """Demand that an engine snaps costs what demand snapped here costs, for several centers."""
+        metric = self.metric()
+        if not self._snaps() or self.points().shape[1] != 2:
+            return
+        points, file = self.points(), tmp_path / "points.csv"
+        rows = (f"{x!r},{y!r}\n" for x, y in points.tolist())
+        file.write_text("x,y\n" + "".join(rows), encoding="utf-8")
+        here = self._costs(PrivateDemand.from_coordinates(metric, points))
+        for engine in self.engines:
+            try:
+                source, options = _opened(file, engine)
+                demand = PrivateDemand.from_frame(metric, source, x="x", y="y", **options)
+            except (ImportError, MissingExtraError):
+                continue
+            self._close(self._costs(demand), here)
+
+    def _known(self) -> NDArray[np.float64]:
+        return np.asarray(getattr(self.metric(), "points", self.metric().coordinates), np.float64)
+
+    def _snaps(self) -> bool:
+        try:
+            self.metric().snapper()
+        except InputError:
+            return False
+        return True
+
+    def _apart(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+        pairs = zip(one.tolist(), other.tolist())
+        rows = (self.metric().grid_rows(np.array([a]), np.array([b])) for a, b in pairs if a != b)
+        return max((int(row[0, 0]) for row in rows), default=0)
+
+    def _costs(self, demand: PrivateDemand) -> list[float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivateDataWarning)
+            return [exact_cost(demand, [self.metric().ids[i]]) for i in self.sample()[:5]]
+
+
+def _opened(file: Path, engine: str) -> tuple[Any, dict[str, Any]]:
+    """A CSV file as `from_frame` is given it, and with which options."""
+    if engine in ("duckdb", "polars"):
+        return import_module(engine).read_csv(str(file)), {}
+    return file, {"engine": engine}

@@ -1,0 +1,245 @@
+"""Every metric of ours, and some of others, keeps the contract of a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.metrics import METRICS
+from metricdp.testing import MetricTestCase
+from tests.metrics.words import WORDS, EditDistance
+
+RNG = np.random.default_rng(17)
+PLANE = np.vstack([RNG.random((60, 2)) * 10, [[1.5, 2.5], [1.5, 2.5]]])
+
+
+def roads():
+    G = nx.grid_2d_graph(7, 8)
+    for at, (_, _, edge) in enumerate(G.edges(data=True)):
+        edge["length"] = 1 + at % 5 / 8
+    for node, data in G.nodes(data=True):
+        data["x"], data["y"] = map(float, node)
+    return mdp.GraphMetric(G)
+
+
+class TestGraph(MetricTestCase):
+    def metric(self):
+        return roads()
+
+
+class TestEuclidean(MetricTestCase):
+    def metric(self):
+        return mdp.EuclideanMetric(PLANE)
+
+
+class TestEuclideanOnTheGrid(MetricTestCase):
+    def metric(self):
+        return mdp.EuclideanMetric(np.rint(PLANE * 3), ids=[f"p{i}" for i in range(len(PLANE))])
+
+
+class TestManhattan(MetricTestCase):
+    def metric(self):
+        return mdp.ManhattanMetric(PLANE)
+
+
+class TestChebyshev(MetricTestCase):
+    engines = (*MetricTestCase.engines, "dask")
+
+    def metric(self):
+        return mdp.ChebyshevMetric(PLANE)
+
+
+class TestChebyshevOfManyDimensions(MetricTestCase):
+    def metric(self):
+        return mdp.ChebyshevMetric(np.random.default_rng(2).normal(size=(45, 14)))
+
+
+class TestHaversine(MetricTestCase):
+    """A city."""
+
+    engines = (*MetricTestCase.engines, "dask")
+
+    def metric(self):
+        return mdp.HaversineMetric([13.4, 52.5] + (PLANE - 5) / 50)
+
+
+class TestHaversineOnTheWholeEarth(MetricTestCase):
+    """Poles, the date line, opposite points, and points on one meridian."""
+
+    def metric(self):
+        rng = np.random.default_rng(4)
+        some = np.column_stack([rng.uniform(-180, 180, 40), rng.uniform(-90, 90, 40)])
+        line = np.column_stack([np.full(12, 30.0), np.linspace(-90, 90, 12)])
+        named = [[180, 10], [-180, 10], [0, 90], [77, 90], [0, -90], [0, 0], [180, 0], [-180, 0]]
+        return mdp.HaversineMetric(np.vstack([some, line, named]))
+
+
+class TestPrecomputed(MetricTestCase):
+    def metric(self):
+        steps = np.abs(PLANE[:, None] - PLANE).sum(axis=2)
+        return mdp.PrecomputedMetric(np.sqrt((steps + steps.T) / 2))
+
+
+class TestGroundSet(MetricTestCase):
+    def metric(self):
+        return mdp.GroundSet("abcdefgh")
+
+
+class TestOnePoint(MetricTestCase):
+    def metric(self):
+        return mdp.HaversineMetric([[7.0, 50.0]])
+
+
+class TestADataclass(MetricTestCase):
+    """The one of docs/your-own-metric.md."""
+
+    def metric(self):
+        return EditDistance(WORDS)
+
+
+@dataclass(frozen=True)
+class Frozen(mdp.RowMetric):
+    """Hashed and compared by its fields, one of them an array."""
+
+    at: np.ndarray
+    ids: tuple
+
+    def distance_rows(self, sources, targets=None):
+        there = self.at if targets is None else self.at[targets]
+        return np.abs(self.at[sources][:, None] - there)
+
+
+class TestAFrozenDataclass(MetricTestCase):
+    def metric(self):
+        return Frozen(np.array([0.0, 1, 1, 4, 9, 16]), tuple("abcdef"))
+
+
+def test_every_metric_has_its_tests():
+    tested = {type(case().metric()).__name__ for case in MetricTestCase.__subclasses__()}
+    assert set(METRICS) <= tested
+
+
+@dataclass
+class Broken(mdp.RowMetric):
+    how: str
+    ids: tuple = tuple("abcdef")
+    at = np.array([0.0, 1, 2, 4, 9, 16])
+
+    def distance_rows(self, sources, targets=None):
+        rows = np.abs(self.at[sources][:, None] - self.at)
+        if self.how == "symmetric":
+            rows[:, 2] *= 1.5
+        if self.how == "0 from":
+            rows = rows + 1
+        if self.how == "negative":
+            rows = -rows
+        if self.how == "numbers":
+            rows[:, 3] = np.nan
+        if self.how == "what else is asked":
+            rows = rows * len(sources)
+        rows = rows if targets is None else rows[:, targets]
+        return rows[:, 1:] if self.how == "shape" and targets is not None else rows
+
+    def diameter_bound(self):
+        return {"diameter_bound": 3.0, "finite": np.inf}.get(self.how, 100.0)
+
+    @property
+    def grid_rows(self):
+        if self.how == "int64":
+            return lambda *asked: self.distance_rows(*asked)
+        if self.how == "rounded up":
+            return lambda *asked: super(Broken, self).grid_rows(*asked) // 2
+        return super().grid_rows
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "symmetric",
+        "0 from",
+        "negative",
+        "numbers",
+        "what else is asked",
+        "shape",
+        "diameter_bound",
+        "finite",
+        "int64",
+        "rounded up",
+    ],
+)
+def test_a_broken_promise_is_told_before_anything_is_charged(how):
+    ledger = mdp.Ledger(epsilon=1)
+    with np.errstate(invalid="ignore"), pytest.raises(mdp.InputError, match=how) as told:
+        metric = Broken(how)
+        demand = mdp.PrivateDemand(metric, ["a", "b"])
+        mdp.k_median(metric, demand, k=2, epsilon=1, ledger=ledger)
+    assert str(told.value).startswith("Broken: ")
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("ids", [("a", "b", "a", "c", "d", "e"), (["x"],) * 6])
+def test_ids_must_be_distinct_and_hashable(ids):
+    with pytest.raises(mdp.InputError, match="ids"):
+        mdp.PrivateDemand(Broken("well", ids), [])
+
+
+def test_what_a_metric_answers_later_cannot_make_a_record_count_for_more():
+    """Entries that sums over records read are mended one by one, and nothing is raised."""
+    from metricdp.metrics.promises import sound_rows
+
+    class Turned(Broken):
+        def grid_rows(self, sources, targets=None):
+            return np.array([[-5.0, np.nan, np.inf, 0.5, 2.0**80, -np.inf]])
+
+    rows = sound_rows(Turned("well"), np.zeros(1, np.int64))
+    assert rows.dtype == np.int64
+    assert rows.tolist() == [[0, 2**61, 2**61, 1, 2**61, 0]]
+
+
+@pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage", "uniform"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        EditDistance(WORDS),
+        Frozen(np.arange(40.0), tuple(range(40))),
+        mdp.HaversineMetric(PLANE),
+        mdp.ChebyshevMetric(PLANE),
+    ],
+)
+def test_every_method_takes_every_metric(metric, method):
+    demand = mdp.PrivateDemand(metric, list(metric.ids) * 50)
+    ledger = mdp.Ledger(epsilon=8)
+    result = mdp.k_median(metric, demand, k=3, epsilon=8, ledger=ledger, method=method)
+    assert len(set(result.centers)) == 3
+    assert set(result.centers) <= set(metric.ids)
+
+
+def test_places_on_earth():
+    places = mdp.HaversineMetric([[-0.1276, 51.5072], [2.3522, 48.8566], [179.9, 0], [-179.9, 0]])
+    haversine = (
+        2
+        * 6_371_008.8
+        * np.arcsin(
+            np.sqrt(
+                np.sin(np.radians(48.8566 - 51.5072) / 2) ** 2
+                + np.cos(np.radians(48.8566))
+                * np.cos(np.radians(51.5072))
+                * np.sin(np.radians(2.3522 + 0.1276) / 2) ** 2
+            )
+        )
+    )
+    assert places.distances([0], [1])[0, 0] == pytest.approx(haversine, rel=1e-12)
+    assert places.distances([2], [3])[0, 0] == pytest.approx(6_371_008.8 * np.radians(0.2))
+    assert places.snap([[-179.99, 0.0]]).tolist() == [3]
+    assert places.snap([[179.999, 0.0], [-179.999, 0.0]]).tolist() == [2, 3]
+    with pytest.raises(mdp.InputError, match="columns swapped"):
+        mdp.HaversineMetric([[48.8, 102.3]])
+    with pytest.raises(mdp.InputError, match="longitude must lie between -180 and 180"):
+        mdp.HaversineMetric([[190.0, 10]])
+    with pytest.raises(mdp.InputError) as told:
+        mdp.PrivateDemand.from_coordinates(places, [[10.0, 91.5]])
+    assert "91" not in str(told.value)
