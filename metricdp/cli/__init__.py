@@ -42,12 +42,14 @@ BAD_INPUT, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 
 _EPILOG = """\
 first steps:
-  metricdp demo                                                 the main job on a real road network
-  metricdp cluster roads.csv -k 20                              cluster the public graph itself
-  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
-                                                                20 centers for private locations, and a map page
+  metricdp demo                     the main job on a real road network
+  metricdp cluster roads.csv -k 20  cluster the public graph itself
 
-The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input: one line and exit status 2."""
+  20 centers for private locations, and a map page:
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
+
+The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input: one line and
+exit status 2."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

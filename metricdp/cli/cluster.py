@@ -50,10 +50,12 @@ examples:
   metricdp cluster roads.graphml.gz --symmetrize --demand visits.csv --x lon --y lat \\
       --user patient --max-contributions 3 -k 10 --epsilon 0.5 --map map.html
   metricdp cluster roads.csv --demand 'visits/*.parquet' --engine spark -k 20 --epsilon 1
-  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 --ledger study.ledger --epsilon-budget 1
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 \\
+      --ledger study.ledger --epsilon-budget 1
 
-Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if nothing was private.
-What can be refused is refused before anything is charged. A call that fails later stays paid, and says so."""
+Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if
+nothing was private. What can be refused is refused before anything is charged. A call that fails
+later stays paid, and says so."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -287,7 +289,7 @@ def _rounded_up(percent: float) -> str:
 
 
 def _search(args: Namespace, metric: Any) -> dict[str, Any]:
-    """What is asked of the solver besides k; refused here, so that a refused call leaves no file."""
+    """What is asked of the solver besides k; refused here: a refused call leaves no file."""
     from metricdp.methods.question import Question
 
     ids = {"candidates": args.candidates, "opened": args.opened}

@@ -14,11 +14,12 @@ from metricdp.cli.streams import say
 _EPILOG = """\
 examples:
   metricdp decode roads.csv --parameters public.json -k 10 --messages messages.jsonl
-  metricdp decode --demo                        10^6 simulated users on the sample network, start to end
+  metricdp decode --demo  # 10^6 simulated users on the sample network, start to end
 
-Messages are JSON lines as `metricdp encode` writes them; they are read once, in memory that does not grow with their
-number. What is no message of these parameters is left out and counted. Stdout gets the result as of `metricdp cluster`,
-with "messages" and "rejected"; the same messages may be decoded again, for any k, at no further cost."""
+Messages are JSON lines as `metricdp encode` writes them; they are read once, in memory that does
+not grow with their number. What is no message of these parameters is left out and counted. Stdout
+gets the result as of `metricdp cluster`, with "messages" and "rejected"; the same messages may be
+decoded again, for any k, at no further cost."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -18,13 +18,17 @@ from metricdp.errors import InputError
 
 _EPILOG = """\
 examples:
-  metricdp encode roads.csv --epsilon 1 --users 100000 -k 10 --write-parameters public.json     once, by whoever asks
-  echo 4711 | metricdp encode --parameters public.json                                          on every device
-  metricdp decode roads.csv --parameters public.json -k 10 < messages.jsonl                     the answer
+  once, by whoever asks:
+  metricdp encode roads.csv --epsilon 1 --users 100000 -k 10 --write-parameters public.json
+  on every device:
+  echo 4711 | metricdp encode --parameters public.json
+  the answer:
+  metricdp decode roads.csv --parameters public.json -k 10 < messages.jsonl
 
-Each line read is an item as JSON: a vertex id, or a list of coordinates; or an object with it under "item". Each line
-written is {"message": BASE64}. Messages are randomized on this machine with the operating system's coins, and spend the
-parameters' epsilon each; nothing else about an item leaves it. If one item is not in the universe, nothing is written."""
+Each line read is an item as JSON: a vertex id, or a list of coordinates; or an object with it
+under "item". Each line written is {"message": BASE64}. Messages are randomized on this machine
+with the operating system's coins, and spend the parameters' epsilon each; nothing else about an
+item leaves it. If one item is not in the universe, nothing is written."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -15,8 +15,9 @@ _EPILOG = """\
 example:
   metricdp evaluate roads.csv --demand homes.csv --centers result.json
 
-Stdout gets {"objective": ..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the cost per record. The
-figures are exact and stand on no ledger: whoever publishes them, or chooses by them, has no guarantee any more."""
+Stdout gets {"objective": ..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the
+cost per record. The figures are exact and stand on no ledger: whoever publishes them, or chooses
+by them, has no guarantee any more."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -20,13 +20,16 @@ from metricdp.errors import InputError, MissingExtraError
 EPSILONS_HELP = "privacy levels, such as 0.1,0.5,1,2 (the default); each is a release of its own"
 _EPILOG = """\
 examples:
-  metricdp explore roads.csv --nodes nodes.csv --demand homes.csv --epsilons 0.1,0.5,1,2 -k 10 --output page.html
+  metricdp explore roads.csv --nodes nodes.csv --demand homes.csv -k 10 \\
+      --epsilons 0.1,0.5,1,2 --output page.html
   metricdp explore roads.csv --demand homes.csv --epsilons 1/2,1 -k 10 --dry-run
-  metricdp explore roads.csv --demand homes.csv --epsilons 1/2,1 -k 10 --ledger study.ledger --output page.html
+  metricdp explore roads.csv --demand homes.csv --epsilons 1/2,1 -k 10 \\
+      --ledger study.ledger --output page.html
 
-The levels are shown together, so they are charged together: the sum of all epsilons, once, before any data is read.
-Stdout gets {"k": ..., "levels": [{"name", "epsilon", "centers", "receipt", ...}], "receipt": {...}, ...}. With
---administrator the page also shows centers without privacy: it must not be published. Stdout never holds them."""
+The levels are shown together, so they are charged together: the sum of all epsilons, once, before
+any data is read. Stdout gets {"k": ..., "levels": [{"name", "epsilon", "centers", "receipt",
+...}], "receipt": {...}, ...}. With --administrator the page also shows centers without privacy:
+it must not be published. Stdout never holds them."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -5,22 +5,57 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any, NoReturn
 
 from metricdp.errors import MetricDPError
 
 Subparsers = Any  # argparse names its type with an underscore
+HELP_WIDTH = 100
+"""Columns of help in terminals that have more."""
 
 
 class UsageError(MetricDPError):
     """The arguments of a command do not make sense."""
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
+class _Formatter(argparse.HelpFormatter):
+    """Wrap help at words, at the terminal's width and at most at `HELP_WIDTH`; indented lines of a
+    text are examples to copy, and stay as they are.
+    """
+
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30)
+        columns = min(shutil.get_terminal_size().columns, HELP_WIDTH)
+        super().__init__(prog, max_help_position=30, width=columns - 2)
+
+    def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
+        """Wrap usage lines of our own too; argparse wraps only those that it makes itself."""
+        text = super()._format_usage(usage, actions, groups, prefix)
+        if usage is None:
+            return text
+        first, *rest = self._split_lines(text, self._width - len("usage: "))
+        return "\n".join([first, *("       " + line for line in rest)]) + "\n\n"
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled: list[str] = []
+        for is_prose, lines in groupby(text.splitlines(), _is_prose):
+            kept = list(lines)
+            if is_prose:
+                kept = self._split_lines(" ".join(kept), width)
+            filled += [indent + line for line in kept]
+        return "\n".join(filled)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        whole = " ".join(text.split())  # names of options and methods are not torn at their hyphens
+        return textwrap.wrap(whole, width, break_on_hyphens=False, break_long_words=False)
+
+
+def _is_prose(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith(" ")
 
 
 class Parser(argparse.ArgumentParser):

@@ -12,11 +12,13 @@ from metricdp.errors import InputError
 _EPILOG = """\
 examples:
   metricdp plan roads.csv --records 5000 -k 20
-  metricdp plan roads.csv --nodes nodes.csv --records 5000 -k 20 --epsilons 0.1,0.5,1,2 --output plan.html
+  metricdp plan roads.csv --nodes nodes.csv --records 5000 -k 20 \\
+      --epsilons 0.1,0.5,1,2 --output plan.html
 
-Demands are made up on the public graph (spread evenly, and around hot spots of several widths), and the real method
-runs on them with a ledger that is thrown away. No private data takes part and nothing is charged, so there is no
---demand; --records must be a guess from public knowledge. Stdout gets the figures as JSON, stderr the table."""
+Demands are made up on the public graph (spread evenly, and around hot spots of several widths),
+and the real method runs on them with a ledger that is thrown away. No private data takes part and
+nothing is charged, so there is no --demand; --records must be a guess from public knowledge.
+Stdout gets the figures as JSON, stderr the table."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -54,7 +54,7 @@ def _layout(value: Any, indent: str) -> str:
 
 
 def show_result(text: str) -> OSError | None:
-    """Write text to stdout and return what went wrong, to be raised once all files are written too."""
+    """Write text to stdout; return what went wrong, to be raised once all files are written."""
     if sys.stdout is None:
         return None
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -12,9 +12,10 @@ _EPILOG = """\
 example:
   metricdp tree roads.csv --output roads.hst.npz
 
-Stdout gets {"output": ..., "points": ..., "nodes": ..., "levels": ..., "diameter_bound": ..., "seed": ..., "beta": ..., "universe": ...};
-universe is the checksum by which the file knows its graph. Nothing private takes part: the tree costs no epsilon, may be
-published, and serves any number of demands. In Python: metricdp.HST.load(file, metric)."""
+Stdout gets {"output": ..., "points": ..., "nodes": ..., "levels": ..., "diameter_bound": ...,
+"seed": ..., "beta": ..., "universe": ...}; universe is the checksum by which the file knows its
+graph. Nothing private takes part: the tree costs no epsilon, may be published, and serves any
+number of demands. In Python: metricdp.HST.load(file, metric)."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

@@ -6,11 +6,11 @@ import csv
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +22,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import COMMANDS, main
 from metricdp.cli import cluster as cluster_module
+from metricdp.cli.parsing import HELP_WIDTH
 from metricdp.universe import sample_path
 from metricdp.universe.files import FORMATS
 from tests.cli_world import CANARIES, ROWS, build_world, run, snapshot
@@ -490,19 +491,34 @@ def test_help_is_fast_and_loads_nothing_heavy() -> None:
         "import sys; from metricdp.cli import main; main(['cluster', '--help']); "
         "sys.exit(bool({'numba', 'numpy', 'scipy', 'opendp'} & set(sys.modules)))"
     )
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
-    assert time.perf_counter() - start < 5  # 0.1 s; the bound allows for a busy machine
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert took < 2  # 0.1 s of the processor's time, however busy the machine is
 
 
-@pytest.mark.parametrize(
-    "argv", [["--help"], ["cluster", "--help"], ["evaluate", "--help"], ["demo", "--help"]]
-)
-def test_help_texts(argv: list[str], capsys: Capture) -> None:
-    ran = run(capsys, *argv)
+@pytest.mark.parametrize("columns", [60, 100, 140, 200])
+@pytest.mark.parametrize("command", ["", *(module.rsplit(".", 1)[1] for module in COMMANDS)])
+def test_help_texts(
+    command: str, columns: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ran = run(capsys, *command.split(), "--help")
     assert (ran.status, ran.err) == (0, "")
-    assert "example" in ran.out or "first steps" in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 120
+    text, examples = re.split(r"(?=^examples?:|^first steps:)", ran.out, maxsplit=1, flags=re.M)
+    prose = [line for line in examples.splitlines() if not line.startswith("  ")]
+    assert max(map(len, [*text.splitlines(), *prose])) <= min(columns, HELP_WIDTH)
+    assert max(map(len, ran.out.splitlines())) <= HELP_WIDTH  # examples are kept whole
+
+
+def test_help_in_a_terminal_wider_than_it_reads_well_is_as_at_its_own_width(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    for columns in (HELP_WIDTH, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        said.append(run(capsys, "cluster", "--help").out)
+    assert said[0] == said[1]
 
 
 def test_help_lists_commands_methods_and_formats(capsys: Capture) -> None:

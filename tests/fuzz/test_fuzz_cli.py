@@ -233,10 +233,12 @@ def world() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True, scope="session")
 def clean_up() -> Iterator[None]:
+    """At the very end: a worker may come back to this module after others."""
     yield
-    shutil.rmtree(world(), ignore_errors=True)
+    if world.cache_info().currsize:
+        shutil.rmtree(world(), ignore_errors=True)
 
 
 def ran(argv: list[str]) -> tuple[int, str, list[str]]:
