@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from metricdp.methods.planning import percent
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
+from metricdp.report.assets import asset, filled
 from metricdp.report.explore.scene import scene
-from metricdp.report.explore.script import SCRIPT
-from metricdp.report.explore.template import PAGE, STYLE
 from metricdp.report.map.page import plotly_js, script_json
-from metricdp.report.map.template import STYLE as MAP_STYLE
 from metricdp.report.words import receipt_html
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ _LAYERS = {
     "centers": "Private centers",
 }
 _EXACT = "Centers without privacy"
+_SCRIPTS = [f"explore/{name}.js" for name in ("data", "view", "canvas", "words", "controls")]
+"""One function's body in pieces, each using what those before it define."""
 
 
 def explore_page(shown: Exploration, title: str | None = None) -> str:
@@ -50,13 +50,13 @@ def explore_page(shown: Exploration, title: str | None = None) -> str:
     )
     drawn["mass"] = "simulated demand" if shown.made_up else "noisy demand"
     centers = f"{shown.k:,} center{'' if shown.k == 1 else 's'} · {shown.universe.name}"
-    page = {
+    pieces = {
         "TITLE": escape(
             title
             if title is not None
             else f"{'A plan' if shown.made_up else 'Privacy levels'} for {centers}"
         ),
-        "STYLE": MAP_STYLE + STYLE,
+        "STYLE": asset("map/page.css") + "\n" + asset("explore/page.css"),
         "BANNER": _banner(shown),
         "LAST": str(len(shown.levels) - 1),
         "START": str(len(shown.levels) // 2),
@@ -72,10 +72,9 @@ def explore_page(shown: Exploration, title: str | None = None) -> str:
         "NOTES": _notes([*notes, *_reading(shown)]),
         "DATA": script_json(drawn),
         "LIBRARY": library,
-        "SCRIPT": SCRIPT,
+        "SCRIPT": "".join(map(asset, _SCRIPTS)),
     }
-    head, *pieces = PAGE.split("@@")
-    return head + "".join(page[piece] if i % 2 == 0 else piece for i, piece in enumerate(pieces))
+    return filled(asset("explore/page.html"), pieces)
 
 
 @cache

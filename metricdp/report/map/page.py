@@ -16,8 +16,8 @@ from metricdp.arguments import file_path, floats, hashable, integer, listed, sho
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
+from metricdp.report.assets import asset, filled
 from metricdp.report.colors import PALETTE
-from metricdp.report.map.template import PAGE, SCRIPT, STYLE
 from metricdp.report.words import Basis, receipt_html, show_number
 
 if TYPE_CHECKING:
@@ -101,19 +101,18 @@ def map_page(
         metric, chosen, position, noisy, "weight" if receipt is None else "noisy demand"
     )
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
-    page = {
+    pieces = {
         "TITLE": escape(named),
-        "STYLE": STYLE,
+        "STYLE": asset("map/page.css"),
         "LAYERS": _layers(scene),
         "RECEIPT": receipt_html(receipt, basis),
         "SUMMARY": _summary(metric, scene, method, k),
         "NOTES": _notes(notes),
         "DATA": script_json(scene),
         "PLOTLY": library,
-        "SCRIPT": SCRIPT,
+        "SCRIPT": asset("map/page.js"),
     }
-    head, *pieces = PAGE.split("@@")
-    return head + "".join(page[piece] if i % 2 == 0 else piece for i, piece in enumerate(pieces))
+    return filled(asset("map/page.html"), pieces)
 
 
 def write_map(

@@ -1,0 +1,45 @@
+"""The files that pages are made of, HTML, CSS and JavaScript, and putting text in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file of this package.
+
+    Parameters
+    ----------
+    name : str
+        Its path below ``metricdp/report``, such as ``"map/page.css"``.
+
+    Examples
+    --------
+    >>> asset("map/page.html").splitlines()[0]
+    '<!doctype html>'
+    """
+    return files("metricdp.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
+
+
+def filled(page: str, pieces: Mapping[str, str]) -> str:
+    """Put a text in place of every ``@@NAME@@`` of a page; the caller escapes what needs it.
+
+    What was put in is not looked at again, whatever it holds.
+
+    Parameters
+    ----------
+    page : str
+        As of `asset`.
+    pieces : mapping of str to str
+        By name.
+
+    Examples
+    --------
+    >>> filled("<h1>@@TITLE@@</h1>", {"TITLE": "@@STYLE@@"})
+    '<h1>@@STYLE@@</h1>'
+    """
+    head, *rest = page.split("@@")
+    return head + "".join(pieces[text] if i % 2 == 0 else text for i, text in enumerate(rest))
