@@ -231,4 +231,4 @@ def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatc
 def test_help_names_the_marks(capsys):
     for command, said in (("explore", "must not be"), ("plan", "No private data takes part")):
         assert main([command, "--help"]) == 0
-        assert said in capsys.readouterr().out
+        assert said in " ".join(capsys.readouterr().out.split())

@@ -1,56 +1,96 @@
-  // ---- words -----------------------------------------------------------------------------------------------------
-  const number = (v) => (Math.abs(v) >= 100 ? Math.round(v).toLocaleString("en-US")
-    : Math.abs(v) < 0.005 ? "0" : String(Number(v.toPrecision(3))));
-  const element = (tag, text, parent) => {
-    const e = document.createElement(tag);
-    if (text !== null) e.textContent = text;                             // text, never markup: ids are the user's
-    if (parent) parent.append(e);
-    return e;
-  };
-  const words = () => {
-    const l = data.levels[now], list = document.querySelector("#now dl"), rows = byId("centers");
-    byId("chosen").textContent = l.name + " · ε = " + l.epsilon;
-    slider.setAttribute("aria-valuetext", l.name + ", epsilon " + l.epsilon);
-    if (l.forecast) element("small", "predicted extra cost: half of runs below " + l.forecast[0] + ", 9 in 10 below " + l.forecast[1],
-      byId("chosen"));
-    list.textContent = "";
-    const fact = (name, value) => { element("dt", name, list); element("dd", value, list); };
-    fact("Privacy", l.name + ", ε = " + l.epsilon);
-    fact("Attacker", "with even odds about one " + data.who + ": at most " + l.sure + " sure after this level alone"
-      + (data.delta ? ", but for δ = " + data.delta : ""));
-    fact("Coreset", l.size.toLocaleString("en-US") + " weighted " + data.noun
-      + (l.parts ? ", from " + l.parts.toLocaleString("en-US") + " public parts" : ""));
-    fact(data.example ? "Simulated demand" : "Noisy demand", number(l.total) + " in all");
-    rows.textContent = "";
-    l.centers.forEach((c, i) => {
-      const row = element("tr", null, rows), cell = element("td", null, row), button = element("button", null, cell);
-      button.type = "button";
-      button.title = "Show on the map";
-      const mark = element("i", String(c.rank), button);
-      mark.style.background = data.palette[c.color];
-      element("span", c.id, button);
-      element("td", c.vertices.toLocaleString("en-US"), row);
-      element("td", number(c.mass || 0), row);
-      row.addEventListener("click", () => go(l.centers[i]));
-    });
-    document.querySelectorAll("[data-level]").forEach((e) => e.classList.toggle("on", Number(e.dataset.level) === now));
-  };
-  const scaleBar = () => {
-    const bar = byId("scale");
-    if (data.unit === null) return;
-    const goal = view.per * Math.min(140, 0.3 * stage.clientWidth), ten = Math.pow(10, Math.floor(Math.log10(goal)));
-    const nice = ten * (goal / ten >= 5 ? 5 : goal / ten >= 2 ? 2 : 1), meters = data.unit === "km" && nice < 1;
-    if (!isFinite(nice) || nice <= 0) return;
-    bar.hidden = false;
-    bar.firstElementChild.style.width = nice / view.per + "px";
-    bar.lastElementChild.textContent = Number((meters ? nice * 1000 : nice).toPrecision(3)).toLocaleString("en-US", {
-      maximumFractionDigits: 6 }) + " " + (meters ? "m" : data.unit || "units");
-  };
-  const say = (text, px, py) => {
-    const r = stage.getBoundingClientRect();
-    tip.textContent = text;
-    tip.hidden = false;
-    tip.style.left = Math.max(4, Math.min(px + 14, r.width - tip.offsetWidth - 4)) + "px";
-    tip.style.top = Math.max(4, py + 14 + tip.offsetHeight > r.height ? py - 10 - tip.offsetHeight : py + 14) + "px";
-  };
+// What the page says about a level. Ids are the user's: they become text nodes, never HTML.
 
+const number = (v) =>
+  Math.abs(v) >= 100
+    ? Math.round(v).toLocaleString("en-US")
+    : Math.abs(v) < 0.005
+      ? "0"
+      : String(Number(v.toPrecision(3)));
+const element = (tag, text, parent) => {
+  const e = document.createElement(tag);
+  if (text !== null) e.textContent = text; // text, never markup: ids are the user's
+  if (parent) parent.append(e);
+  return e;
+};
+const words = () => {
+  const l = data.levels[now],
+    list = document.querySelector("#now dl"),
+    rows = byId("centers");
+  byId("chosen").textContent = l.name + " · ε = " + l.epsilon;
+  slider.setAttribute("aria-valuetext", l.name + ", epsilon " + l.epsilon);
+  if (l.forecast)
+    element(
+      "small",
+      "predicted extra cost: half of runs below " +
+        l.forecast[0] +
+        ", 9 in 10 below " +
+        l.forecast[1],
+      byId("chosen"),
+    );
+  list.textContent = "";
+  const fact = (name, value) => {
+    element("dt", name, list);
+    element("dd", value, list);
+  };
+  fact("Privacy", l.name + ", ε = " + l.epsilon);
+  fact(
+    "Attacker",
+    "with even odds about one " +
+      data.who +
+      ": at most " +
+      l.sure +
+      " sure after this level alone" +
+      (data.delta ? ", but for δ = " + data.delta : ""),
+  );
+  fact(
+    "Coreset",
+    l.size.toLocaleString("en-US") +
+      " weighted " +
+      data.noun +
+      (l.parts ? ", from " + l.parts.toLocaleString("en-US") + " public parts" : ""),
+  );
+  fact(data.example ? "Simulated demand" : "Noisy demand", number(l.total) + " in all");
+  rows.textContent = "";
+  l.centers.forEach((c, i) => {
+    const row = element("tr", null, rows),
+      cell = element("td", null, row),
+      button = element("button", null, cell);
+    button.type = "button";
+    button.title = "Show on the map";
+    const mark = element("i", String(c.rank), button);
+    mark.style.background = data.palette[c.color];
+    element("span", c.id, button);
+    element("td", c.vertices.toLocaleString("en-US"), row);
+    element("td", number(c.mass || 0), row);
+    row.addEventListener("click", () => go(l.centers[i]));
+  });
+  document
+    .querySelectorAll("[data-level]")
+    .forEach((e) => e.classList.toggle("on", Number(e.dataset.level) === now));
+};
+const scaleBar = () => {
+  const bar = byId("scale");
+  if (data.unit === null) return;
+  const goal = view.per * Math.min(140, 0.3 * stage.clientWidth),
+    ten = Math.pow(10, Math.floor(Math.log10(goal)));
+  const nice = ten * (goal / ten >= 5 ? 5 : goal / ten >= 2 ? 2 : 1),
+    meters = data.unit === "km" && nice < 1;
+  if (!isFinite(nice) || nice <= 0) return;
+  bar.hidden = false;
+  bar.firstElementChild.style.width = nice / view.per + "px";
+  bar.lastElementChild.textContent =
+    Number((meters ? nice * 1000 : nice).toPrecision(3)).toLocaleString("en-US", {
+      maximumFractionDigits: 6,
+    }) +
+    " " +
+    (meters ? "m" : data.unit || "units");
+};
+const say = (text, px, py) => {
+  const r = stage.getBoundingClientRect();
+  tip.textContent = text;
+  tip.hidden = false;
+  tip.style.left = Math.max(4, Math.min(px + 14, r.width - tip.offsetWidth - 4)) + "px";
+  tip.style.top =
+    Math.max(4, py + 14 + tip.offsetHeight > r.height ? py - 10 - tip.offsetHeight : py + 14) +
+    "px";
+};
