@@ -153,6 +153,9 @@ def _add_outputs(group: Any) -> None:
         "maps)"
     )
     group.add_argument("--map", metavar="FILE", help=page)
+    group.add_argument("--title", metavar="TEXT", help="heading of the map (default: what it is)")
+    credit = "whose data the map shows, such as '© OpenStreetMap contributors'"
+    group.add_argument("--attribution", metavar="TEXT", help=credit)
     weights = (
         "the released weights as .csv, .parquet (columns vertex and weight) or .geojson: safe to "
         "publish"
@@ -348,7 +351,8 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         written.append(args.coreset)
     if args.map is not None:
         basis = None if result.receipt else "public" if args.demand is None else "non-private"
-        write_map_page(args.map, metric, result, weights, basis)
+        said = {"basis": basis, "title": args.title, "attribution": args.attribution}
+        write_map_page(args.map, metric, result, weights, **said)
         written.append(args.map)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
@@ -356,14 +360,14 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         raise problem
 
 
-def write_map_page(path: str, metric: Any, result: Any, weights: Any, basis: Any = None) -> None:
+def write_map_page(path: str, metric: Any, result: Any, weights: Any, **said: Any) -> None:
     """Write the map page of a result."""
     from metricdp.report import write_map
 
     facts = {
         "receipt": result.receipt,
-        "basis": basis,
-        "method": None if basis else result.method,
+        "method": None if said.get("basis") else result.method,
         "k": result.k,
+        **said,
     }
     write_map(os.path.realpath(path), metric, result.centers, weights=weights, **facts)

@@ -112,7 +112,8 @@ def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, s
         (files["the result"], "the centers and the receipt, as `metricdp cluster` writes them")
     ]
     if find_spec("plotly") is not None:
-        cluster.write_map_page(files["the map"], metric, result, result.release.weights)
+        credit = {"attribution": "Roads © OpenStreetMap contributors (ODbL)"}
+        cluster.write_map_page(files["the map"], metric, result, result.release.weights, **credit)
         written.append((files["the map"], "the map: open it in a browser, it needs no network"))
     return written
 

@@ -40,7 +40,7 @@ const draw = () => {
   }
   if (layers.network && shared.n) network(level, W, H, s, left, top, dpr);
   if (layers.coreset) dots(level, w, h, dpr);
-  scaleBar();
+  drawScale(view.per, data.unit);
 };
 const plain = (W, H, s, left, top, dpr) => {
   // a plain basemap: frame and graticule
@@ -272,7 +272,7 @@ const dots = (level, w, h, dpr) => {
     full = 0.62 * cell * s,
     left = view.x - (w / 2) * view.per,
     top = view.y + (h / 2) * view.per;
-  paper.fillStyle = "rgba(24,27,31,.8)";
+  paper.fillStyle = dark ? "rgba(240,240,236,.8)" : "rgba(24,27,31,.8)";
   paper.beginPath();
   for (let at = 0; at < shown.mass.length; at++) {
     const m = shown.mass[at];

@@ -5,9 +5,7 @@
 let plot = false;
 const traces = () => {
   const centers = data.levels[now].centers.filter((c) => c.x !== null),
-    many = centers.length > 60;
-  const side = Math.min(...size()),
-    px = many ? 11 : side < 480 || centers.length > 30 ? 18 : 22;
+    mark = markers(centers, view.per);
   const at = { x: centers.map((c) => c.x), y: centers.map((c) => c.y) },
     base = { type: "scatter", cliponaxis: false };
   const exact = data.exact || [];
@@ -20,7 +18,7 @@ const traces = () => {
       visible: Boolean(layers.exact),
       hoverinfo: "none",
       marker: {
-        size: many ? 15 : px + 10,
+        size: centers.length > MANY ? 15 : 30,
         symbol: "diamond",
         color: "#fff",
         opacity: 1,
@@ -37,18 +35,19 @@ const traces = () => {
       mode: "markers",
       hoverinfo: "skip",
       visible: layers.centers,
-      marker: { size: px + (exact.length ? 4 : 6), color: "#fff", opacity: 0.95 },
+      marker: { size: mark.halo, color: "#fff", opacity: 0.95 },
     },
     {
       ...base,
       ...at,
-      mode: many ? "markers" : "markers+text",
+      mode: "markers+text",
       visible: layers.centers,
       hoverinfo: "none",
-      text: centers.map((c) => "<b>" + c.rank + "</b>"),
-      textfont: { color: "#fff", size: px < 20 ? 10 : 11.5 },
+      text: mark.text,
+      textposition: mark.textposition,
+      textfont: { color: mark["textfont.color"], size: mark["textfont.size"] },
       marker: {
-        size: px,
+        size: mark["marker.size"],
         opacity: 1,
         color: centers.map((c) => data.palette[c.color]),
         line: { width: 2, color: "#22262b" },
@@ -85,7 +84,6 @@ const layout = () => {
     dragmode: "pan",
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    modebar: { bgcolor: "rgba(255,255,255,.9)", color: "#646b73", activecolor: "#22262b" },
     xaxis: axis(r["xaxis.range"]),
     yaxis: axis(r["yaxis.range"]),
   };
@@ -103,8 +101,19 @@ const soon = () => {
 const look = (to) => {
   // move the view by script or keyboard
   Object.assign(view, to);
-  if (plot) Plotly.relayout(map, ranges());
+  if (plot) Plotly.relayout(map, ranges()).then(resize);
   soon();
+};
+let sized = 0;
+const resize = () => {
+  // markers have more room after zooming in
+  if (!plot || sized === view.per) return null;
+  sized = view.per;
+  const mark = markers(
+    data.levels[now].centers.filter((c) => c.x !== null),
+    view.per,
+  );
+  return Plotly.restyle(map, changed(mark), [1, 2]);
 };
 const follow = (event) => {
   // plotly moved it
@@ -122,6 +131,7 @@ const follow = (event) => {
     look({});
     return;
   }
+  resize();
   soon();
 };
 const go = (c) => {
@@ -162,33 +172,23 @@ const save = async () => {
   both.width = ground.width;
   both.height = ground.height;
   const c = both.getContext("2d");
-  c.fillStyle = "#f4f2ec";
+  c.fillStyle = getComputedStyle(stage).backgroundColor;
   c.fillRect(0, 0, both.width, both.height);
   c.drawImage(ground, 0, 0);
   c.drawImage(over, 0, 0, both.width, both.height);
-  const a = document.createElement("a");
-  a.href = both.toDataURL("image/png");
-  a.download = "metricdp-explore.png";
-  a.click();
+  return both.toDataURL("image/png");
 };
 const config = {
   responsive: false,
   scrollZoom: true,
   displaylogo: false,
   doubleClick: false,
-  displayModeBar: true,
-  modeBarButtons: [
-    [
-      { name: "in", title: "Zoom in", icon: null, click: () => look({ per: view.per / 1.6 }) },
-      { name: "out", title: "Zoom out", icon: null, click: () => look({ per: view.per * 1.6 }) },
-    ],
-    [{ name: "whole", title: "Whole map", icon: null, click: () => look(whole()) }],
-    [{ name: "save", title: "Save the picture", icon: null, click: save }],
-  ],
+  displayModeBar: false,
 };
 
 draw();
 words();
+measure();
 performance.mark("metricdp-first");
 document.documentElement.dataset.ready = "ground";
 
@@ -206,54 +206,9 @@ document.querySelectorAll("#layers input").forEach((b) =>
     if (plot) Plotly.react(map, traces(), layout(), config);
   }),
 );
-stage.addEventListener("keydown", (e) => {
-  if (e.target !== stage || e.ctrlKey || e.metaKey || e.altKey) return;
-  const [w, h] = size(),
-    move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
-  if (move)
-    look({ x: view.x + 0.15 * w * view.per * move[0], y: view.y + 0.15 * h * view.per * move[1] });
-  else if (e.key === "+" || e.key === "=") look({ per: view.per / 1.6 });
-  else if (e.key === "-") look({ per: view.per * 1.6 });
-  else if (e.key === "0" || e.key === "Home") look(whole());
-  else return;
-  e.preventDefault();
-});
-let pinch = null;
-const between = (e) => {
-  const [a, b] = e.touches,
-    r = stage.getBoundingClientRect();
-  return {
-    x: (a.clientX + b.clientX) / 2 - r.left,
-    y: (a.clientY + b.clientY) / 2 - r.top,
-    d: Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) || 1,
-  };
-};
-const touched = (e) => {
-  if (e.touches.length !== 2) {
-    pinch = null;
-    return;
-  }
-  e.preventDefault();
-  e.stopPropagation();
-  const at = between(e),
-    [w, h] = size();
-  if (!pinch) {
-    pinch = {
-      d: at.d,
-      per: view.per,
-      x: view.x + (at.x - w / 2) * view.per,
-      y: view.y - (at.y - h / 2) * view.per,
-    };
-    return;
-  }
-  const per = (pinch.per * pinch.d) / at.d;
-  look({ per, x: pinch.x - (at.x - w / 2) * per, y: pinch.y + (at.y - h / 2) * per });
-};
-for (const kind of ["touchstart", "touchmove", "touchend"])
-  stage.addEventListener(kind, touched, { capture: true, passive: false });
 let onCenter = false;
 stage.addEventListener("pointermove", (e) => {
-  if (onCenter || !shown || !layers.coreset || e.buttons || e.target.closest("#layers")) {
+  if (onCenter || !shown || !layers.coreset || e.buttons || e.target.closest("#layers, #tools")) {
     if (!onCenter) tip.hidden = true;
     return;
   }
@@ -270,7 +225,7 @@ stage.addEventListener("pointermove", (e) => {
     tip.hidden = true;
     return;
   }
-  say(
+  tell(
     data.mass +
       " " +
       number(shown.mass[at]) +
@@ -292,17 +247,9 @@ await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
 const code = document.createElement("script");
 code.textContent = await inflated(byId("library").textContent.trim()).text();
 document.head.append(code);
-const icon = (path) => ({ width: 24, height: 24, path });
-[
-  ["M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z"],
-  ["M5 11h14v2H5z"],
-  ["M12 3 2 12h3v8h6v-6h2v6h6v-8h3z"],
-  ["M12 3a2 2 0 0 1 2 2v6h4l-6 6-6-6h4V5a2 2 0 0 1 2-2zM4 19h16v2H4z"],
-].forEach(([p], i) => {
-  config.modeBarButtons.flat()[i].icon = icon(p);
-});
 await Plotly.newPlot(map, traces(), layout(), config);
 plot = true;
+steer({ view: () => view, whole, look, save, name: "metricdp-explore" });
 map.on("plotly_relayout", follow);
 map.on("plotly_relayouting", follow);
 map.on("plotly_doubleclick", () => look(whole()));
@@ -310,7 +257,7 @@ map.on("plotly_hover", (e) => {
   const p = e.points[0],
     r = stage.getBoundingClientRect();
   onCenter = true;
-  say(p.data.meta[p.pointNumber], e.event.clientX - r.left, e.event.clientY - r.top);
+  tell(p.data.meta[p.pointNumber], e.event.clientX - r.left, e.event.clientY - r.top);
 });
 map.on("plotly_unhover", () => {
   onCenter = false;
@@ -318,8 +265,9 @@ map.on("plotly_unhover", () => {
 });
 let fitted = size().join();
 new ResizeObserver(() => {
-  if (size().join() === fitted) return;
+  if (size().join() === fitted || printing()) return;
   fitted = size().join();
+  measure();
   Plotly.relayout(map, { ...ranges(), width: size()[0], height: size()[1] });
   draw();
 }).observe(stage);

@@ -1,13 +1,9 @@
 // Reading the page's data: public points and edges, and each level's coreset, colors and picture.
 //
-// The scripts of this folder are one function's body in pieces, in the order data, view, canvas,
-// words, controls; each uses what those before it define.
+// The scripts of a page are one function's body in pieces: common, then data, view, canvas, words,
+// controls; each uses what those before it define.
 
-const byId = (id) => document.getElementById(id);
-const stage = byId("stage"),
-  ground = byId("ground"),
-  map = byId("map"),
-  tip = byId("tip"),
+const ground = byId("ground"),
   slider = byId("level");
 const data = JSON.parse(byId("map-data").textContent);
 if (typeof DecompressionStream === "undefined") {

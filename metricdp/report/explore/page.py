@@ -34,7 +34,11 @@ _LAYERS = {
     "centers": "Private centers",
 }
 _EXACT = "Centers without privacy"
-_SCRIPTS = [f"explore/{name}.js" for name in ("data", "view", "canvas", "words", "controls")]
+_STYLES = ("common.css", "explore/page.css", "print.css")
+_SCRIPTS = [
+    "common.js",
+    *(f"explore/{name}.js" for name in ("data", "view", "canvas", "words", "controls")),
+]
 """One function's body in pieces, each using what those before it define."""
 
 
@@ -56,7 +60,7 @@ def explore_page(shown: Exploration, title: str | None = None) -> str:
             if title is not None
             else f"{'A plan' if shown.made_up else 'Privacy levels'} for {centers}"
         ),
-        "STYLE": asset("map/page.css") + "\n" + asset("explore/page.css"),
+        "STYLE": "".join(map(asset, _STYLES)),
         "BANNER": _banner(shown),
         "LAST": str(len(shown.levels) - 1),
         "START": str(len(shown.levels) // 2),
@@ -64,6 +68,7 @@ def explore_page(shown: Exploration, title: str | None = None) -> str:
             _tick(i, level.name, float(level.epsilon)) for i, level in enumerate(shown.levels)
         ),
         "CROWD": "many" if len(shown.levels) > 5 else "few",
+        "TOOLS": asset("tools.html"),
         "LAYERS": _layers(shown),
         "ACCURACY": _accuracy(shown),
         "NOUN": str(drawn["noun"]).capitalize(),

@@ -68,29 +68,3 @@ const words = () => {
     .querySelectorAll("[data-level]")
     .forEach((e) => e.classList.toggle("on", Number(e.dataset.level) === now));
 };
-const scaleBar = () => {
-  const bar = byId("scale");
-  if (data.unit === null) return;
-  const goal = view.per * Math.min(140, 0.3 * stage.clientWidth),
-    ten = Math.pow(10, Math.floor(Math.log10(goal)));
-  const nice = ten * (goal / ten >= 5 ? 5 : goal / ten >= 2 ? 2 : 1),
-    meters = data.unit === "km" && nice < 1;
-  if (!isFinite(nice) || nice <= 0) return;
-  bar.hidden = false;
-  bar.firstElementChild.style.width = nice / view.per + "px";
-  bar.lastElementChild.textContent =
-    Number((meters ? nice * 1000 : nice).toPrecision(3)).toLocaleString("en-US", {
-      maximumFractionDigits: 6,
-    }) +
-    " " +
-    (meters ? "m" : data.unit || "units");
-};
-const say = (text, px, py) => {
-  const r = stage.getBoundingClientRect();
-  tip.textContent = text;
-  tip.hidden = false;
-  tip.style.left = Math.max(4, Math.min(px + 14, r.width - tip.offsetWidth - 4)) + "px";
-  tip.style.top =
-    Math.max(4, py + 14 + tip.offsetHeight > r.height ? py - 10 - tip.offsetHeight : py + 14) +
-    "px";
-};

@@ -41,6 +41,7 @@ def map_page(
     method: str | None = None,
     k: int | None = None,
     basis: Basis | None = None,
+    attribution: str | None = None,
 ) -> str:
     """Return an HTML page with the network, the centers, their territories and the noisy demand.
 
@@ -69,6 +70,8 @@ def map_page(
     basis : {"public", "non-private"}, optional
         Without a receipt: what the clustering was computed from. Left out, the page says that it
         states no guarantee.
+    attribution : str, optional
+        Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
 
     Returns
     -------
@@ -91,10 +94,11 @@ def map_page(
     m) log n) for the drawing, and 51 rows of the metric more where a layout has to be computed.
     """
     library = plotly_js()
-    if not all(text is None or isinstance(text, str) for text in (title, method)) or (
+    said = (title, method, attribution)
+    if not all(text is None or isinstance(text, str) for text in said) or (
         k is not None and integer(k) is None
     ):
-        raise InputError("title and method must be text, and k an integer")
+        raise InputError("title, method and attribution must be text, and k an integer")
     chosen, noisy = _checked(metric, centers, weights, receipt, basis)
     position = np.asarray(metric.positions(chosen), dtype=np.int64)
     scene, notes = _scene(
@@ -103,16 +107,24 @@ def map_page(
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
     pieces = {
         "TITLE": escape(named),
-        "STYLE": asset("map/page.css"),
+        "STYLE": asset("common.css") + asset("print.css"),
         "LAYERS": _layers(scene),
-        "RECEIPT": receipt_html(receipt, basis),
-        "SUMMARY": _summary(metric, scene, method, k),
+        "TOOLS": asset("tools.html"),
+        "CREDIT": f'<p id="credit">{escape(attribution)}</p>' if attribution else "",
+        "RESULT": _result(_summary(metric, scene, method, k), receipt, basis),
         "NOTES": _notes(notes),
         "DATA": script_json(scene),
         "PLOTLY": library,
-        "SCRIPT": asset("map/page.js"),
+        "SCRIPT": asset("common.js") + asset("map/page.js"),
     }
     return filled(asset("map/page.html"), pieces)
+
+
+def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
+    """The result, then what it cost; but first of all that there is no guarantee, where it is so."""
+    said = receipt_html(receipt, basis)
+    warned = receipt is None and basis != "public"
+    return said + summary if warned else summary + said
 
 
 def write_map(
@@ -226,6 +238,7 @@ def _scene(
         "bubbles": None if spots is None else _rounded(spots),
         "shade": drawing.shading(points, label[kept], color, new[pairs]) if shaded else None,
         "centers": center_records(centers, plane.points[position], label, color, noisy),
+        "mean": _mean_distance(distance, noisy),
     }
     hidden = int((new[position] < 0).sum())
     return scene, [
@@ -233,6 +246,17 @@ def _scene(
         *_notes_on_limits(len(kept), len(pairs), n_edges),
         *_notes_on_bubbles(spots),
     ]
+
+
+def _mean_distance(
+    distance: NDArray[np.float64], noisy: NDArray[np.float64] | None
+) -> float | None:
+    """Of the (noisy) demand to its center, or of all points; None where the noise leaves no mass."""
+    if noisy is None:
+        return _short(distance.mean())
+    total = float(noisy.sum())
+    mean = float(noisy @ distance) / total if total > 0 else -1.0
+    return _short(mean) if 0 <= mean < np.inf else None
 
 
 def center_records(
@@ -327,6 +351,7 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []
     total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0
     facts += [(str(scene["massName"]).capitalize(), f"{grouped(total)} in all")] if weighted else []
+    facts += [("Mean distance", _mean_said(scene))] if scene["mean"] is not None else []
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
     head = f"<th>Center</th><th>{noun}</th>" + (
         f"<th>{str(scene['massName']).capitalize()}</th>" if weighted else ""
@@ -336,6 +361,13 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
         f"<section><h2>Clustering</h2><dl>{listed}</dl></section>"
         f"<section><h2>Centers</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>"
     )
+
+
+def _mean_said(scene: dict[str, Any]) -> str:
+    over = (
+        f"by {scene['massName']}" if scene["bubbles"] is not None else f"over all {scene['noun']}"
+    )
+    return f"{grouped(scene['mean'])}, {over}, in the universe's own units"
 
 
 def _row(center: dict[str, Any], weighted: bool) -> str:

@@ -5,8 +5,6 @@ import html
 import itertools
 import json
 import re
-import shutil
-import warnings
 import zlib
 from fractions import Fraction
 
@@ -20,9 +18,6 @@ from metricdp.report import drawing
 from metricdp.report.explore.scene import _few, _matched, level_names, sureness
 from tests.report.map.test_map import read_png
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-)
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
 SIDE = 12
 
@@ -406,23 +401,6 @@ def test_words_about_privacy():
 
 # ---- a real browser
 # ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync = pytest.importorskip(
-        "playwright.sync_api", reason="needs playwright from PyPI to drive a browser"
-    )
-    if CHROMIUM is None:
-        pytest.skip("needs chromium or google-chrome on the path")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with sync.sync_playwright() as driver:
-            program = driver.chromium.launch(
-                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-            )
-            yield program
-            program.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -25,10 +24,8 @@ from metricdp.report import drawing, map_page, write_map
 from metricdp.report.colors import PALETTE, assign_colors, oklab
 from metricdp.report.words import receipt_html, show_number
 from metricdp.universe.graph import build_graph
+from tests.report.conftest import CHROMIUM
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-)
 RECEIPT = Receipt.of(
     [Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))],
     "add-remove",
