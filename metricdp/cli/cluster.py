@@ -311,7 +311,8 @@ def _method(args: Namespace, metric: Any) -> Any:
 
     if args.tree is None:
         return args.method
-    return replace(mdp.methods.method_of(args.method), tree=mdp.HST.load(args.tree, metric))
+    method: Any = mdp.methods.method_of(args.method)
+    return replace(method, tree=mdp.HST.load(args.tree, metric))
 
 
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:

@@ -505,8 +505,8 @@ def test_help_texts(
     monkeypatch.setenv("COLUMNS", str(columns))
     ran = run(capsys, *command.split(), "--help")
     assert (ran.status, ran.err) == (0, "")
-    text, examples = re.split(r"(?=^examples?:|^first steps:)", ran.out, maxsplit=1, flags=re.M)
-    prose = [line for line in examples.splitlines() if not line.startswith("  ")]
+    text, *examples = re.split(r"(?=^examples?:|^first steps:)", ran.out, maxsplit=1, flags=re.M)
+    prose = [line for line in "".join(examples).splitlines() if not line.startswith("  ")]
     assert max(map(len, [*text.splitlines(), *prose])) <= min(columns, HELP_WIDTH)
     assert max(map(len, ran.out.splitlines())) <= HELP_WIDTH  # examples are kept whole
 
