@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
     from metricdp.methods.demand_release import Coreset
+    from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.max_coverage import Coverage, max_coverage
     from metricdp.methods.finite.partition import PartitionRelease
     from metricdp.methods.front import k_means, k_median, release
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _HOME = {
     "metricdp.methods.front": ("k_means", "k_median", "release"),
     "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
+    "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset",),
     "metricdp.methods.finite.partition": ("PartitionRelease",),
@@ -73,6 +75,7 @@ __all__ = [
     "BudgetError",
     "Coreset",
     "Coverage",
+    "Evaluation",
     "Exploration",
     "InputError",
     "Ledger",
@@ -86,6 +89,7 @@ __all__ = [
     "Result",
     "build_hst",
     "datasets",
+    "evaluate",
     "exact_cost",
     "explore",
     "k_means",
@@ -94,6 +98,7 @@ __all__ = [
     "methods",
     "metrics",
     "plan",
+    "plan_evaluation",
     "private_lloyd",
     "private_mean",
     "private_median",

@@ -35,11 +35,12 @@ from metricdp.privacy.queries import (
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
+from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.records import engines
 from metricdp.releases import Mechanism, Receipt, Release
 
-TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery)
+TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
 TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     CostQuery,
     CoverageQuery,

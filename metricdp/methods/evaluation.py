@@ -1,0 +1,508 @@
+"""How well do given centers serve private demand? An answer under privacy, with intervals.
+
+1. Public: the centers say for every place who serves it and from how far
+   (`metricdp.partitions.service`); distances count up to a public clip.
+2. Four releases, each with a share of the budget: the sums of what is near and far of every
+   record's distance, for the mean; the counts of the bands between the distances asked about
+   (`within`); the counts of narrow bands, for median and 90th percentile; the counts of the
+   centers' territories. With `against`, the sum of the differences of two sets of centers.
+3. Intervals from the known law of the noise (`metricdp.solvers.estimate.intervals`): they hold for
+   every demand.
+
+**Privacy.** Bands, their edges and steps come from public facts, or from a release made before;
+records are read by the queries of step 2 alone, each charged in full by sequential composition:
+epsilon-DP, or (epsilon, delta)-DP with a delta, for the ledger's relation and the demand's unit.
+Under replace-one with records as units their number is public. Intervals are post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Budget, Cost, Grant
+from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.arguments import listed, positive
+from metricdp.errors import InputError
+from metricdp.methods.charging import Payer
+from metricdp.methods.front import checked_space
+from metricdp.methods.shares import Purse, purse_price
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
+from metricdp.privacy.totals import TotalsQuery
+from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
+
+Floats = NDArray[np.float64]
+Universe = Metric | EuclideanSpace
+
+SHARES = {
+    "distances": Fraction(45, 100),
+    "bands": Fraction(33, 100),
+    "narrow": Fraction(12, 100),
+    "loads": Fraction(10, 100),
+}
+"""Of the budget, without `against`; with it all give up a quarter."""
+AGAINST = Fraction(1, 4)
+NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
+"""Narrow bands, for quantiles: their edges are these quantiles of the expected demand."""
+CLIP_QUANTILE = 0.99
+"""Distances are clipped at this quantile of the expected demand."""
+_SAMPLE = 20_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mean distance of the centers less that of the others.
+
+    Attributes
+    ----------
+    difference : Interval
+        In the metric's unit, a record.
+    verdict : {"yes", "no", "cannot tell"}
+        Whether the centers serve better than the others.
+    """
+
+    difference: Interval
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {"difference": self.difference.to_dict(), "better": self.verdict}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well centers serve private demand: estimates and 95 % intervals, each by itself.
+
+    Attributes
+    ----------
+    records : Interval
+        Number of records (with users: of those kept).
+    mean, median, p90 : Interval
+        Distance of a record to its nearest center, in the metric's unit: mean, median and 90th
+        percentile. In the mean, distances beyond `clip` count as `clip`.
+    clip : float
+        A public distance.
+    clipped : Interval
+        Share of the records beyond it, 0 to 1.
+    within : tuple of float
+        The distances asked about.
+    share : Interval of arrays, shape (len(within),)
+        Share of the records within each of them, 0 to 1.
+    loads : Interval of arrays, shape (k,)
+        Records nearest to each center, in the order given.
+    against : Comparison or None
+    receipt : Receipt or None
+        What it cost; None for a plan.
+    """
+
+    records: Interval
+    mean: Interval
+    median: Interval
+    p90: Interval
+    clip: float
+    clipped: Interval
+    within: tuple[float, ...]
+    share: Interval
+    loads: Interval
+    against: Comparison | None
+    receipt: Receipt | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        named = ("records", "mean", "median", "p90", "clipped", "share", "loads")
+        figures: dict[str, Any] = {name: getattr(self, name).to_dict() for name in named}
+        figures["within"], figures["clip"] = list(self.within), self.clip
+        figures["level"] = self.mean.level
+        if self.against is not None:
+            figures["against"] = self.against.to_dict()
+        if self.receipt is not None:
+            figures["receipt"] = self.receipt.to_dict()
+        return figures
+
+    def __str__(self) -> str:
+        lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
+        for name, figure in (
+            ("records", self.records),
+            ("mean distance", self.mean),
+            ("median distance", self.median),
+            ("90th percentile", self.p90),
+        ):
+            lines.append(_line(name, figure.estimate, figure.low, figure.high))
+        far = (100 * end for end in _ends(self.clipped))
+        lines.append(_line(f"% beyond {self.clip:g}", *far) + ", which count as that in the mean")
+        for i, limit in enumerate(self.within):
+            ends = (100 * float(np.asarray(e)[i]) for e in _ends(self.share))
+            lines.append(_line(f"% within {limit:g}", *ends))
+        for i in range(len(self.loads.estimate)):
+            ends = (float(np.asarray(e)[i]) for e in _ends(self.loads))
+            lines.append(_line(f"load of center {i + 1}", *ends))
+        if self.against is not None:
+            figure = self.against.difference
+            lines.append(_line("less than the others'", figure.estimate, figure.low, figure.high))
+            lines.append(f"serves better than the others: {self.against.verdict}")
+        return "\n".join(lines)
+
+
+def evaluate(
+    universe: Universe,
+    demand: PrivateDemand,
+    centers: Any,
+    *,
+    epsilon: Any,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    within: Any = (),
+    against: Any = None,
+    release: Any = None,
+    clip: float | None = None,
+) -> Evaluation:
+    """How well centers serve private demand, under privacy, with 95 % intervals for every figure.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    demand : PrivateDemand
+        In this very universe.
+    centers : iterable of ids, or array_like of shape (k, d) in a box
+        Public, or released before; k at least 1.
+    epsilon : int, float, str, Decimal or Fraction
+        What this call may spend.
+    delta : same
+        With one, a query gets Gaussian noise where that is smaller.
+    ledger : Ledger or Grant, optional
+        Where it is charged, before any data is read; one of its own (add-remove) by default.
+    within : float or sequence of float
+        Distances: what share of the records is served within each of them?
+    against : iterable of ids, or array_like, optional
+        Other centers: do these serve better?
+    release : release of `metricdp.release`, optional
+        Made before: edges of bands and `clip` follow its weights in place of an even spread over the
+        universe.
+    clip : float, optional
+        In the mean, distances beyond it count as this much: public knowledge, or released before.
+        By default a distance that hardly any record is expected to exceed (`Evaluation.clip`;
+        `Evaluation.clipped` tells how many do). Some bound is needed: t records at distance R move
+        the mean of n by t·R/n, and no epsilon-DP answer can tell t = ln(19)/epsilon of them from
+        none at 95 %, so no honest interval of the unclipped mean is narrower than that.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InputError
+        A bad argument; nothing was charged.
+    BudgetError
+        The ledger does not hold it; nothing was read.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-DP: see the module. Of users, the kept records count.
+
+    Every interval holds for every demand; it comes from the law of the noise alone. In a box the
+    mean's interval grows with the box, since one record in a far corner may move it: name a tight
+    box. O(n · k) time in a box; in a finite universe one search from all centers.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(11), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [0] * 30_000 + [4] * 10_000)
+    >>> report = mdp.evaluate(metric, demand, [0, 10], epsilon=1, within=[3])
+    >>> bool(abs(report.mean.estimate - 1) < 0.1), report.share.estimate.round(1).tolist()
+    (True, [0.8])
+    >>> bool(report.loads.low[0] <= 40_000 <= report.loads.high[0])
+    True
+    """
+    payer = Payer(checked_space(universe), demand, ledger)
+    design = _Design.of(universe, centers, within, against, release, clip)
+
+    def check(price: Cost, neighboring: Neighboring) -> None:
+        design.check_price(price, neighboring, demand.max_contributions)
+
+    grant = payer.charge(purse_price, check, [(epsilon, delta)], "evaluate")
+    return design.report(_Asked(design, demand, grant))
+
+
+def plan_evaluation(
+    universe: Universe,
+    centers: Any,
+    *,
+    records: float,
+    epsilon: Any,
+    delta: Any = 0,
+    within: Any = (),
+    against: Any = None,
+    release: Any = None,
+    clip: float | None = None,
+) -> Evaluation:
+    """The intervals that `evaluate` would give, from public information alone: free.
+
+    Parameters
+    ----------
+    universe, centers, epsilon, delta, within, against, release, clip
+        As for `evaluate` (add-remove neighbors, records as units).
+    records : float
+        A public guess of their number.
+
+    Returns
+    -------
+    Evaluation
+        Of demand spread as the release says, else evenly over the universe's points; its widths are
+        what to look at.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(11), weight=None)
+    >>> wide = mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=0.1).mean.half_width
+    >>> bool(wide > mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=1).mean.half_width)
+    True
+    """
+    design = _Design.of(checked_space(universe), centers, within, against, release, clip)
+    price = purse_price(epsilon, delta)
+    return design.report(_Planned(design, positive(records, "records"), price))
+
+
+@dataclass(frozen=True)
+class _Design:
+    """All that is public about an evaluation: what will be asked, and how the answers are read."""
+
+    service: Service
+    within: tuple[float, ...]
+    clip: float
+    bands: Bands
+    narrow: Bands
+    differences: Differences | None
+    places: Any
+    density: Floats
+    queries: dict[str, Query]
+
+    @classmethod
+    def of(
+        cls, universe: Universe, centers: Any, within: Any, against: Any, release: Any, clip: Any
+    ) -> _Design:
+        """Check the arguments and choose the edges.
+
+        Raises
+        ------
+        InputError
+            One of them breaks its rule.
+        """
+        service, limits = Service(universe, centers), _limits(within)
+        places, density = _expected(universe, release)
+        distance = service.served(places)[1]
+        usual = _quantiles(distance, density, np.array([CLIP_QUANTILE]))[0]
+        most = float(usual) if clip is None else positive(clip, "clip")
+        most = min(most, service.farthest) or service.farthest or 1.0
+        asked = {limit for limit in (*limits, most) if limit < service.farthest}
+        fine = np.unique(_quantiles(distance, density, NARROW))
+        bands = Bands(service, sorted(asked))
+        narrow = Bands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
+        queries: dict[str, Query] = {
+            "distances": TotalsQuery(Distances(service, most), BITS),
+            "bands": HistogramQuery(bands),
+            "narrow": HistogramQuery(narrow),
+            "loads": HistogramQuery(Territories(service)),
+        }
+        differences = None
+        if against is not None:
+            differences = Differences(service, Service(universe, against))
+            queries["against"] = TotalsQuery(differences, BITS)
+        return cls(service, limits, most, bands, narrow, differences, places, density, queries)
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """Share of the budget of every query; they add up to 1."""
+        if self.differences is None:
+            return SHARES
+        rest = {name: share * (1 - AGAINST) for name, share in SHARES.items()}
+        return {**rest, "against": AGAINST}
+
+    def check_price(self, price: Cost, neighboring: Neighboring, m: int) -> None:
+        """Refuse a price whose shares are too small for the noise, before it is charged."""
+        for name, query in self.queries.items():
+            share = self.shares[name]
+            if price.pooled:
+                rho = (price.rho or Fraction(0)) * share
+                gaussian_scale(query.squared_sensitivity(neighboring, m), rho)
+            else:
+                laplace_scale(query.sensitivity(neighboring, m), price.epsilon * share)
+
+    def report(self, source: Any) -> Evaluation:
+        """Ask for everything, and read the intervals off the answers."""
+        distances = source.noisy("distances")
+        bands, narrow, loads = (source.noisy(name) for name in ("bands", "narrow", "loads"))
+        rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
+        mean = distances.ratio(np.array([0.0, self.clip]), np.ones(2), (0.0, self.clip))
+        count, reach = distances.linear(np.full(2, 2.0**-BITS))
+        return Evaluation(
+            records=Interval(max(count, 0.0), max(count - reach, 0.0), max(count + reach, 0.0)),
+            mean=Interval(mean.estimate, mean.low, min(mean.high + rounding, self.clip)),
+            median=narrow.quantile(0.5, self.narrow.bounds),
+            p90=narrow.quantile(0.9, self.narrow.bounds),
+            clip=self.clip,
+            clipped=self._beyond(bands),
+            within=self.within,
+            share=self._shares_within(bands),
+            loads=loads.counts(),
+            against=self._comparison(source),
+            receipt=source.receipt(),
+        )
+
+    def _shares_within(self, bands: Noisy) -> Interval:
+        found = [_share(bands, self.bands.bounds[1:] <= limit) for limit in self.within]
+        each = np.array([_ends(f) for f in found]).reshape(-1, 3)
+        return Interval(each[:, 0], each[:, 1], each[:, 2])
+
+    def _beyond(self, bands: Noisy) -> Interval:
+        """Share of the records that are farther than distances count."""
+        return _share(bands, self.bands.bounds[:-1] >= self.clip)
+
+    def _comparison(self, source: Any) -> Comparison | None:
+        if self.differences is None:
+            return None
+        both = source.noisy("against", "distances")
+        reach = self.differences.reach
+        above, count = np.array([reach, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
+        found = both.ratio(above, count, (-reach, reach))
+        difference = Interval(found.estimate, found.low, found.high + reach / 2**BITS)
+        return Comparison(difference, verdict(difference))
+
+
+class _Asked:
+    """Answers of the gate, each paid once with its share."""
+
+    def __init__(self, design: _Design, demand: PrivateDemand, grant: Grant) -> None:
+        self._design, self._demand = design, demand
+        self._purse = Purse(demand, grant, Fraction(1))
+        self._released: dict[str, Release] = {}
+        self._total: int | None = None
+        if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
+            self._total = int(self._ask("count", CountQuery(), Fraction(1)).values[0])  # costs 0
+
+    def noisy(self, *names: str) -> Noisy:
+        """The answers to some queries, one after another."""
+        shares = self._design.shares
+        releases = [self._ask(n, self._design.queries[n], shares[n]) for n in names]
+        noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
+        return Noisy(
+            np.concatenate([r.values for r in releases]),
+            np.array([m.scale for m in noise]),
+            [m.name for m in noise],
+            self._known(names),
+        )
+
+    def _known(self, names: tuple[str, ...]) -> tuple[NDArray[np.bool_], float] | None:
+        """Which values of the answers add up to what, if the number of records is public."""
+        if self._total is None:
+            return None
+        unit = 2.0**BITS if "distances" in names else 1.0
+        which = [np.full(_size(self._design.queries[n]), n != "against") for n in names]
+        return np.concatenate(which), self._total * unit
+
+    def receipt(self) -> Receipt:
+        """Of all that was asked."""
+        return self._purse.receipt
+
+    def _ask(self, name: str, query: Query, share: Fraction) -> Release:
+        if name not in self._released:
+            self._released[name] = self._purse.ask(query, share)
+        return self._released[name]
+
+
+class _Planned:
+    """Expected answers, and the noise that they would get."""
+
+    def __init__(self, design: _Design, records: float, price: Cost) -> None:
+        self._design, self._price = design, price
+        self._amounts = records * design.density
+
+    def noisy(self, *names: str) -> Noisy:
+        """The expected answers to some queries, one after another."""
+        answers, scales, law = [], [], "discrete Laplace"
+        places = self._design.places
+        for name in names:
+            query, share = self._design.queries[name], self._design.shares[name]
+            if isinstance(query, TotalsQuery):
+                answer = self._amounts @ query.measured.amounts(places)
+            else:
+                partition = query.partition  # type: ignore[attr-defined]
+                answer = np.bincount(partition.encode(places), self._amounts, partition.n_parts)
+            if self._price.pooled:
+                square = query.squared_sensitivity("add-remove", 1)
+                scale = gaussian_scale(square, (self._price.rho or Fraction(0)) * share)
+                law = "discrete Gaussian"
+            else:
+                reach = query.sensitivity("add-remove", 1)
+                scale = laplace_scale(reach, self._price.epsilon * share)
+            answers.append(answer)
+            scales.append(np.full(len(answer), scale))
+        values = np.concatenate(answers)
+        return Noisy(values, np.concatenate(scales), [law] * len(values))
+
+    def receipt(self) -> None:
+        """Nothing was asked."""
+
+
+def _limits(within: Any) -> tuple[float, ...]:
+    if isinstance(within, int | float | np.integer | np.floating):
+        within = [within]
+    return tuple(sorted({positive(limit, "within") for limit in listed(within, "within")}))
+
+
+def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:
+    """Places, and the share of the demand expected at each: public, or released before."""
+    if release is not None:
+        if getattr(release, "universe", None) is universe:
+            weights = np.maximum(np.asarray(release.weights, np.float64), 0.0)
+            places: Any = np.arange(len(weights))
+        elif isinstance(universe, EuclideanSpace) and hasattr(release, "coreset"):
+            places, weights = release.coreset()
+            places, weights = universe.clip(places), np.maximum(weights, 0.0)
+        else:
+            raise InputError("release must be one of metricdp.release in this very universe")
+        if weights.sum() > 0:
+            return places, weights / weights.sum()
+    if isinstance(universe, EuclideanSpace):
+        coins = np.random.default_rng(0)  # public
+        places = coins.uniform(universe.lower, universe.upper, (_SAMPLE, universe.dimension))
+    else:
+        places = np.arange(len(universe))
+    return places, np.full(len(places), 1 / len(places))
+
+
+def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(shares[order])
+    place = np.searchsorted(cumulated, at * cumulated[-1])
+    return values[order][np.minimum(place, len(values) - 1)]
+
+
+def _share(bands: Noisy, inside: NDArray[np.bool_]) -> Interval:
+    """Share of the records in some of the bands."""
+    if inside.all() or not inside.any():
+        exact = float(inside.all())
+        return Interval(exact, exact, exact)
+    return bands.ratio(inside.astype(np.float64), np.ones(len(inside)), (0.0, 1.0))
+
+
+def _size(query: Any) -> int:
+    return query.n_values if isinstance(query, TotalsQuery) else query.n_parts
+
+
+def _ends(interval: Interval) -> tuple[Any, Any, Any]:
+    return interval.estimate, interval.low, interval.high
+
+
+def _line(name: str, estimate: float, low: float, high: float) -> str:
+    return f"{name:24}{estimate:12.6g}  {low:.6g} to {high:.6g}"

@@ -1,0 +1,177 @@
+"""Who is served by whom, and from how far: public functions of a place, given public centers.
+
+A universe and centers say for every place which center is nearest and at what distance. From that
+come public maps of a record by itself: its *territory* (the nearest center), its *band* (the
+distance, between public edges), and *amounts* (the distance as integers that are added up).
+`metricdp.methods.evaluation` asks for their counts and sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import listed
+from metricdp.errors import InputError
+from metricdp.kernels.points import nearest_centers
+from metricdp.metrics.base import Metric, finite_points
+from metricdp.metrics.space import EuclideanSpace
+
+BITS = 20
+"""Amounts are integers of up to 2**BITS: finer than any noise."""
+
+
+class Service:
+    """The nearest of some public centers, for every place of a universe.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    centers : iterable of ids, or array_like of shape (k, d) in a box
+        Public, or released before.
+
+    Attributes
+    ----------
+    k : int
+    farthest : float
+        No place of the universe is farther from its nearest center: a public fact. Exact in a
+        finite universe; in a box the least distance from a center to the corner farthest from it.
+
+    Raises
+    ------
+    InputError
+        No center, or an unknown one.
+
+    Examples
+    --------
+    >>> from metricdp.metrics import EuclideanMetric
+    >>> line = EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> service.served(np.array([0, 1, 2]))
+    (array([0, 0, 1]), array([0., 1., 0.]))
+    >>> service.farthest
+    1.0
+    """
+
+    def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
+        chosen = listed(centers, "centers")
+        if not chosen:
+            raise InputError("there must be at least one center")
+        self.universe, self.k = universe, len(chosen)
+        if isinstance(universe, EuclideanSpace):
+            self._points = finite_points(chosen, universe.dimension)
+            corners = np.maximum(
+                np.abs(self._points - universe.lower), np.abs(universe.upper - self._points)
+            )
+            self.farthest = float(np.linalg.norm(corners, axis=1).min())
+            return
+        label, distance = universe.nearest(chosen)
+        self._label = np.asarray(label, np.int64)
+        self._distance = np.asarray(distance, np.float64)
+        self.farthest = float(self._distance.max())
+
+    def served(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Number of the nearest center of every record, and the distance to it, shape (n,) each."""
+        if isinstance(self.universe, EuclideanSpace):
+            label, square = nearest_centers(records, self._points)
+            return label, np.sqrt(square)
+        return self._label[records], self._distance[records]
+
+
+class Territories:
+    """The partition of a universe by nearest center."""
+
+    def __init__(self, service: Service) -> None:
+        self.universe, self.n_parts = service.universe, service.k
+        self._service = service
+
+    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Number of the nearest center of each record, shape (n,)."""
+        return self._service.served(records)[0]
+
+
+class Bands:
+    """The partition of a universe by distance to the nearest center.
+
+    Parameters
+    ----------
+    service : Service
+    edges : sequence of float
+        Positive, rising: part i holds the places farther than ``edges[i - 1]``, up to ``edges[i]``
+        included; the last part, those beyond all edges.
+
+    Attributes
+    ----------
+    bounds : ndarray of float64, shape (n_parts + 1,)
+        0, the edges, and `Service.farthest` (or the last edge, if that is more).
+    """
+
+    def __init__(self, service: Service, edges: Sequence[float]) -> None:
+        self.universe, self._service = service.universe, service
+        self.edges = np.array(edges, np.float64)
+        if len(self.edges) and not (
+            np.isfinite(self.edges).all() and self.edges[0] > 0 and (np.diff(self.edges) > 0).all()
+        ):
+            raise InputError("edges of distance bands must be positive, finite and rising")
+        self.n_parts = len(self.edges) + 1
+        last = max(service.farthest, float(self.edges.max(initial=0.0)))
+        self.bounds = np.r_[0.0, self.edges, last]
+
+    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Band of each record, shape (n,)."""
+        return np.searchsorted(self.edges, self._service.served(records)[1], side="left")
+
+
+class Distances:
+    """A record's distance, clipped, as two amounts: how much of 2**BITS is near, and how much far.
+
+    A record at distance d adds (B - t, t) with t = B · min(d, clip) / clip, rounded down, and B =
+    2**BITS: both together always B. So their sums tell the number of records and the sum of their
+    distances at once, for the price of one count.
+
+    Parameters
+    ----------
+    service : Service
+    clip : float
+        Positive; distances beyond it count as this much.
+    """
+
+    n_values = 2
+
+    def __init__(self, service: Service, clip: float) -> None:
+        self.universe, self.clip, self._service = service.universe, clip, service
+
+    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n, 2): what is near, and what is far."""
+        far = _whole(self._service.served(records)[1] / self.clip)
+        far = np.minimum(far, 2**BITS)
+        return np.stack([2**BITS - far, far], axis=1)
+
+
+class Differences:
+    """How much farther a record is served by one set of centers than by another.
+
+    Attributes
+    ----------
+    reach : float
+        No difference is larger: 2**BITS stands for it.
+    """
+
+    n_values = 1
+
+    def __init__(self, service: Service, other: Service) -> None:
+        self.universe, self._services = service.universe, (service, other)
+        self.reach = max(service.farthest, other.farthest)
+
+    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n, 1): distance to the first centers less that to the others, rounded down."""
+        mine, theirs = (service.served(records)[1] for service in self._services)
+        return _whole((mine - theirs) / (self.reach or 1.0))[:, None]
+
+
+def _whole(share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Shares of 2**BITS as integers, rounded down, -2**BITS to 2**BITS."""
+    return np.floor(np.clip(share, -1.0, 1.0) * 2.0**BITS).astype(np.int64)

@@ -1,0 +1,97 @@
+"""Sums of public, bounded integer amounts of each record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import integer
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.privacy.queries import Query
+from metricdp.releases import Neighboring
+
+
+class Measured(Protocol):
+    """A public map from a record of a universe to integers."""
+
+    universe: Any
+    n_values: int
+
+    def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+        """Amounts of each record, by that record alone, shape (n_records, n_values)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TotalsQuery(Query):
+    """Sums over the records of public integer amounts: n_values integers.
+
+    The amounts of a record are a function of that record and public facts. A record whose amounts
+    are more than ``2**bits`` together, in absolute value, counts as none: the bound is applied, not
+    assumed.
+
+    **Privacy.** A record adds an integer vector v with ``|v|_1 <= B = 2**bits``. *Add-remove*: a
+    unit of up to m records moves the answer by at most m·B in L1, and so in L2. *Replace-one*: by
+    at most twice that. *Composition*: one budget covers all values together; sequential with other
+    queries. A sum over n records is at most n·2**bits: exact in int64 below 2**33 records.
+
+    Parameters
+    ----------
+    measured : Measured
+        Public: ``universe``, ``n_values`` and ``amounts(records)``.
+    bits : int
+        1 to 30.
+    """
+
+    measured: Any
+    bits: int = 20
+    n_values: int = field(init=False, repr=False, compare=False)
+    table: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n_values = integer(getattr(self.measured, "n_values", None)) or 0
+        if not 1 <= (integer(self.bits) or 0) <= 30 or n_values < 1:
+            raise InputError("totals need n_values >= 1, amounts(records), and 1 to 30 bits")
+        object.__setattr__(self, "n_values", n_values)
+        universe = self.measured.universe
+        table = None
+        if isinstance(universe, Metric):
+            table = self._bounded(np.arange(len(universe)))
+            table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    def check(self, universe: object) -> None:
+        """The map must be of this universe, the very object."""
+        if self.measured.universe is not universe:
+            raise InputError(
+                "the amounts and the demand are of different universes: use one object for both"
+            )
+
+    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Sums of amounts, shape (n_values,)."""
+        amounts = self._bounded(records) if self.table is None else self.table[records]
+        return amounts.sum(axis=0, dtype=np.int64)
+
+    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return m·B, or 2m·B under replace-one."""
+        sides = 1 if neighboring == "add-remove" else 2
+        return sides * max_contributions * 2**self.bits
+
+    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
+        """Return its square: all records of a unit may add to one value."""
+        return self.sensitivity(neighboring, max_contributions) ** 2
+
+    def _bounded(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        amounts = np.asarray(self.measured.amounts(records))
+        if amounts.shape != (len(records), self.n_values) or amounts.dtype.kind != "i":
+            raise InputError("amounts must give each record n_values integers")
+        most = 2**self.bits
+        each = (amounts >= -most) & (amounts <= most)
+        inside = each.all(axis=1) & (np.abs(np.where(each, amounts, 0)).sum(axis=1) <= most)
+        return np.where(inside[:, None], amounts, 0).astype(np.int64)
+
+    def __str__(self) -> str:
+        return f"totals of {self.n_values:,} amounts"

@@ -1,0 +1,225 @@
+"""Intervals from the known law of the noise: they hold for every demand, whatever it is.
+
+Every statistic here is a question about unknown exact answers x (counts and sums), of which y = x +
+z was released; the law of the noise z is public. Nothing else is assumed: no model of the demand,
+no large numbers. The z are independent, symmetric, discrete Laplace or Gaussian.
+
+- A *linear* statistic c·x has the estimate c·y, and c·y - c·x = c·z has a known law.
+- A *ratio* a·x / b·x (a mean, a share) is handled as by Fieller [1]_: for the true value t the
+  statistic (a - t b)·y has the law of (a - t b)·z, so the set of all t that this law does not
+  refute at level alpha covers the truth with probability 1 - alpha.
+- A *quantile* lies beyond an edge exactly if the share up to that edge is less than q, a linear
+  statistic; edges are refuted in turn, from one end, until one is not, so one test at level alpha / 2
+  is at stake on each side, however many edges there are.
+
+Quantiles of c·z come from 2**16 draws of z by public coins. The order statistic that is taken stands
+five standard errors of such a count beyond the level, so that its own chance (3e-7) only widens.
+
+References
+----------
+.. [1] E. C. Fieller, "Some problems in interval estimation", J. Royal Statistical Society B 16, 1954.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+_DRAWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and the ends of its interval: floats, or arrays of one shape.
+
+    Each entry's interval holds the truth with probability `level`; of several entries, each by
+    itself.
+    """
+
+    estimate: Any
+    low: Any
+    high: Any
+    level: float = LEVEL
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        ends = {"estimate": self.estimate, "low": self.low, "high": self.high}
+        return {name: _plain(value) for name, value in ends.items()}
+
+    @property
+    def half_width(self) -> Any:
+        """Half the interval's width: what stands behind "±"."""
+        return (np.asarray(self.high) - np.asarray(self.low)) / 2
+
+    def __str__(self) -> str:
+        return f"{_short(self.estimate)} [{_short(self.low)}, {_short(self.high)}]"
+
+
+class Noisy:
+    """Released values, each with independent noise of a known law.
+
+    Parameters
+    ----------
+    values : ndarray of int64 or float64, shape (n_values,)
+    scales : ndarray of float64, shape (n_values,)
+        Of each value's noise; 0 for exact ones.
+    laws : sequence of str
+        "discrete Laplace", "discrete Gaussian" or "exact", one a value.
+    known : (ndarray of bool, shape (n_values,), float), optional
+        Values whose exact answers add up to this, where that is public: their sum has no noise.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[Any],
+        scales: Floats,
+        laws: Sequence[str],
+        known: tuple[NDArray[np.bool_], float] | None = None,
+    ) -> None:
+        self.values, self.known = np.asarray(values, np.float64), known
+        self._laws = list(zip(laws, scales))
+        self._drawn: dict[int, NDArray[np.float32]] = {}
+
+    def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
+        """Estimate of a linear statistic, and how far the truth may be on either side."""
+        value, draws = self._statistic(coefficients)
+        return value, _beyond(draws, 1 - level)
+
+    def counts(self, level: float = LEVEL) -> Interval:
+        """Interval of every count, by itself; none is negative."""
+        first = np.zeros(len(self.values))
+        first[0] = 1.0
+        _, reach = self.linear(first, level)  # all counts of one release have one law of noise
+        value = self.values
+        if self.known is not None:
+            which, total = self.known
+            value = value + which * (total - value[which].sum()) / which.sum()
+        low, high = np.maximum(value - reach, 0.0), np.maximum(value + reach, 0.0)
+        return Interval(np.maximum(value, 0.0), low, high, level)
+
+    def ratio(
+        self, above: Floats, below: Floats, within: tuple[float, float], level: float = LEVEL
+    ) -> Interval:
+        """Interval of ``above·x / below·x``, known to lie within public bounds.
+
+        The values that are not refuted are an interval, or everything but one: on either side of
+        the estimate the statistic's distance from 0 grows linearly, and its noise is convex in t.
+        """
+        (top, up), (bottom, down) = self._statistic(above), self._statistic(below)
+        low, high = within
+
+        def refuted(t: float) -> bool:
+            return abs(top - t * bottom) > _beyond(up - t * down, 1 - level)
+
+        estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
+        ends = []
+        for end in (low, high):
+            inside, outside = estimate, end
+            if not refuted(end) or refuted(estimate):
+                inside = end
+            for _ in range(30):
+                middle = (inside + outside) / 2
+                inside, outside = (inside, middle) if refuted(middle) else (middle, outside)
+            ends.append(outside)
+        return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
+
+    def quantile(self, q: float, edges: Floats, level: float = LEVEL) -> Interval:
+        """Interval of the q-quantile of what was counted in bins with these ends.
+
+        Parameters
+        ----------
+        q : float
+            Between 0 and 1.
+        edges : ndarray of float64, shape (n_values + 1,)
+            Rising.
+        """
+        n = len(self.values)
+        up_to = np.tri(n) - q
+        tests = [self.linear(row, level) for row in up_to]
+        first = next((i for i, (value, reach) in enumerate(tests) if value >= -reach), n - 1)
+        last = (
+            n
+            - 1
+            - next((i for i, (value, reach) in enumerate(tests[-2::-1]) if value <= reach), n - 1)
+        )
+        low, high = float(edges[first]), float(edges[max(last, first) + 1])
+        held = np.maximum(self.values, 0.0)
+        estimate = (low + high) / 2
+        if held.any():
+            cumulated = np.r_[0.0, np.cumsum(held)]
+            estimate = float(np.interp(q * cumulated[-1], cumulated, edges))
+        return Interval(min(max(estimate, low), high), low, high, level)
+
+    def _statistic(self, coefficients: Floats) -> tuple[float, Floats]:
+        """An unbiased estimate of ``coefficients·x``, and draws of its error."""
+        surely = 0.0
+        if self.known is not None:
+            which, total = self.known
+            shift = coefficients[which].mean()
+            coefficients = coefficients - shift * which
+            surely = shift * total
+        draws = np.zeros(_DRAWS)
+        for i in np.flatnonzero(coefficients):
+            draws += coefficients[i] * self._noise(int(i))
+        return float(coefficients @ self.values + surely), draws
+
+    def _noise(self, i: int) -> NDArray[np.float32]:
+        """Draws of the noise of one value, by public coins: they touch no record."""
+        if i not in self._drawn:
+            law, scale = self._laws[i]
+            coins = np.random.default_rng([20261122, i])
+            self._drawn[i] = _draws(law, float(scale), coins).astype(np.float32)
+        return self._drawn[i]
+
+
+def _beyond(draws: Floats, alpha: float) -> float:
+    """What the absolute value of symmetric noise exceeds with probability at most alpha."""
+    n = len(draws)
+    safe = alpha - 5 * math.sqrt(alpha * (1 - alpha) / n)
+    place = min(n - 1, n - int(safe * n))
+    return float(np.partition(np.abs(draws), place)[place])
+
+
+def _draws(law: str, scale: float, coins: np.random.Generator) -> Floats:
+    if law == "exact" or scale == 0:
+        return np.zeros(_DRAWS)
+    if law == "discrete Laplace":  # the difference of two geometric variables
+        p = -math.expm1(-1 / scale)
+        return (coins.geometric(p, _DRAWS) - coins.geometric(p, _DRAWS)).astype(np.float64)
+    if law == "discrete Gaussian":
+        return _discrete_gaussian(scale, coins)
+    raise ValueError(f"no such law of noise: {law}")
+
+
+def _discrete_gaussian(scale: float, coins: np.random.Generator) -> Floats:
+    if scale > 1e3:  # rounding a normal variable is right to less than 1e-6 of its scale
+        return np.rint(coins.normal(0, scale, _DRAWS))
+    reach = math.ceil(12 * scale) + 2
+    support = np.arange(-reach, reach + 1)
+    law = np.exp(-(support**2) / (2 * scale**2))
+    return coins.choice(support, _DRAWS, p=law / law.sum()).astype(np.float64)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _short(value: Any) -> str:
+    return np.array2string(np.asarray(value), precision=4, threshold=6)
+
+
+Verdict = Literal["yes", "no", "cannot tell"]
+
+
+def verdict(difference: Interval) -> Verdict:
+    """Whether a difference of costs is surely negative: "does the first serve better?"."""
+    if difference.high < 0:
+        return "yes"
+    return "no" if difference.low > 0 else "cannot tell"

@@ -1,0 +1,189 @@
+"""Private evaluation: what it charges, refuses, and tells."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import metricdp as mdp
+from metricdp.errors import BudgetError, InputError
+from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service
+from metricdp.privacy.totals import TotalsQuery
+from metricdp.solvers.estimate import intervals
+
+
+@pytest.fixture(scope="module")
+def town():
+    return mdp.GraphMetric(nx.grid_2d_graph(12, 9), weight=None)
+
+
+def skewed(metric, n, seed=3):
+    coins = np.random.default_rng(seed)
+    shares = coins.pareto(1.5, len(metric))
+    return [metric.ids[i] for i in coins.choice(len(metric), n, p=shares / shares.sum())]
+
+
+def truth(metric, records, centers, limits, clip):
+    distance = metric.nearest(centers)[1][metric.positions(records)]
+    label = metric.nearest(centers)[0][metric.positions(records)]
+    return {
+        "mean": np.minimum(distance, clip).mean(),
+        "share": [(distance <= limit).mean() for limit in limits],
+        "median": np.quantile(distance, 0.5, method="inverted_cdf"),
+        "p90": np.quantile(distance, 0.9, method="inverted_cdf"),
+        "loads": np.bincount(label, minlength=len(centers)),
+        "records": len(records),
+        "clipped": (distance > clip).mean(),
+    }
+
+
+def holds(interval, value):
+    low, high = np.asarray(interval.low), np.asarray(interval.high)
+    return (low <= np.asarray(value) + 1e-9) & (np.asarray(value) - 1e-9 <= high)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_every_interval_covers_through_the_gate(town, relation, monkeypatch):
+    """Of 80 intervals fewer than 60 cover once in 10^9 if each does with 95 %."""
+    monkeypatch.setattr(intervals, "_DRAWS", 1 << 12)  # for speed: a little wider
+    records, centers, limits = skewed(town, 700), [(2, 2), (9, 6), (5, 0)], [1, 3]
+    demand = mdp.PrivateDemand(town, records)
+    runs, hits = 80, []
+    for _ in range(runs):
+        ledger = mdp.Ledger(1, neighboring=relation)
+        report = mdp.evaluate(
+            town, demand, centers, epsilon=1, ledger=ledger, within=limits, against=[(0, 0)]
+        )
+        exact = truth(town, records, centers, limits, report.clip)
+        hits.append(np.concatenate([np.ravel(holds(getattr(report, n), exact[n])) for n in exact]))
+        other = town.nearest([(0, 0)])[1][town.positions(records)].mean()
+        mine = town.nearest(centers)[1][town.positions(records)].mean()
+        assert holds(report.against.difference, mine - other) or report.against.verdict
+    assert binom.cdf(59, runs, 0.95) < 1e-6
+    assert (np.array(hits).sum(axis=0) >= 60).all()
+
+
+def test_it_charges_exactly_its_price_and_says_so(town):
+    ledger = mdp.Ledger("0.3")
+    demand = mdp.PrivateDemand(town, skewed(town, 50))
+    report = mdp.evaluate(town, demand, [(0, 0)], epsilon="0.1", ledger=ledger, against=[(1, 1)])
+    assert (ledger.spent, report.receipt.epsilon) == (Fraction(1, 10), Fraction(1, 10))
+    assert len(report.receipt.mechanisms) == 5
+    assert "serves better than the others" in str(report)
+    assert set(report.to_dict()) >= {"mean", "share", "loads", "clip", "receipt", "against"}
+
+
+def test_a_delta_is_spent_as_a_pool(town):
+    demand = mdp.PrivateDemand(town, skewed(town, 50))
+    report = mdp.evaluate(town, demand, [(0, 0)], epsilon=1, delta=1e-6)
+    assert {m.name for m in report.receipt.mechanisms} == {"discrete Gaussian"}
+    assert report.receipt.delta == Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"centers": []}, "at least one center"),
+        ({"centers": ["nowhere"]}, "nowhere"),
+        ({"within": [-1]}, "within"),
+        ({"within": [float("nan")]}, "within"),
+        ({"clip": 0}, "clip"),
+        ({"release": 5}, "release"),
+        ({"against": ["x"]}, "x"),
+        ({"epsilon": None}, "epsilon"),
+        ({"epsilon": "1e-30"}, "epsilon"),
+    ],
+)
+def test_refusals_cost_nothing(town, change, message):
+    ledger = mdp.Ledger(1)
+    asked = {"centers": [(0, 0)], "epsilon": "0.1"} | change
+    with pytest.raises(InputError, match=message):
+        mdp.evaluate(town, mdp.PrivateDemand(town, [(0, 0)]), ledger=ledger, **asked)
+    assert ledger.spent == 0
+
+
+def test_a_ledger_that_is_too_small_refuses(town):
+    with pytest.raises(BudgetError):
+        mdp.evaluate(town, mdp.PrivateDemand(town, []), [(0, 0)], epsilon=2, ledger=mdp.Ledger(1))
+
+
+def test_nobody_is_a_demand(town):
+    report = mdp.evaluate(town, mdp.PrivateDemand(town, []), [(0, 0)], epsilon=1, within=2)
+    assert report.mean.low == 0 and report.records.low == 0
+
+
+def test_users_and_boxes():
+    space = mdp.EuclideanSpace([0, 0], [4, 4])
+    points = np.random.default_rng(2).normal(1, 0.2, (4000, 2))
+    demand = mdp.PrivateDemand(space, points, user=range(4000), max_contributions=2)
+    release = mdp.release(space, demand, epsilon=2)
+    report = mdp.evaluate(space, demand, [[1.0, 1.0]], epsilon=2, within=[0.25], release=release)
+    distance = np.linalg.norm(space.clip(points) - 1, axis=1)
+    assert abs(report.mean.estimate - np.minimum(distance, report.clip).mean()) < 0.05
+    assert abs(report.share.estimate[0] - (distance <= 0.25).mean()) < 0.1
+    assert report.receipt.unit == "user"
+
+
+def test_a_plan_predicts_the_widths(town):
+    records = skewed(town, 3000)
+    demand = mdp.PrivateDemand(town, records)
+    centers = [(2, 2), (9, 6)]
+    report = mdp.evaluate(town, demand, centers, epsilon=1, within=[2])
+    plan = mdp.plan_evaluation(town, centers, records=3000, epsilon=1, within=[2])
+    assert 0.6 < plan.mean.half_width / report.mean.half_width < 1.7
+    assert 0.6 < plan.share.half_width[0] / report.share.half_width[0] < 1.7
+    assert plan.receipt is None
+
+
+class OneByOne:
+    n_values = 2
+
+    def __init__(self, universe, table):
+        self.universe, self.table = universe, np.array(table)
+
+    def amounts(self, records):
+        return self.table[records]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_sensitivity_of_totals_on_all_small_demands(relation):
+    metric = mdp.PrecomputedMetric(1 - np.eye(3))
+    query = TotalsQuery(OneByOne(metric, [[8, 0], [-3, -5], [8, 1]]), bits=3)  # the last: beyond
+    worst = 0
+    for size in range(4):
+        for one in itertools.product(range(3), repeat=size):
+            for two in itertools.product(range(3), repeat=1):
+                changed = (*one, *two) if relation == "add-remove" else (*one[:-1], *two)
+                if relation == "replace-one" and not one:
+                    continue
+                a, b = (query.exact(np.array(d, np.int64)) for d in (one, changed))
+                worst = max(worst, int(np.abs(a - b).sum()))
+    assert worst == query.sensitivity(relation, 1)
+
+
+def test_amounts_are_those_of_the_definition(town):
+    service = Service(town, [(0, 0), (11, 8)])
+    everyone = np.arange(len(town))
+    distance = naive_distances(town, [(0, 0), (11, 8)])
+    assert service.farthest == distance.max()
+    amounts = Distances(service, 4.0).amounts(everyone)
+    assert (amounts.sum(axis=1) == 2**BITS).all()
+    assert np.allclose(amounts[:, 1] / 2**BITS * 4, np.minimum(distance, 4), atol=1e-5)
+    assert (
+        Bands(service, [1.0, 3.0]).encode(everyone) == np.digitize(distance, [1, 3], True)
+    ).all()
+    other = Differences(service, Service(town, [(5, 5)]))
+    expected = distance - naive_distances(town, [(5, 5)])
+    assert np.allclose(other.amounts(everyone)[:, 0] * other.reach / 2**BITS, expected, atol=1e-4)
+
+
+def naive_distances(metric, centers):
+    places = metric.ids
+    return np.array(
+        [min(abs(x - a) + abs(y - b) for a, b in centers) for x, y in places], np.float64
+    )

@@ -1,0 +1,127 @@
+"""Intervals from the known law of the noise: they cover, and would not with the wrong law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from metricdp.solvers.estimate import intervals
+from metricdp.solvers.estimate.intervals import Interval, Noisy, verdict
+
+RUNS = 400
+FEWEST = int(binom.ppf(1e-7, RUNS, 0.95))
+"""Fewer covered of so many happen by chance once in 10^7."""
+
+
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Fewer public draws, for speed: the intervals are a little wider, and cover as well."""
+    monkeypatch.setattr(intervals, "_DRAWS", 1 << 12)
+
+
+def laplace(scale: float, size: int, coins: np.random.Generator) -> np.ndarray:
+    p = -np.expm1(-1 / scale)
+    return coins.geometric(p, size) - coins.geometric(p, size)
+
+
+def covered(exact, statistic, truth, scale=20.0, claimed=None, known=None) -> int:
+    """How many of many intervals hold the truth."""
+    coins = np.random.default_rng(5)
+    n, claimed = len(exact), claimed or scale
+    first = Noisy(exact, np.full(n, claimed), ["discrete Laplace"] * n, known)
+    hits = 0
+    for _ in range(RUNS):
+        noisy = Noisy(
+            exact + laplace(scale, n, coins), np.full(n, claimed), ["discrete Laplace"] * n, known
+        )
+        noisy._drawn = first._drawn  # the same public draws: made once
+        found = statistic(noisy)
+        hits += bool(found.low <= truth <= found.high)
+    return hits
+
+
+CASES = {
+    "mean": (
+        np.array([900.0, 300.0]),
+        lambda noisy: noisy.ratio(np.array([0.0, 4.0]), np.ones(2), (0.0, 4.0)),
+        1.0,
+    ),
+    "share of few": (
+        np.array([30.0, 20.0, 10.0]),
+        lambda noisy: noisy.ratio(np.array([1.0, 1, 0]), np.ones(3), (0.0, 1.0)),
+        50 / 60,
+    ),
+    "share of nobody": (
+        np.array([0.0, 500.0]),
+        lambda noisy: noisy.ratio(np.array([1.0, 0]), np.ones(2), (0.0, 1.0)),
+        0.0,
+    ),
+    "median": (
+        np.array([100.0, 300.0, 350.0, 200.0, 50.0]),
+        lambda noisy: noisy.quantile(0.5, np.arange(6.0)),
+        2 + 100 / 350,
+    ),
+    "largest decile": (
+        np.array([400.0, 300.0, 230.0, 70.0]),
+        lambda noisy: noisy.quantile(0.9, np.arange(5.0)),
+        2 + 200 / 230,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_they_cover_at_their_level(name, few_draws):
+    exact, statistic, truth = CASES[name]
+    assert covered(exact, statistic, truth) >= FEWEST
+
+
+@pytest.mark.parametrize("name", ["mean", "share of few"])
+def test_they_would_not_with_noise_of_twice_the_claimed_scale(name, few_draws):
+    exact, statistic, truth = CASES[name]
+    exact = exact * (1 if name == "mean" else 20)
+    assert covered(exact, statistic, truth, scale=20.0, claimed=10.0) < FEWEST
+
+
+def test_a_public_total_makes_them_narrower_and_they_still_cover(few_draws):
+    exact = np.array([60.0, 40.0])
+    known = (np.array([True, True]), 100.0)
+
+    def share(noisy):
+        return noisy.ratio(np.array([1.0, 0.0]), np.ones(2), (0.0, 1.0))
+
+    assert covered(exact, share, 0.6, known=known) >= FEWEST
+    scales, laws = np.full(2, 20.0), ["discrete Laplace"] * 2
+    wide, narrow = share(Noisy(exact, scales, laws)), share(Noisy(exact, scales, laws, known))
+    assert narrow.half_width < wide.half_width
+
+
+def test_counts_linear_and_exact_values():
+    noisy = Noisy(np.array([5, 100]), np.zeros(2), ["exact", "exact"])
+    assert noisy.linear(np.ones(2)) == (105.0, 0.0)
+    counts = noisy.counts()
+    assert counts.low.tolist() == counts.high.tolist() == [5.0, 100.0]
+    assert noisy.quantile(0.5, np.array([0.0, 1.0, 2.0])).low == 1.0
+
+
+def test_without_any_records_everything_is_possible():
+    noisy = Noisy(np.array([0, 0]), np.full(2, 50.0), ["discrete Laplace"] * 2)
+    found = noisy.ratio(np.array([0.0, 7.0]), np.ones(2), (0.0, 7.0))
+    assert (found.low, found.high) == (0.0, 7.0)
+
+
+@pytest.mark.parametrize("scale", [0.4, 3.0, 5000.0])
+def test_draws_of_gaussian_noise_have_its_law(scale):
+    noisy = Noisy(np.zeros(1), np.array([scale]), ["discrete Gaussian"])
+    draws = noisy._noise(0)
+    support = np.arange(-200, 201)
+    law = np.exp(-(support**2) / (2 * scale**2))
+    variance = (law / law.sum() @ support**2) if scale < 10 else scale**2
+    # the sum of squares of 2^16 draws is off by 5.5 standard errors once in 10^7
+    assert abs((draws**2).mean() / variance - 1) < 5.5 * np.sqrt(12 / len(draws))
+
+
+def test_verdicts():
+    assert verdict(Interval(-2.0, -3.0, -1.0)) == "yes"
+    assert verdict(Interval(2.0, 1.0, 3.0)) == "no"
+    assert verdict(Interval(0.5, -1.0, 3.0)) == "cannot tell"
