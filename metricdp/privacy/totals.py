@@ -75,6 +75,11 @@ class TotalsQuery(Query):
         amounts = self._bounded(records) if self.table is None else self.table[records]
         return amounts.sum(axis=0, dtype=np.int64)
 
+    def fits(self, answer: NDArray[Any], n_records: int) -> bool:
+        """At most B a record in all."""
+        most = n_records * 2**self.bits
+        return answer.shape == (self.n_values,) and int(np.abs(answer).sum()) <= most
+
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m·B, or 2m·B under replace-one."""
         sides = 1 if neighboring == "add-remove" else 2
