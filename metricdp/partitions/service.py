@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import listed
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
-from metricdp.metrics.base import Metric, finite_points
+from metricdp.metrics.base import Metric
+from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
 
 BITS = 20
