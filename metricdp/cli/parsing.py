@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, NoReturn
 
 from metricdp.errors import MetricDPError
+from metricdp.universe.formats import FORMATS
 
 Subparsers = Any  # argparse names its type with an underscore
 HELP_WIDTH = 100
@@ -163,10 +164,7 @@ def column(text: str) -> str:
     return text
 
 
-_GRAPH = (
-    "the public graph: pmed, DIMACS .gr, METIS .graph, GraphML, TNTP, or edges as "
-    "CSV/TSV/Parquet; also .gz; or dataset:NAME"
-)
+_GRAPH = f"the public graph: {', '.join(FORMATS.values())}; also .gz; or dataset:NAME"
 _GRAPH_OPTIONS = (
     (
         "--nodes",
@@ -183,7 +181,7 @@ _GRAPH_OPTIONS = (
     (
         "--format",
         "NAME",
-        "pmed, dimacs, metis, graphml, edgelist or tntp (default: told by ending and content)",
+        f"one of {', '.join(FORMATS)} (default: told by ending and content)",
     ),
     (
         "--symmetrize",

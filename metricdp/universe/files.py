@@ -7,41 +7,12 @@ from pathlib import Path
 
 from metricdp.arguments import file_path, shown
 from metricdp.errors import GraphFileError, InputError
-from metricdp.universe.edges import UNIT, EdgeData
-from metricdp.universe.formats.dimacs import read_dimacs
-from metricdp.universe.formats.edgelist import read_edgelist
-from metricdp.universe.formats.graphml import read_graphml
-from metricdp.universe.formats.metis import read_metis
-from metricdp.universe.formats.pmed import looks_like_pmed, read_pmed
-from metricdp.universe.formats.tntp import read_tntp
+from metricdp.universe.edges import UNIT
+from metricdp.universe.formats import FORMATS, formats
+from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.graph import Graph
 from metricdp.universe.nodes import read_nodes
-from metricdp.universe.text import bare_name, decode, naming, read_bytes
-
-FORMATS: dict[str, tuple[str, ...]] = {
-    "pmed": (".pmed",),
-    "dimacs": (".gr",),
-    "metis": (".graph", ".metis"),
-    "graphml": (".graphml", ".xml"),
-    "edgelist": (
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".edges",
-        ".edgelist",
-        ".el",
-        ".dat",
-        ".mtx",
-        ".parquet",
-        ".pq",
-    ),
-    "tntp": (".tntp",),
-}
-"""Formats and the endings that mean them; a final ``.gz`` does not count, ``.txt`` may also be pmed
-by its content.
-"""
-
-_NAMELESS = ("pmed", "dimacs", "metis")
+from metricdp.universe.text import naming, read_bytes
 
 
 def read_graph_file(
@@ -61,8 +32,8 @@ def read_graph_file(
     ----------
     path : path-like
         The file, gzipped or not.
-    format : {"pmed", "dimacs", "metis", "graphml", "edgelist", "tntp"} or None
-        None tells by ending and content.
+    format : str or None
+        A name of `metricdp.universe.FORMATS`; None tells by ending and content.
     weight : str or None
         Column or attribute that holds edge lengths; None finds the usual names; ``"unit"`` makes
         every edge 1 long.
@@ -115,18 +86,12 @@ def read_graph_file(
     for option, column in (("weight", weight), ("source", source), ("target", target)):
         if column is not None and not isinstance(column, str):
             raise InputError(f"{option} must be the name of a column, got {shown(column)}")
-    data = read_bytes(path)
-    kind = format or _detect(path, data)
-    if kind in _NAMELESS and weight not in (None, UNIT):
-        reason = f"the format {kind} has no named columns, so weight={weight!r} means nothing"
-        raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
-    if kind != "edgelist" and (source is not None or target is not None):
-        raise InputError(
-            f"{path}: source and target name columns of an edge list; the format here is {kind}"
-        )
+    file, columns = File(path, read_bytes(path)), Columns(weight, source, target)
+    kind = format or _told(file)
+    _check_options(path, kind, columns)
     with naming(path):
-        edges = _parse(kind, path, data, weight, source, target)
-    beside = file_path(nodes, "nodes") if nodes is not None else _beside(kind, path)
+        edges = formats()[kind].read(file, columns)
+    beside = file_path(nodes, "nodes") if nodes is not None else _beside(formats()[kind], path)
     if beside is not None:
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
     with naming(path):
@@ -135,53 +100,52 @@ def read_graph_file(
         )
 
 
-def _parse(
-    kind: str, path: Path, data: bytes, weight: str | None, source: str | None, target: str | None
-) -> EdgeData:
-    if kind == "edgelist":
-        return read_edgelist(path, data, weight, source, target)
-    if kind == "graphml":
-        return read_graphml(path, data, weight)
-    readers = {"pmed": read_pmed, "dimacs": read_dimacs, "metis": read_metis, "tntp": read_tntp}
-    return readers[kind](path, decode(data, path), weight)
+def _check_options(path: Path, kind: str, columns: Columns) -> None:
+    has = formats()[kind].options
+    if "weight" not in has and columns.weight not in (None, UNIT):
+        reason = (
+            f"the format {kind} has no named columns, so weight={columns.weight!r} means nothing"
+        )
+        raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
+    if "source" not in has and (columns.source is not None or columns.target is not None):
+        raise InputError(
+            f"{path}: source and target name columns of an edge list; the format here is {kind}"
+        )
 
 
-def _detect(path: Path, data: bytes) -> str:
-    """Format by content where that is certain, else by ending."""
-    head = data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if data[:4] == b"PAR1" or head[:14].lower() == b"%%matrixmarket":
-        return "edgelist"
-    if head.startswith((b"<?xml", b"<graphml")):
-        return "graphml"
-    if head.startswith(b"<NUMBER OF"):
-        return "tntp"
-    name = bare_name(path)
-    kind = next((f for f, endings in FORMATS.items() if name.endswith(endings)), None)
-    if kind is None and b"\np sp " in b"\n" + data[:20_000]:
-        return "dimacs"
-    if (
-        kind == "edgelist"
-        and name.endswith((".txt", ".dat"))
-        and looks_like_pmed(decode(data, path))
-    ):
-        return "pmed"
+def _told(file: File) -> str:
+    """Format by content where that is certain, else by ending, and where several have it, by
+    content again.
+    """
+    known = formats()
+    certain = (name for name, one in known.items() if one.certain(file))
+    endings = (name for name, one in known.items() if file.name.endswith(one.endings))
+    kind = next(certain, None)
+    if kind is not None:
+        return kind
+    kind = next(endings, None)
+    for name, one in known.items():
+        asked = "" in one.where_it_fits if kind is None else _ends(file, one.where_it_fits)
+        if asked and one.fits(file):
+            return name
     if kind is None:
-        known = ", ".join(FORMATS)
         raise GraphFileError(
-            path,
-            f"cannot tell the graph format by this ending; name it (format=, --format): {known}",
+            file.path,
+            "cannot tell the graph format by this ending; name it (format=, --format): "
+            + ", ".join(FORMATS),
         )
     return kind
 
 
-def _beside(kind: str, path: Path) -> Path | None:
+def _ends(file: File, endings: tuple[str, ...]) -> bool:
+    return file.name.endswith(tuple(ending for ending in endings if ending))
+
+
+def _beside(kind: Format, path: Path) -> Path | None:
     """The coordinates file of the same stem, if there is one."""
     stem = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
-    if kind == "dimacs" and stem.lower().endswith(".gr"):
-        stem = stem[:-3] + ".co"
-    elif kind == "tntp" and stem.lower().endswith("_net.tntp"):
-        stem = stem[:-9] + "_node.tntp"
-    else:
-        return None
-    found = (path.with_name(stem + ending) for ending in ("", ".gz"))
-    return next((file for file in found if file.is_file()), None)
+    for ending, other in kind.nodes_beside:
+        if stem.lower().endswith(ending):
+            names = (stem[: -len(ending)] + other + zipped for zipped in ("", ".gz"))
+            return next((file for file in map(path.with_name, names) if file.is_file()), None)
+    return None

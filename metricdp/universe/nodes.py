@@ -1,21 +1,18 @@
-"""Coordinates of vertices from files: tables with named columns, DIMACS ``.co``, TNTP
-``_node.tntp``.
-"""
+"""Coordinates of vertices from files: tables with named columns, and what graph formats have."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import check_coordinates
-from metricdp.universe.formats.dimacs import read_dimacs_coordinates
+from metricdp.universe.formats import formats
+from metricdp.universe.formats.format import File, Nodes
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.tables import read_table
-from metricdp.universe.text import bare_name, decode, naming, read_bytes
+from metricdp.universe.text import naming, read_bytes
 
 ID_NAMES = (
     "node_id",
@@ -35,7 +32,7 @@ X_NAMES = ("x", "x_coord", "xcoord", "easting")
 Y_NAMES = ("y", "y_coord", "ycoord", "northing")
 
 
-def read_nodes(path: str | Path) -> tuple[list[Any], NDArray[np.float64], CoordinateSystem]:
+def read_nodes(path: str | Path) -> Nodes:
     """Read node ids and coordinates.
 
     Parameters
@@ -57,16 +54,14 @@ def read_nodes(path: str | Path) -> tuple[list[Any], NDArray[np.float64], Coordi
         A header that is missing or does not name these columns (the order of unnamed coordinates is
         not guessed); values out of range.
     """
-    data, name = read_bytes(path), bare_name(path)
-    if name.endswith(".co"):
-        ids, points, system = read_dimacs_coordinates(path, decode(data, path))
+    file = File(Path(path), read_bytes(path))
+    known = (one for one in formats().values() if file.name.endswith(one.nodes_endings or "/"))
+    found = next((one.nodes(file) for one in known), file)
+    if not isinstance(found, File):
         with naming(path):
-            check_coordinates(points, system)
-        return ids, points, system
-    if name.endswith(".tntp"):
-        rows = (line.strip(" \t~;") for line in decode(data, path).split("\n"))
-        data = "\n".join(r.replace("\t", " ") for r in rows if r and not r.startswith("<")).encode()
-    table = read_table(path, data=data)
+            check_coordinates(*found[1:])
+        return found
+    table = read_table(path, data=found.data)
     if not table.has_header:
         example = "for example 'node_id,lon,lat' or 'id,x,y'"
         raise GraphFileError(
@@ -74,7 +69,7 @@ def read_nodes(path: str | Path) -> tuple[list[Any], NDArray[np.float64], Coordi
         )
     column, lon, lat = table.find(*ID_NAMES), table.find(*LON_NAMES), table.find(*LAT_NAMES)
     x, y = table.find(*X_NAMES), table.find(*Y_NAMES)
-    system = "lonlat" if lon and lat else "xy"
+    system: CoordinateSystem = "lonlat" if lon and lat else "xy"
     first, second = (lon, lat) if lon and lat else (x, y)
     if column is None or first is None or second is None:
         what = (

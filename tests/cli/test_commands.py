@@ -24,7 +24,7 @@ from metricdp.cli import COMMANDS, main
 from metricdp.cli import cluster as cluster_module
 from metricdp.cli.parsing import HELP_WIDTH
 from metricdp.universe import sample_path
-from metricdp.universe.files import FORMATS
+from metricdp.universe.formats import FORMATS
 from tests.cli_world import CANARIES, ROWS, build_world, run, snapshot
 
 PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]

@@ -1,1 +1,25 @@
-"""Graph files, one format a file."""
+"""Graph files, one format a file: each has a `FORMAT` (`metricdp.universe.formats.format`), loaded
+when a file is read.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+FORMATS = {
+    "pmed": "pmed",
+    "dimacs": "DIMACS .gr",
+    "metis": "METIS .graph",
+    "graphml": "GraphML",
+    "edgelist": "edges as CSV/TSV/Parquet",
+    "tntp": "TNTP",
+}
+"""Every format, and how help calls it. What is earlier is tried earlier."""
+
+
+@cache
+def formats() -> dict[str, Any]:
+    """Every `Format` by its name."""
+    return {name: import_module(f"{__name__}.{name}").FORMAT for name in FORMATS}

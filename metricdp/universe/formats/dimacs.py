@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.formats.format import Format
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.text import check_promise, is_number, whole_numbers
 
@@ -129,3 +130,14 @@ def _tagged(
                 path, f"expected {shape} with numbers, or a line starting with 'c' or 'p'", at
             )
     raise GraphFileError(path, f"cannot be read as lines {shape}")
+
+
+FORMAT = Format(
+    endings=(".gr",),
+    read=lambda file, columns: read_dimacs(file.path, file.text, columns.weight),
+    fits=lambda file: b"\np sp " in b"\n" + file.data[:20_000],
+    where_it_fits=("",),
+    nodes_beside=((".gr", ".co"),),
+    nodes_endings=(".co",),
+    nodes=lambda file: read_dimacs_coordinates(file.path, file.text),
+)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints
+from metricdp.universe.formats.format import Format
 from metricdp.universe.tables import Table, read_table
 from metricdp.universe.text import check_promise, is_number, whole_numbers
 
@@ -237,3 +238,24 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
     unit = weight == UNIT or "pattern" in head
     edges = edges_from(matrix, None if unit else "length")
     return replace(edges, ids=range(1, len(edges.ids) + 1))
+
+
+FORMAT = Format(
+    endings=(
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".edges",
+        ".edgelist",
+        ".el",
+        ".dat",
+        ".mtx",
+        ".parquet",
+        ".pq",
+    ),
+    read=lambda file, columns: read_edgelist(
+        file.path, file.data, columns.weight, columns.source, columns.target
+    ),
+    options=frozenset({"weight", "source", "target"}),
+    certain=lambda file: file.data[:4] == b"PAR1" or file.head[:14].lower() == b"%%matrixmarket",
+)

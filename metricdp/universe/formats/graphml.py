@@ -11,6 +11,7 @@ from typing import Any
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData
+from metricdp.universe.formats.format import Format
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
 
@@ -79,3 +80,11 @@ def _length_attribute(path: str | Path, graph: Any, weight: str | None) -> str |
 
 def _is_real(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+FORMAT = Format(
+    endings=(".graphml", ".xml"),
+    read=lambda file, columns: read_graphml(file.path, file.data, columns.weight),
+    options=frozenset({"weight"}),
+    certain=lambda file: file.head.startswith((b"<?xml", b"<graphml")),
+)

@@ -15,6 +15,7 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.formats.format import Format
 from metricdp.universe.text import check_promise, is_number, whole_numbers
 
 
@@ -104,3 +105,9 @@ def _numbers(
     if values is None:
         raise GraphFileError(path, "expected numbers", at)
     return values
+
+
+FORMAT = Format(
+    endings=(".graph", ".metis"),
+    read=lambda file, columns: read_metis(file.path, file.text, columns.weight),
+)

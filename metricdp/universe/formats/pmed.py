@@ -18,6 +18,7 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
+from metricdp.universe.formats.format import Format
 from metricdp.universe.text import check_promise, read_text, whole_numbers
 
 
@@ -92,3 +93,11 @@ def read_pmed_p(path: str | Path) -> int:
         The file cannot be read or has no header ``n m p``.
     """
     return _header(path, read_text(path))[2]
+
+
+FORMAT = Format(
+    endings=(".pmed",),
+    read=lambda file, columns: read_pmed(file.path, file.text, columns.weight),
+    fits=lambda file: looks_like_pmed(file.text),
+    where_it_fits=(".txt", ".dat"),
+)

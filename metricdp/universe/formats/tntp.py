@@ -14,6 +14,7 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
+from metricdp.universe.formats.format import File, Format
 from metricdp.universe.text import is_number
 
 STANDARD = (
@@ -100,3 +101,21 @@ def _columns(line: str) -> list[str]:
     body = line.strip("~; \t")
     cells = body.split("\t") if "\t" in body else body.split()
     return [c.strip().lower().replace(" ", "_") for c in cells if c.strip(" ;")]
+
+
+def _as_table(file: File) -> File:
+    """A node file without its marks."""
+    rows = (line.strip(" \t~;") for line in file.text.split("\n"))
+    kept = "\n".join(r.replace("\t", " ") for r in rows if r and not r.startswith("<"))
+    return File(file.path, kept.encode())
+
+
+FORMAT = Format(
+    endings=(".tntp",),
+    read=lambda file, columns: read_tntp(file.path, file.text, columns.weight),
+    options=frozenset({"weight"}),
+    certain=lambda file: file.head.startswith(b"<NUMBER OF"),
+    nodes_beside=(("_net.tntp", "_node.tntp"),),
+    nodes_endings=(".tntp",),
+    nodes=_as_table,
+)
