@@ -33,19 +33,25 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _budget(epsilon: object, delta: object) -> Cost:
+def _budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON) -> Cost:
     """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever
     rho its asker had in mind.
     """
-    cost = Cost.of(epsilon, delta)
-    if not cost.pooled:
-        cost = Cost.of(cost.epsilon, cost.delta)
-    if not MIN_EPSILON <= cost.epsilon <= MAX_EPSILON:
+    cost = _for_any(Cost.of(epsilon, delta))
+    free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all that a rho costs
+    if free or not least <= cost.epsilon <= MAX_EPSILON:
         asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
         raise InputError(
             f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}"
         )
     return cost
+
+
+def _for_any(cost: Cost) -> Cost:
+    """What any mechanism may be paid with: a budget that counts epsilon has the rho of pure
+    epsilon.
+    """
+    return cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
 
 
 class Charge(NamedTuple):
@@ -79,6 +85,10 @@ class Budget(Unique):
     """
 
     _why = "a copy would spend the same budget twice"
+    _least = Fraction(0)
+    """Of epsilon, that a charge may have: what a grant's shares come to was decided when the ledger
+    was charged.
+    """
 
     def __init__(
         self,
@@ -148,7 +158,7 @@ class Budget(Unique):
             A bad argument, or a demand that protects others than this budget does; a journal that
             cannot be written. Nothing was spent.
         """
-        cost = _budget(epsilon, delta)
+        cost = _budget(epsilon, delta, self._least)
         with self._current():
             self._agree(protects)
             self._require(cost)
@@ -364,6 +374,8 @@ class Ledger(Budget):
     >>> ledger.quote(0.4).fits
     False
     """
+
+    _least = MIN_EPSILON
 
     def __init__(
         self,

@@ -12,6 +12,8 @@ from scipy.spatial import cKDTree
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 
+FAR = 1e150
+"""The square of a larger number is not finite, and no nearest point would be found."""
 FINITE = "points must be finite: no NaN and no infinity"
 
 _BUILT: dict[str, cKDTree] = {}
@@ -61,8 +63,10 @@ class Snapper:
         return {**self.__dict__, "_tree": None}
 
     def __call__(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Position of the nearest point of the universe, shape (n,)."""
-        array = finite_points(points, self.dimension)
+        """Position of the nearest point of the universe, shape (n,). Coordinates beyond `FAR` count
+        as that far.
+        """
+        array = np.clip(finite_points(points, self.dimension), -FAR, FAR)
         if self._project is not None:
             array = self._project(array)
         at = self._built().query(array, p=self._power)[1]

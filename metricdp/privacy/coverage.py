@@ -92,9 +92,14 @@ class CoverQuery(Frozen):
                 covered = members[left[members] > 0]
                 if len(chosen) < times:
                     add_sums(sets, scores, covered, -left[covered])
-                left[covered] = 0
+                leave(left, covered)
             found.append(np.array(chosen, np.int64))
         return found
 
     def __str__(self) -> str:
         return f"{self.rounds:,} sets in {len(self.stages):,} stages that cover most"
+
+
+def leave(left: NDArray[np.int64], covered: NDArray[np.int64]) -> None:
+    """Count no record of these elements any more."""
+    left[covered] = 0

@@ -38,7 +38,7 @@ from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.records import engines
-from metricdp.releases import Mechanism, Receipt, Release
+from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
 TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
@@ -50,6 +50,12 @@ TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
 )
 """Queries whose sensitivity their own files prove (``queries.py``, ``balls.py``, …); a class
 outside these lists could claim any.
+"""
+
+
+MOST_SPREAD = 2**900
+"""Range of scores divided by epsilon, at most: beyond, no float would hold the receipt's scale, and
+every candidate is as likely as any other by far.
 """
 
 
@@ -147,6 +153,8 @@ def select(
     if share <= 0:
         raise InputError(f"epsilon must be positive, got {shown(epsilon)}")
     spread = query.range(grant.neighboring, demand.max_contributions)
+    if share * MOST_SPREAD < spread:
+        raise InputError(f"epsilon is too small for a selection, got {shown(epsilon)}")
     pooled = isinstance(grant, Pool)
     law: Law = "exponential mechanism" if pooled else "permute-and-flip"
     cost = Cost.selection(share) if pooled else Cost.of(share)
@@ -197,6 +205,8 @@ def cover(
     price = Cost.of(cost)
     if price.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
+    if price.epsilon * MOST_SPREAD < query.rounds * 2 * demand.max_contributions:
+        raise InputError(f"epsilon is too small for a cover, got {shown(cost)}")
     price = Cost(price.epsilon, price.delta)
     eta, bound = exponent(
         price, query.rounds, grant.neighboring, demand.max_contributions, published=published
@@ -266,9 +276,8 @@ def split(
         raise InputError(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
         )
-    touched = sum(sorted(shares, reverse=True)[: demand.max_contributions])
-    price = touched * (1 if ledger.neighboring == "add-remove" else 2)
-    ledger.charge(price, purpose=purpose, protects=demand.protects)
+    whole = _split_price(shares, demand.max_contributions, ledger.neighboring)
+    ledger.charge(whole, purpose=purpose, protects=demand.protects)
     rule = (
         "the demand cannot be split (details withheld); try the partition's encode on public points"
     )
@@ -277,6 +286,12 @@ def split(
         (part, Grant(Cost.of(share), "add-remove", part.part, protects=demand.protects))
         for part, share in zip(parts, shares)
     ]
+
+
+def _split_price(shares: list[Fraction], m: int, neighboring: Neighboring) -> Fraction:
+    """The m largest shares, all that a unit can touch; twice under replace-one."""
+    touched = sum(sorted(shares, reverse=True)[:m], Fraction(0))
+    return touched * (1 if neighboring == "add-remove" else 2)
 
 
 def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> PrivateDemand:

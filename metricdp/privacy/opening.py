@@ -67,15 +67,13 @@ class OpeningQuery(HistogramQuery):
         """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
         decided upon together.
         """
-        bias = math.ceil(noise.scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
+        bias = bias_of(noise.scale)
         cells, n_decided, found = self.partition, 0, [np.empty(0, np.int64)]
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
             at, n_decided = cells.leaves[new], len(cells.level)
             excess = answered(HistogramQuery(cells), records)[new] - bias * cells.level[at]
-            found.append(
-                at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < self.depth)]
-            )
+            found.append(at[(noise(held(excess, bias)) > 0) & (cells.level[at] < self.depth)])
             cells = cells.open(found[-1])
         return np.concatenate(found)
 
@@ -89,3 +87,13 @@ class OpeningQuery(HistogramQuery):
 
     def __str__(self) -> str:
         return f"cells to open down to depth {self.depth}"
+
+
+def bias_of(scale: float) -> int:
+    """b: what a cell's count is lessened by for each level of its depth."""
+    return math.ceil(scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
+
+
+def held(excess: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
+    """Counts less their biases, none below -b."""
+    return np.maximum(excess, -bias)

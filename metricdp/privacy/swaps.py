@@ -98,7 +98,7 @@ class SwapQuery(SelectionQuery):
         everyone = np.arange(len(universe)) if allowed is None else universe.inner(allowed)
         others = np.setdiff1d(everyone, universe.inner(at), assume_unique=True)
         self._candidates, self._slots = sealed(others), sealed(np.flatnonzero(~fixed))
-        self._reach = max(int(scale.cost(self._served.far.max(keepdims=True))[0]), 1)
+        self._reach = farthest(scale, self._served)
         if not len(self):
             raise InputError(
                 "there is nothing to swap: all centers are opened, or all candidates are centers"
@@ -225,6 +225,11 @@ class CentersQuery(SelectionQuery):
 
     def __str__(self) -> str:
         return f"best of {len(self._costs):,} sets of centers"
+
+
+def farthest(scale: Scale, served: Served) -> int:
+    """R: the largest cost, over all points, of being served by the second-nearest center."""
+    return max(int(scale.cost(served.far.max(keepdims=True))[0]), 1)
 
 
 def _checked(

@@ -2,24 +2,26 @@
 selected is a record.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("CoverageQuery, two points, add-remove", "CostQuery, two points, replace-one")
 
 
 def plant() -> AbstractContextManager[None]:
     """Let only the distinct records race."""
-    from metricdp.privacy import gate
+    from metricdp.privacy import _vault, gate
 
-    records = "at = np.unique(_vault._open(demand)) if len(_vault._open(demand)) else np.arange(1)"
-    race = (
-        "return int(at[choose([np.concatenate(list(query.blocks(_vault._open(demand))))[at]], "
-        "eta, law)])"
-    )
-    honest = (
-        "return choose(query.resumed(_vault._open(demand), _vault._memory(demand, grant)), eta, "
-        "law)"
-    )
-    return rewritten(gate, "_selected", honest, f"{records}\n        {race}")
+    def selected(demand: Any, query: Any, eta: Any, law: Any, grant: Any) -> int:
+        records = _vault._open(demand)
+        at = np.unique(records) if len(records) else np.arange(1)
+        scores = np.concatenate(list(query.blocks(records)))[at]
+        return int(at[gate.choose([scores], eta, law)])
+
+    return patched(gate, "_selected", selected)

@@ -2,9 +2,13 @@
 counts as far as it is.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from metricdp.audit.patch import patched, unchecked
 
 CAUGHT_BY = (
     "SwapQuery, one center, cap, a path, add-remove",
@@ -12,14 +16,15 @@ CAUGHT_BY = (
 )
 
 
-def plant() -> AbstractContextManager[None]:
+@contextmanager
+def plant() -> Iterator[None]:
     """Sum costs without a cap; sensitivities keep it."""
     from metricdp.records.sums.swap_costs import SwapCosts
 
-    old = "self._metric, self._scale = metric, scale"
-    return rewritten(
-        SwapCosts,
-        "__init__",
-        old,
-        "self._metric, self._scale = metric, scale._replace(cap=1 << 30)",
-    )
+    real = SwapCosts.__init__
+
+    def far(self: Any, metric: Any, points: Any, counts: Any, scale: Any) -> None:
+        real(self, metric, points, counts, scale._replace(cap=1 << 30))
+
+    with unchecked(), patched(SwapCosts, "__init__", far):
+        yield

@@ -2,15 +2,19 @@
 for m of them.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("HistogramQuery, two points, add-remove, users of 3", "contribution bounding, 2 of 4")
 
 
 def plant() -> AbstractContextManager[None]:
-    """Keep every rank."""
+    """Keep every record of a user."""
     from metricdp.records.engines import bounding
 
-    return rewritten(bounding, "sample", "order[rank < m]", "order[rank < len(order)]")
+    real = bounding.sample
+    every = lambda users, n_records, m: real(users, n_records, n_records + 1)  # noqa: E731
+    return patched(bounding, "sample", every)

@@ -2,9 +2,12 @@
 and another comes.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = ("CoverQuery, two points, replace-one",)
 
@@ -13,4 +16,9 @@ def plant() -> AbstractContextManager[None]:
     """Forget which relation it is."""
     from metricdp.accounting import covering
 
-    return rewritten(covering, "exponent", 'm if neighboring == "add-remove" else 2 * m', "m")
+    real = covering.exponent
+
+    def exponent(price: Any, rounds: int, neighboring: Any, m: int, **options: Any) -> Any:
+        return real(price, rounds, "add-remove", m, **options)
+
+    return replaced(covering, "exponent", exponent)

@@ -2,9 +2,11 @@
 the price of one.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "covering loop, whole-loop bound, add-remove",
@@ -14,6 +16,6 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Never take anything off the demand that is left."""
-    from metricdp.privacy import CoverQuery
+    from metricdp.privacy import coverage
 
-    return rewritten(CoverQuery, "selected", "left[covered] = 0", "pass")
+    return patched(coverage, "leave", lambda left, covered: None)

@@ -2,17 +2,24 @@
 says depends on them.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("nothing read before it is paid for", "nothing read by refused calls")
 
 
 def plant() -> AbstractContextManager[None]:
-    """Open the vault one line too early."""
-    from metricdp.privacy import gate
+    """Open the vault one step too early."""
+    from metricdp.privacy import _vault, gate
 
-    return rewritten(
-        gate, "measure", "grant.draw(cost)", "_vault._open(demand)\n    grant.draw(cost)"
-    )
+    real = gate._check
+
+    def check(demand: Any, *others: Any) -> None:
+        real(demand, *others)
+        _vault._open(demand)
+
+    return patched(gate, "_check", check)

@@ -2,21 +2,30 @@
 selection follows the data's extent.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = ("CostQuery, three points, add-remove", "CostQuery, two points, replace-one")
 
 
 def plant() -> AbstractContextManager[None]:
     """Set the cap of a cost query from the records before its sensitivity is asked for."""
-    from metricdp.privacy import gate
+    from metricdp.privacy import _vault, gate
 
-    old = "spread = query.range(grant.neighboring, demand.max_contributions)"
-    seen = "seen = np.unique(_vault._open(demand))"
-    extent = (
-        "query._cap = max(1, *(int(row[seen].max()) for row in query.universe.grid_rows(seen)), "
-        "1) if hasattr(query, '_cap') else 0"
-    )
-    return rewritten(gate, "select", old, "\n    ".join([seen, extent, old]))
+    real = gate.select
+
+    def select(demand: Any, query: Any, epsilon: Any, grant: Any) -> Any:
+        seen = np.unique(_vault._open(demand))
+        if hasattr(query, "_cap"):
+            rows = query.universe.grid_rows(seen)
+            extent = max([1, *(int(row[seen].max()) for row in rows)])
+            object.__setattr__(query, "_cap", extent)
+        return real(demand, query, epsilon, grant)
+
+    return replaced(gate, "select", select)

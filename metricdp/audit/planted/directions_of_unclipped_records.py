@@ -2,9 +2,13 @@
 that their noise is made for.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "k_means, subspace, a box in R^4, add-remove",
@@ -12,9 +16,22 @@ CAUGHT_BY = (
 )
 
 
-def plant() -> AbstractContextManager[None]:
+@contextmanager
+def plant() -> Iterator[None]:
     """Clip folded sums farther out than they say."""
-    from metricdp.privacy.queries import SumsQuery
+    from metricdp.privacy import SumsQuery, queries
 
-    honest = "self.steps, 2**self.bits)"
-    return rewritten(SumsQuery, "exact", honest, "self.steps, 2 ** (self.bits + 4 * self.folded))")
+    real = SumsQuery.exact
+
+    def exact(self: Any, records: Any) -> Any:
+        if not self.folded:
+            return real(self, records)
+        parts, longest = self.histogram.parts(records), 2 ** (self.bits + 4)
+        sums = queries.relative_sums(records, parts, self.centers, self.steps, longest)
+        return sums[::2].sum(axis=0) - sums[1::2].sum(axis=0)
+
+    with (
+        patched(SumsQuery, "fits", lambda self, answer, n_records: True),
+        patched(SumsQuery, "exact", exact),
+    ):
+        yield

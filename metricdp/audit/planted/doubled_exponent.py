@@ -2,9 +2,11 @@
 the proof on the wrong side.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = (
     "exponential mechanism, five candidates",
@@ -17,9 +19,5 @@ def plant() -> AbstractContextManager[None]:
     """Hand the race twice the exponent that was asked for."""
     from metricdp.privacy import selection
 
-    return rewritten(
-        selection,
-        "choose",
-        '== "exponential mechanism", eta)',
-        '== "exponential mechanism", 2 * eta)',
-    )
+    real = selection.choose
+    return replaced(selection, "choose", lambda blocks, eta, law: real(blocks, 2 * eta, law))

@@ -2,9 +2,12 @@
 parts appear tells who is there.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "HistogramQuery, two points, add-remove",
@@ -15,10 +18,12 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Return the counts of parts that hold records only."""
-    from metricdp.privacy import HistogramQuery
+    from metricdp.privacy import HistogramQuery, gate
 
-    all_parts, some = (
-        "np.bincount(self.parts(records), minlength=self.n_parts)",
-        "np.unique(self.parts(records), return_counts=True)[1]",
-    )
-    return rewritten(HistogramQuery, "exact", all_parts, some)
+    real = gate.answered
+
+    def answered(query: Any, records: Any) -> Any:
+        counts = real(query, records)
+        return counts[counts > 0] if type(query) is HistogramQuery else counts
+
+    return patched(gate, "answered", answered)

@@ -1,20 +1,24 @@
 """An error on private data is raised again with its cause, whose text quotes the record."""
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("canaries in refusals",)
 
 
 def plant() -> AbstractContextManager[None]:
     """Chain the exception that was swallowed."""
+    from metricdp.errors import InputError
     from metricdp.privacy import _vault
 
-    swallowed = "except Exception:  # swallowed on purpose, see above\n        pass"
-    return rewritten(
-        _vault,
-        "_quietly",
-        swallowed,
-        "except Exception as error:\n        raise InputError(rule) from error",
-    )
+    def quietly(rule: str, work: Any) -> Any:
+        try:
+            return work()
+        except Exception as error:
+            raise InputError(rule) from error
+
+    return patched(_vault, "_quietly", quietly)

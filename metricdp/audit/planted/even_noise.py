@@ -2,9 +2,12 @@
 not hidden at all.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("HistogramQuery, black box", "discrete Laplace, ε = 1/2")
 
@@ -13,9 +16,9 @@ def plant() -> AbstractContextManager[None]:
     """Round each draw to an even number."""
     from metricdp.privacy.noise import Noise
 
-    return rewritten(
-        Noise,
-        "__call__",
-        "self._mechanism(block)",
-        "[v + (y - v) // 2 * 2 for v, y in zip(block, self._mechanism(block))]",
-    )
+    real = Noise.__call__
+
+    def even(self: Any, values: Any) -> Any:
+        return values + (real(self, values) - values) // 2 * 2
+
+    return patched(Noise, "__call__", even)

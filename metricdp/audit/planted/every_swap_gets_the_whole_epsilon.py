@@ -2,10 +2,13 @@
 paid for.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "k_median, two swaps and the best of three, k = 1, a path, add-remove",
@@ -16,14 +19,15 @@ CAUGHT_BY = (
 @contextmanager
 def plant() -> Iterator[None]:
     """Do not divide by the number of steps, and let the grant pay once."""
+    from metricdp.accounting import Grant
     from metricdp.methods.finite.local_search import LocalSearch
-    from metricdp.privacy import gate
 
-    with ExitStack() as stack:
-        stack.enter_context(
-            rewritten(LocalSearch, "_each", "return grant.left / times", "return grant.epsilon")
-        )
-        stack.enter_context(
-            rewritten(gate, "select", "grant.draw(cost)", "grant.draw(0 if grant.spent else cost)")
-        )
+    real = Grant.draw
+
+    def once(self: Any, epsilon: object, delta: object = 0) -> None:
+        if not self.spent:
+            real(self, epsilon, delta)
+
+    whole = staticmethod(lambda grant, times: grant.epsilon)
+    with patched(LocalSearch, "_each", whole), patched(Grant, "draw", once):
         yield

@@ -2,10 +2,12 @@
 asked: twice the epsilon.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "HistogramQuery, two points, add-remove",
@@ -14,14 +16,15 @@ CAUGHT_BY = (
 )
 
 
-@contextmanager
-def plant() -> Iterator[None]:
+def plant() -> AbstractContextManager[None]:
     """Halve the scale of the discrete Laplace noise, not that of the receipt."""
-    from metricdp.privacy.noise import DiscreteLaplace, Noise
+    from metricdp.accounting import Cost
+    from metricdp.privacy.noise import DiscreteLaplace, laplace_scale
 
-    with ExitStack() as bug:
-        bug.enter_context(
-            rewritten(DiscreteLaplace, "__init__", "scale=self.scale)", "scale=self.scale / 2)")
-        )
-        bug.enter_context(rewritten(Noise, "_confirm", "> float(claim)", "> 2 * float(claim)"))
-        yield
+    real = DiscreteLaplace.__init__
+
+    def half(self: Any, sensitivity: int, epsilon: Any) -> None:
+        real(self, sensitivity, 2 * epsilon)
+        self.scale, self.cost = laplace_scale(sensitivity, epsilon), Cost.of(epsilon)
+
+    return patched(DiscreteLaplace, "__init__", half)

@@ -2,9 +2,13 @@
 of its own: almost twice epsilon.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = (
     "k_median, hst by levels, a path, add-remove",
@@ -14,15 +18,18 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Halve from level to level, and do not normalize."""
-    from metricdp.methods.finite import hst_counts
+    from metricdp.accounting import Cost, Grant
+    from metricdp.partitions.finite.hst_levels import LevelCells
+    from metricdp.privacy import gate
 
-    paid = (
-        "budget.measure(demand, HistogramQuery(LevelCells(tree, level)), shares[i] / "
-        "sum(shares[i:]))"
-    )
-    share = "grant.epsilon / 2**i"
-    own = (
-        f"measure(demand, HistogramQuery(LevelCells(tree, level)), {share}, "
-        f"Grant(Cost.of({share}), grant.neighboring, grant.scope))"
-    )
-    return rewritten(hst_counts, "count_levels", paid, own)
+    real, levels = gate.measure, WeakKeyDictionary[Any, int]()
+
+    def measure(demand: Any, query: Any, epsilon: Any, grant: Any, delta: Any = 0) -> Any:
+        if not isinstance(getattr(query, "partition", None), LevelCells):
+            return real(demand, query, epsilon, grant, delta)
+        share = grant.epsilon / 2 ** levels.setdefault(grant, 0)
+        levels[grant] += 1
+        own = Grant(Cost.of(share), grant.neighboring, grant.scope)
+        return real(demand, query, share, own)
+
+    return replaced(gate, "measure", measure)

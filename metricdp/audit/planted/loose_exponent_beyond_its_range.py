@@ -2,9 +2,12 @@
 rests, does not hold.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from fractions import Fraction
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("covering loop, published, large epsilon, add-remove",)
 
@@ -13,9 +16,4 @@ def plant() -> AbstractContextManager[None]:
     """Do not look whether it is safe."""
     from metricdp.accounting import covering
 
-    return rewritten(
-        covering,
-        "exponent",
-        "min(_loose(epsilon, delta), _largest(epsilon, delta, neighboring))",
-        "_loose(epsilon, delta)",
-    )
+    return patched(covering, "_largest", lambda *budget: Fraction(10**9))

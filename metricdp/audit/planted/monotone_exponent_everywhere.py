@@ -2,9 +2,12 @@
 where scores move both ways.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "CoverageQuery, two points, replace-one",
@@ -19,6 +22,7 @@ def plant() -> AbstractContextManager[None]:
     """Forget which relation it is."""
     from metricdp.privacy import SelectionQuery
 
-    return rewritten(
-        SelectionQuery, "range", 'self.monotone and neighboring == "add-remove"', "self.monotone"
-    )
+    def spread(self: Any, neighboring: Any, m: int) -> int:
+        return int(self.sensitivity(neighboring, m)) * (1 if self.monotone else 2)
+
+    return patched(SelectionQuery, "range", spread)

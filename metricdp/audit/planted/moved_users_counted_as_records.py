@@ -1,8 +1,11 @@
 """Demand that is moved to another universe forgets that its users keep several records."""
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "moved, counts, a box, add-remove, users of 2",
@@ -12,11 +15,14 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Place the moved records as if each were a unit."""
-    from metricdp.privacy import demand
+    from metricdp.privacy import PrivateDemand
 
-    return rewritten(
-        demand.PrivateDemand,
-        "_restricted",
-        "self._max_contributions",
-        "(self._max_contributions if universe is None else 1)",
-    )
+    real = PrivateDemand._restricted
+
+    def restricted(self: Any, records: Any, universe: Any = None) -> Any:
+        demand = real(self, records, universe)
+        if universe is not None:
+            demand._max_contributions = 1
+        return demand
+
+    return patched(PrivateDemand, "_restricted", restricted)

@@ -2,9 +2,12 @@
 small ones are hardly hidden.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "HistogramQuery, two points, add-remove",
@@ -17,9 +20,9 @@ def plant() -> AbstractContextManager[None]:
     """Multiply each draw by the count: an empty part gets none at all."""
     from metricdp.privacy.noise import Noise
 
-    return rewritten(
-        Noise,
-        "__call__",
-        "self._mechanism(block)",
-        "[v + v * (y - v) for v, y in zip(block, self._mechanism(block))]",
-    )
+    real = Noise.__call__
+
+    def scaled(self: Any, values: Any) -> Any:
+        return values + values * (real(self, values) - values)
+
+    return patched(Noise, "__call__", scaled)

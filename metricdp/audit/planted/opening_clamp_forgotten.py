@@ -2,15 +2,17 @@
 a little each.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("openings, add-remove", "openings, add-remove, users of 3")
 
 
 def plant() -> AbstractContextManager[None]:
     """Let the bias take counts as far down as it may."""
-    from metricdp.privacy.opening import OpeningQuery
+    from metricdp.privacy import opening
 
-    return rewritten(OpeningQuery, "opened", "np.maximum(excess, -bias)", "excess")
+    return patched(opening, "held", lambda excess, bias: excess)

@@ -1,8 +1,10 @@
 """A split in disjoint parts is charged one part's epsilon although a user has records in m of them."""
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("split, any mechanism, two points, add-remove, users of 2",)
 
@@ -11,4 +13,5 @@ def plant() -> AbstractContextManager[None]:
     """Charge the dearest part only."""
     from metricdp.privacy import gate
 
-    return rewritten(gate, "split", "[: demand.max_contributions]", "[:1]")
+    real = gate._split_price
+    return patched(gate, "_split_price", lambda shares, m, relation: real(shares, 1, relation))

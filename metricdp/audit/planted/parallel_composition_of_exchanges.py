@@ -1,8 +1,10 @@
 """Under replace-one a record leaves one part and joins another; a split is charged for one of them."""
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "split, any mechanism, two points, replace-one",
@@ -14,4 +16,5 @@ def plant() -> AbstractContextManager[None]:
     """Charge both relations alike."""
     from metricdp.privacy import gate
 
-    return rewritten(gate, "split", '(1 if ledger.neighboring == "add-remove" else 2)', "1")
+    real = gate._split_price
+    return patched(gate, "_split_price", lambda shares, m, n: real(shares, m, "add-remove"))

@@ -2,9 +2,12 @@
 permute-and-flip, which costs epsilon²/2.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "selections until a pool is spent, two points, add-remove",
@@ -16,9 +19,9 @@ def plant() -> AbstractContextManager[None]:
     """Select by permute-and-flip whatever pays for it."""
     from metricdp.privacy import gate
 
-    return rewritten(
-        gate,
-        "select",
-        '"exponential mechanism" if pooled else "permute-and-flip"',
-        '"permute-and-flip"',
-    )
+    real = gate._selected
+
+    def selected(demand: Any, query: Any, eta: Any, law: Any, grant: Any) -> int:
+        return real(demand, query, eta, "permute-and-flip", grant)
+
+    return patched(gate, "_selected", selected)

@@ -2,9 +2,11 @@
 epsilon²/2 are paid with it.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("any mechanism, until a pool is spent, two points, add-remove",)
 
@@ -13,4 +15,4 @@ def plant() -> AbstractContextManager[None]:
     """Believe the rho that the buyer states."""
     from metricdp.accounting import ledger
 
-    return rewritten(ledger, "_budget", "if not cost.pooled:", "if False:")
+    return patched(ledger, "_for_any", lambda cost: cost)

@@ -2,9 +2,12 @@
 thirds, the tree has more of them.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = (
     "k_median, quadtree by levels, a box, add-remove",
@@ -14,14 +17,18 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Give every level a d-th of epsilon, as if log2(n) were 1."""
-    from metricdp.methods.box import quadtree
+    from metricdp.accounting import Cost, Grant
+    from metricdp.partitions.box.quadtree import OpenedCells
+    from metricdp.privacy import HistogramQuery, gate
 
-    honest = (
-        "histogram = measure(demand, HistogramQuery(counted(cells)), left if last else paid, grant)"
-    )
-    share = "grant.epsilon / cells.universe.dimension"
-    own = (
-        f"histogram = measure(demand, HistogramQuery(cells), {share}, Grant(Cost.of({share}), "
-        f"grant.neighboring, grant.scope))"
-    )
-    return rewritten(quadtree.Quadtree, "_release", honest, own)
+    real = gate.measure
+
+    def measure(demand: Any, query: Any, epsilon: Any, grant: Any, delta: Any = 0) -> Any:
+        cells = getattr(query, "partition", None)
+        if type(query) is not HistogramQuery or not isinstance(cells, OpenedCells):
+            return real(demand, query, epsilon, grant, delta)
+        share = grant.epsilon / cells.universe.dimension
+        own = Grant(Cost.of(share), grant.neighboring, grant.scope)
+        return real(demand, query, share, own)
+
+    return replaced(gate, "measure", measure)

@@ -2,9 +2,14 @@
 nobody is clipped and all steps shrink.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "SumsQuery from centers, a box, add-remove",
@@ -14,16 +19,12 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Let the records say how long a step is."""
-    from metricdp.privacy.queries import SumsQuery
+    from metricdp.privacy import queries
 
-    farthest = "max(0.1, float(np.abs(records[:, None] - self.centers).max(initial=0.0)))"
-    honest = (
-        "relative_sums(records, self.histogram.parts(records), self.centers, self.steps, "
-        "2**self.bits)"
-    )
-    return rewritten(
-        SumsQuery,
-        "exact",
-        honest,
-        honest.replace("self.steps", f"np.full(self.histogram.n_parts, {farthest} / 2**self.bits)"),
-    )
+    def exact(self: Any, records: Any) -> Any:
+        parts, longest = self.histogram.parts(records), 2**self.bits
+        away = max(0.1, float(np.abs(records[:, None] - self.centers).max(initial=0.0)))
+        steps = np.full(self.histogram.n_parts, away / longest)
+        return queries.relative_sums(records, parts, self.centers, steps, longest).ravel()
+
+    return patched(queries.SumsQuery, "exact", exact)

@@ -2,9 +2,12 @@
 with the first pickle.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = (
     "HistogramQuery, two points, add-remove",
@@ -16,5 +19,11 @@ def plant() -> AbstractContextManager[None]:
     """Keep the exact answer on the query, which the release holds."""
     from metricdp.privacy import gate
 
-    kept = "object.__setattr__(query, 'answer', answer)\n    return noise(answer)"
-    return rewritten(gate, "_noisy", "return noise(answer)", kept)
+    real = gate.answered
+
+    def answered(query: Any, records: Any) -> Any:
+        answer = real(query, records)
+        object.__setattr__(query, "answer", answer)
+        return answer
+
+    return patched(gate, "answered", answered)

@@ -2,9 +2,11 @@
 bring back a whole cell of others.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("balls after removals, a box, add-remove", "balls after removals, a box, replace-one")
 
@@ -13,9 +15,4 @@ def plant() -> AbstractContextManager[None]:
     """Take a cell whole once its first record is taken."""
     from metricdp.records.sums import peeling
 
-    return rewritten(
-        peeling,
-        "peel",
-        "np.clip(number - before, 0, there).astype(counts.dtype)",
-        "there * (before < number)",
-    )
+    return patched(peeling, "taken", lambda there, before, number: there * (before < number))

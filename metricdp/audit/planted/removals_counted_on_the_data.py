@@ -2,17 +2,23 @@
 one record more makes it one more.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("balls after removals, a box, add-remove",)
 
 
 def plant() -> AbstractContextManager[None]:
     """Remove half of what is left."""
-    from metricdp.records.sums.peeling import Peeled
+    from metricdp.records.sums import peeling
 
-    return rewritten(
-        Peeled, "left", "self.grid, cell, number)", "self.grid, cell, (left.sum() + 1) // 2)"
-    )
+    real = peeling.peel
+
+    def peel(counts: Any, grid: Any, cell: int, number: float) -> None:
+        real(counts, grid, cell, (counts.sum() + 1) // 2)
+
+    return patched(peeling, "peel", peel)

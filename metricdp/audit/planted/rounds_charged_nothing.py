@@ -2,9 +2,12 @@
 further rounds are charged nothing.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("covering loop, whole-loop bound, add-remove", "CoverQuery, two points, add-remove")
 
@@ -13,4 +16,9 @@ def plant() -> AbstractContextManager[None]:
     """Price a loop of one round."""
     from metricdp.privacy import gate
 
-    return rewritten(gate, "cover", "exponent(price, query.rounds,", "exponent(price, 1,")
+    real = gate.exponent
+
+    def exponent(price: Any, rounds: int, *unit: Any, **options: Any) -> Any:
+        return real(price, 1, *unit, **options)
+
+    return patched(gate, "exponent", exponent)

@@ -2,15 +2,26 @@
 is what a swap may take away.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from metricdp.audit.patch import patched, unchecked
 
 CAUGHT_BY = ("SwapQuery, a path, add-remove", "SwapQuery, a path, replace-one")
 
 
-def plant() -> AbstractContextManager[None]:
+@contextmanager
+def plant() -> Iterator[None]:
     """Ask for the farthest point from its nearest center, not from its second-nearest."""
-    from metricdp.privacy import SwapQuery
+    from metricdp.privacy import swaps
 
-    return rewritten(SwapQuery, "_ask", "self._served.far.max(", "self._served.near.max(")
+    real = swaps.farthest
+
+    def nearest(scale: Any, served: Any) -> int:
+        return real(scale, served._replace(far=served.near))
+
+    with unchecked(), patched(swaps, "farthest", nearest):
+        yield

@@ -2,9 +2,14 @@
 it.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("noise, generators seeded alike", "HistogramQuery, two points, add-remove")
 
@@ -13,10 +18,8 @@ def plant() -> AbstractContextManager[None]:
     """Draw the difference of two geometric variables with ``numpy.random``."""
     from metricdp.privacy.noise import Noise
 
-    two = "np.random.geometric(-np.expm1(-1 / self.scale), (2, len(block)))"
-    return rewritten(
-        Noise,
-        "__call__",
-        "self._mechanism(block)",
-        f"[v + int(a - b) for v, (a, b) in zip(block, {two}.T)]",
-    )
+    def drawn(self: Any, values: Any) -> Any:
+        one, other = np.random.geometric(-np.expm1(-1 / self.scale), (2, len(values)))  # noqa: NPY002
+        return values + one - other
+
+    return patched(Noise, "__call__", drawn)

@@ -2,24 +2,30 @@
 that are paid for.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("private_mean, a box, add-remove", "private_median, a box, add-remove")
 
 
 def plant() -> AbstractContextManager[None]:
     """Give the histogram a grant of its own."""
-    from metricdp.methods.box import private_lloyd
+    from metricdp.accounting import Cost, Grant
+    from metricdp.methods.box.private_lloyd import Zones
+    from metricdp.methods.shares import Purse
 
-    honest = "seen = purse.ask(HistogramQuery(zones), share * SHELL_SHARE)"
-    grant = (
-        "grant = type(purse.grant)(Cost.of(purse.grant.epsilon), purse.grant.neighboring, "
-        "purse.grant.scope)"
-    )
-    own = (
-        f"{grant}; seen = Purse(purse.demand, grant, Fraction(1)).ask(HistogramQuery(zones), "
-        f"Fraction(1))"
-    )
-    return rewritten(private_lloyd, "moved", honest, own)
+    real = Purse.ask
+
+    def ask(self: Any, query: Any, share: Fraction, demand: Any = None) -> Any:
+        if not isinstance(getattr(query, "partition", None), Zones):
+            return real(self, query, share, demand)
+        paid = self.grant
+        own = Grant(Cost.of(paid.epsilon), paid.neighboring, paid.scope)
+        return real(Purse(self.demand, own, Fraction(1)), query, Fraction(1))
+
+    return patched(Purse, "ask", ask)

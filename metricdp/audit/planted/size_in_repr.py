@@ -2,20 +2,23 @@
 does.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("canaries in results",)
 
 
 def plant() -> AbstractContextManager[None]:
     """Add the number of records."""
-    from metricdp.privacy import PrivateDemand
+    from metricdp.privacy import PrivateDemand, _vault
 
-    return rewritten(
-        PrivateDemand,
-        "__repr__",
-        "protects each {unit})",
-        "{len(_vault._open(self))} records, protects each {unit})",
-    )
+    real = PrivateDemand.__repr__
+
+    def told(self: Any) -> str:
+        return f"{len(_vault._open(self))} records, {real(self)}"
+
+    return patched(PrivateDemand, "__repr__", told)

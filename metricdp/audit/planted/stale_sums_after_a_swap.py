@@ -2,21 +2,29 @@
 records count twice.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.patch import patched, unchecked
 
 CAUGHT_BY = ("a swap after a swap, a path, add-remove", "a swap after a swap, a path, replace-one")
 
 
-def plant() -> AbstractContextManager[None]:
+@contextmanager
+def plant() -> Iterator[None]:
     """Repair as if the point had added nothing yet."""
     from metricdp.records.sums.swap_costs import SwapCosts
 
-    old = "before, after = (tuple(int(part[i]) for part in side) for side in (old, new))"
-    return rewritten(
-        SwapCosts,
-        "_exchange",
-        old,
-        "before, after = (-1, 0, 0), tuple(int(part[i]) for part in new)",
-    )
+    real = SwapCosts._exchange
+
+    def exchange(self: Any, which: Any, bound: Any, old: Any, new: Any) -> None:
+        slots, near, far = old
+        real(self, which, bound, (np.full_like(slots, -1), 0 * near, 0 * far), new)
+
+    with unchecked(), patched(SwapCosts, "_exchange", exchange):
+        yield

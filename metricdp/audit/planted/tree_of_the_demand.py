@@ -2,9 +2,13 @@
 of the records.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("k_median, hst, two points, add-remove",)
 
@@ -12,8 +16,11 @@ CAUGHT_BY = ("k_median, hst, two points, add-remove",)
 def plant() -> AbstractContextManager[None]:
     """Seed the tree with the number of records."""
     from metricdp.methods.finite.hst import DPHST
+    from metricdp.privacy import _vault
 
-    coins = "len(__import__('metricdp.privacy._vault', fromlist=['_open'])._open(demand))"
-    return rewritten(
-        DPHST, "_counts", "question.metric, question.seed)", f"question.metric, {coins})"
-    )
+    real = DPHST._counts
+
+    def counts(self: Any, demand: Any, grant: Any, question: Any) -> Any:
+        return real(self, demand, grant, replace(question, seed=len(_vault._open(demand))))
+
+    return patched(DPHST, "_counts", counts)

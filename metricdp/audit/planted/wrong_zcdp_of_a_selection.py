@@ -2,9 +2,12 @@
 many.
 """
 
-from contextlib import AbstractContextManager
+from __future__ import annotations
 
-from metricdp.audit.patch import rewritten
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from metricdp.audit.patch import patched
 
 CAUGHT_BY = ("selections until a pool is spent, two points, add-remove",)
 
@@ -13,4 +16,10 @@ def plant() -> AbstractContextManager[None]:
     """Halve the price."""
     from metricdp.accounting import Cost
 
-    return rewritten(Cost, "selection", "asked**2 / 8", "asked**2 / 16")
+    real = Cost.selection
+
+    def selection(epsilon: object) -> Cost:
+        cost = real(epsilon)
+        return replace(cost, rho=cost.epsilon**2 / 16)
+
+    return patched(Cost, "selection", staticmethod(selection))

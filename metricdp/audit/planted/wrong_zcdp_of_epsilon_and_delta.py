@@ -2,9 +2,11 @@
 wrong direction: delta is ignored.
 """
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 
-from metricdp.audit.patch import rewritten
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = (
     "HistogramQuery, Gaussian, two points, add-remove",
@@ -16,9 +18,4 @@ def plant() -> AbstractContextManager[None]:
     """Forget the logarithm of delta."""
     from metricdp.accounting import cost
 
-    return rewritten(
-        cost,
-        "zcdp_rho",
-        "rho = -_up(-(epsilon - _overhead(order, delta)) / order)",
-        "rho = epsilon**2 / 2",
-    )
+    return replaced(cost, "zcdp_rho", lambda epsilon, delta: epsilon**2 / 2)

@@ -47,7 +47,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.shares import Purse
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand, mapped
-from metricdp.releases import Neighboring
+from metricdp.releases import Neighboring, Receipt
 
 FEWEST, PER_LOG = 3, 2.0
 """Dimensions of the images by default: at least so many, and this times log2(k)."""
@@ -175,8 +175,16 @@ class Projected(Method):
             )
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
-        """The inner method's, in many dimensions."""
-        return self._method(EuclideanSpace([0.0] * 4, [1.0] * 4)).price(epsilon, delta)
+        """Both: with a delta the steps get Gaussian noise, whatever the inner method makes of it."""
+        cost = Cost.of(epsilon, delta)
+        return Cost.of(cost.epsilon, cost.delta)
+
+    def within(self, universe: object) -> Method:
+        """The inner method itself, where the box has no more dimensions than the images of any k."""
+        few = self.dimensions or FEWEST
+        if isinstance(universe, EuclideanSpace) and universe.dimension <= few:
+            return self._method(universe)
+        return self
 
     def check(
         self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
@@ -184,32 +192,41 @@ class Projected(Method):
         """Refuse what the inner method would, and an epsilon too small for the noise."""
         space: Any = demand.universe
         if self._dimensions(space, question.k) >= space.dimension:
-            self._method(space).check(demand, question, price, neighboring)
+            inner = self._method(space)
+            inner.check(demand, question, inner.price(price.epsilon, price.delta), neighboring)
             return
-        images, shares = self._projection(space, question).images, self._shares()
+        images = self._projection(space, question).images
         user: dict[str, Any] = (
             {}
             if demand.unit == "record"
             else {"user": [], "max_contributions": demand.max_contributions}
         )
         nobody = PrivateDemand(images, np.empty((0, images.dimension)), **user)
-        self._method(images).check(
-            nobody, _asked(images, question), _part(price, INNER_SHARE), neighboring
-        )
-        checked(demand, space, shares, price, neighboring)
+        inner_price, rest = self._prices(images, price)
+        self._method(images).check(nobody, _asked(images, question), inner_price, neighboring)
+        checked(demand, space, _of_whole(self._shares()), rest, neighboring)
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers in the original space."""
         space: Any = demand.universe
         if self._dimensions(space, question.k) >= space.dimension:
-            return self._method(space).answer(demand, grant, question)
+            alone = self._method(space)
+            paid = grant.charge(alone.price(grant.epsilon, grant.delta))
+            return alone.answer(demand, paid, question)
         projection = self._projection(space, question)
-        images, whole = projection.images, Purse(demand, grant, Fraction(1))
-        paid = Cost.of(whole.price(INNER_SHARE))
-        inner = self._method(images).answer(
-            mapped(demand, projection, images), grant.charge(paid), _asked(images, question)
-        )
-        whole.receipts.append(inner.receipt)  # type: ignore[arg-type]
+        images = projection.images
+        part, rest = self._prices(images, Cost.of(grant.epsilon, grant.delta))
+        if part.pooled:
+            grant = grant.charge(Cost.zcdp(grant.epsilon, grant.delta))
+        image, asked = mapped(demand, projection, images), _asked(images, question)
+        inner = self._method(images).answer(image, grant.charge(part), asked)
+        whole = Purse(demand, grant, Fraction(1))
+        before = [inner.receipt]
+        if part.pooled:
+            whole.receipts.append(inner.receipt)  # type: ignore[arg-type]
+            before = []
+        else:
+            whole = Purse(demand, grant.charge(rest), 1 - INNER_SHARE)
         found = np.asarray(inner.centers)
         cells: Any = ImageCells(projection, found)
         first, *shares = self._shares()
@@ -223,7 +240,20 @@ class Projected(Method):
             centers = moved(
                 whole, Cells(space, centers), centers, shares[-1], power=question.power, last=True
             )
-        return Result(unequal(space, centers), question.k, self.name, whole.receipt)
+        receipt = Receipt.combined([*before, whole.receipt])  # type: ignore[list-item]
+        return Result(unequal(space, centers), question.k, self.name, receipt)
+
+    def _prices(self, images: EuclideanSpace, price: Cost) -> tuple[Cost, Cost]:
+        """What the inner method pays, and what the steps: shares of one pool if the inner method
+        counts rho too, else an epsilon for the one and, with a delta, a pool for the others.
+        """
+        inner = self._method(images)
+        if inner.price(price.epsilon, price.delta).pooled:
+            pool = Cost.zcdp(price.epsilon, price.delta)
+            return _part(pool, INNER_SHARE), _part(pool, 1 - INNER_SHARE)
+        rest = price.epsilon * (1 - INNER_SHARE)
+        steps = Cost.zcdp(rest, price.delta) if price.delta else Cost.of(rest)
+        return Cost.of(price.epsilon * INNER_SHARE), steps
 
     def _method(self, space: EuclideanSpace) -> Method:
         from metricdp.methods.registry import method_of
@@ -241,6 +271,11 @@ class Projected(Method):
 
     def _shares(self) -> list[Fraction]:
         return [(1 - INNER_SHARE) * share for share in level_shares(GROWTH, int(self.steps) + 1)]
+
+
+def _of_whole(shares: list[Fraction]) -> list[Fraction]:
+    """Shares, as parts of their sum."""
+    return [share / sum(shares) for share in shares]
 
 
 def _part(price: Cost, share: Fraction) -> Cost:

@@ -25,7 +25,7 @@ exponential mechanism (McKenna & Sheldon, NeurIPS 2020).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting.cost import ZCDP
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.finite.hst import DPHST
@@ -217,9 +218,7 @@ class LocalSearch(Method):
         """What each of so many selections may have of what is left of the grant."""
         if isinstance(grant, Pool):
             rest = grant.rho - grant.spent_rho
-            return selection_epsilon(
-                replace(Cost.zcdp(grant.epsilon, grant.delta), rho=rest), times
-            )
+            return selection_epsilon(Cost(grant.epsilon, grant.delta, rest, ZCDP), times)
         return grant.left / times
 
     def _share_of(self, budget: Cost | Grant) -> Cost:

@@ -67,7 +67,12 @@ def peel(counts: NDArray[Any], grid: Grid, cell: int, number: float) -> None:
     order = held[np.argsort(sum(away * away for away in from_cell), kind="stable")]
     there = counts[order]
     before = np.cumsum(there) - there
-    counts[order] -= np.clip(number - before, 0, there).astype(counts.dtype)
+    counts[order] -= taken(there, before, number)
+
+
+def taken(there: NDArray[Any], before: NDArray[Any], number: float) -> NDArray[Any]:
+    """Of so many in each cell, with so many before them, those among the first `number`."""
+    return np.clip(number - before, 0, there).astype(there.dtype)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,273 @@
+"""Every call either answers within its price or leaves the ledger as it was: all methods,
+universes, options, prices and relations, the odd ones too.
+"""
+
+import itertools
+from fractions import Fraction
+from functools import partial
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp import methods
+from metricdp.accounting import Cost
+from metricdp.metrics.set_systems import Balls
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.privacy import (
+    CentersQuery,
+    CostQuery,
+    CountQuery,
+    CoverageQuery,
+    CoverQuery,
+    HistogramQuery,
+    LevelsQuery,
+    PrivateDemand,
+    SumsQuery,
+    SwapQuery,
+    _vault,
+    cover,
+    gate,
+    measure,
+    select,
+)
+from tests.privacy_worlds import BOX, UnitCells, finest
+
+PRICES = [
+    (1, 0),
+    ("1/3", "1e-6"),
+    (5, "1e-9"),
+    ("1e-9", 0),
+    ("2e-9", "1e-9"),
+    ("1e-8", "1e-3"),
+    ("1e-3", "1e-300"),
+    (1000, 0),
+    (1000, "0.999"),
+    ("1e-10", 0),
+    ("1e-390", 0),
+    (1e-300, 1e-300),
+    (0, 0),
+    (-1, 0),
+    (1, 1),
+    (float("nan"), 0),
+    (float("inf"), 0),
+    ("x", 0),
+]
+RELATIONS = ("add-remove", "replace-one")
+UNITS = (None, 1, 3, 2**31 - 1)
+
+
+def universes():
+    """Small ones of every kind, also of one point, of no extent, and of extents near the ends of
+    what numbers hold.
+    """
+    rng = np.random.default_rng(0)
+    points = rng.random((9, 2))
+    yield "path", mdp.GraphMetric(nx.path_graph(7), weight=None)
+    yield "table", mdp.PrecomputedMetric(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
+    yield "vectors", mdp.EuclideanMetric(points)
+    yield "Manhattan", mdp.ManhattanMetric(points)
+    yield "one point", mdp.EuclideanMetric([[1.0, 2.0]])
+    yield "huge vectors", mdp.EuclideanMetric(points * 1e17)
+    yield "tiny vectors", mdp.EuclideanMetric(points * 1e-14)
+    for d in (1, 2, 3, 4, 5):
+        yield f"box in R^{d}", mdp.EuclideanSpace([0.0] * d, [1.0] * d)
+    yield "flat box", mdp.EuclideanSpace([0.0, 0.0], [1.0, 1e-12])
+    yield "huge box", mdp.EuclideanSpace([-1e17] * 2, [1e17] * 2)
+    yield "tiny box", mdp.EuclideanSpace([0.0] * 2, [1e-14] * 2)
+
+
+UNIVERSES = dict(universes())
+OPTIONS = [
+    *mdp.METHODS,
+    methods.Projected(),
+    methods.Projected(inner="quadtree", dimensions=2),
+    methods.Projected(inner="uniform", steps=1),
+    methods.Projected(inner="max-coverage", dimensions=1),
+    methods.Projected(inner="coreset", dimensions=2),
+    methods.DPHST(levels=2, centers="initial"),
+    methods.DPHST(centers="tree", budget="geometric"),
+    methods.LocalSearch(start="random", steps=1, final=False),
+    methods.LocalSearch(start="k-median++", steps=3, cap=0.5),
+    methods.LocalSearch(steps=0),
+    methods.LocalSearch(start=methods.MaxCoverage(), share="1/1000000"),
+    methods.LocalSearch(cap=1e-300),
+    methods.MaxCoverage(published=True),
+    methods.MaxCoverage(picks=2, share="1/100"),
+    methods.Quadtree(published=True, depth=6),
+    methods.Quadtree(opening="privtree", steps=2),
+    methods.Quadtree(rounds=2, passes=2),
+    methods.Coreset(published=True, cells=4)
+    if hasattr(methods.Coreset, "published")
+    else "coreset",
+    methods.Coreset(),
+    methods.Lloyd(),
+    methods.LSHCoreset(),
+    methods.KVariates(),
+    methods.Balcan(),
+    methods.Partition(records_hint=3),
+]
+
+
+def demanded(universe, m):
+    """A few records, of users if m says how many each keeps."""
+    user = {} if m is None else {"user": [0, 0, 1, 2, 2], "max_contributions": m}
+    if isinstance(universe, mdp.EuclideanSpace):
+        points = universe.lower + (universe.upper - universe.lower) * np.linspace(0, 1, 5)[:, None]
+        return PrivateDemand(universe, points, **user)
+    return PrivateDemand(universe, [universe.ids[i % len(universe)] for i in range(5)], **user)
+
+
+def atomic(call, ledger):
+    """Whether a call answered; else the ledger is as it was, and only an error of ours came out."""
+    try:
+        call()
+    except mdp.MetricDPError as refused:
+        assert (ledger.spent, ledger.spent_delta, ledger.entries) == (0, 0, ()), repr(refused)
+        return False
+    return True
+
+
+def asked(name, universe, method, price, relation, m, power, k):
+    ledger = mdp.Ledger(1000, "0.9999", neighboring=relation)
+    ask = (mdp.k_median, mdp.k_means)[power - 1]
+    demand, found = demanded(universe, m), []
+
+    def call():
+        epsilon, delta = price
+        found.append(
+            ask(universe, demand, k, epsilon=epsilon, delta=delta, ledger=ledger, method=method)
+        )
+
+    if atomic(call, ledger):
+        receipt = found[0].receipt
+        if ledger.entries:
+            epsilon, delta = (mdp.privacy.exact(value) for value in price)
+            assert ledger.spent <= epsilon and ledger.spent_delta <= delta
+        if receipt is not None:
+            assert receipt.epsilon <= ledger.spent and receipt.delta <= ledger.spent_delta
+        return True
+    return False
+
+
+@pytest.mark.parametrize("method", OPTIONS, ids=lambda m: m if isinstance(m, str) else repr(m)[:60])
+def test_every_method_answers_within_its_price_or_leaves_the_ledger_alone(method):
+    """Each method and option with every price on small universes of its kind."""
+    kind = methods.BY_NAME[method] if isinstance(method, str) else method
+    answers = 0
+    for i, price in enumerate(PRICES):
+        name = "path" if kind.in_finite and i % 2 else ("box in R^2", "box in R^4")[i % 4 // 2]
+        if not kind.in_space:
+            name = ("path", "vectors")[i % 2]
+        relation, m = RELATIONS[i % 3 % 2], UNITS[i % 5 // 3]
+        answers += asked(name, UNIVERSES[name], method, price, relation, m, 1 + i % 2, 2)
+    assert answers
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from(sorted(UNIVERSES)),
+    st.sampled_from(OPTIONS),
+    st.sampled_from(PRICES[:9])
+    | st.tuples(
+        st.fractions(Fraction(1, 10**9), 1000), st.just(0) | st.fractions(0, Fraction(1, 2))
+    ),
+    st.sampled_from(RELATIONS),
+    st.sampled_from(UNITS),
+    st.sampled_from([1, 2]),
+    st.integers(1, 4),
+)
+def test_any_call_answers_within_its_price_or_leaves_the_ledger_alone(
+    name, method, price, relation, m, power, k
+):
+    asked(name, UNIVERSES[name], method, price, relation, m, power, k)
+
+
+def doors(price, here, there, grant):
+    """Every door of the gate, asked to spend so much of a grant."""
+    epsilon, delta = price
+    path, boxed = here.universe, HistogramQuery(UnitCells(BOX))
+    for query, demand in (
+        (CountQuery(), here),
+        (HistogramQuery(finest(path)), here),
+        (SumsQuery(boxed), there),
+        (LevelsQuery((boxed, SumsQuery(boxed, 20))), there),
+    ):
+        yield partial(measure, demand, query, epsilon, grant, delta)
+    for scores in (
+        CostQuery(path),
+        CoverageQuery(path, 1),
+        SwapQuery(path, [0], power=2),
+        CentersQuery(path, [[0], [1]]),
+    ):
+        yield partial(select, here, scores, epsilon, grant)
+    covers = CoverQuery(finest(path), [(Balls(path, 1), 2)])
+    yield lambda: cover(here, covers, Cost.of(epsilon, delta), grant)
+    yield partial(gate.split, here, finest(path), epsilon, grant)
+
+
+@pytest.mark.parametrize("price", PRICES, ids=str)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_every_door_of_the_gate_answers_or_leaves_the_grant_alone(price, relation):
+    whole = Cost.of(900, "1e-3"), Cost.zcdp(900, "1e-3")
+    for m, bought in itertools.product((None, 2**31 - 1), whole):
+        here, there = demanded(UNIVERSES["path"], m), demanded(BOX, m)
+        ledgers = [mdp.Ledger(900, "1e-3", neighboring=relation) for _ in range(10)]
+        grants = [ledger.charge(bought) for ledger in ledgers]
+        for i, grant in enumerate(grants):
+            call = list(doors(price, here, there, grant))[i]
+            try:
+                call()
+            except mdp.MetricDPError:
+                assert (grant.spent, grant.spent_delta) == (0, 0)
+
+
+def test_projected_pays_with_a_delta_for_few_images():
+    """Everything was charged, and then refused: the price was that of another box."""
+    space = mdp.EuclideanSpace([0.0] * 8, [1.0] * 8)
+    demand = PrivateDemand(space, np.random.default_rng(0).random((50, 8)))
+    for inner in ("partition", "quadtree", "max-coverage", "uniform"):
+        for dimensions in (None, 1, 3, 4):
+            ledger = mdp.Ledger(2, "1e-6")
+            method = methods.Projected(inner=inner, dimensions=dimensions)
+            result = mdp.k_means(
+                space, demand, 2, epsilon=2, delta="1e-6", ledger=ledger, method=method
+            )
+            assert result.receipt.epsilon <= ledger.spent == 2
+            assert result.receipt.delta == ledger.spent_delta == Fraction(1, 10**6)
+
+
+class Rows(EuclideanMetric):
+    """A metric of somebody's own, whose rows are as a test wants them."""
+
+    rows = staticmethod(lambda rows: rows)
+
+    def grid_rows(self, sources, targets=None):
+        return self.rows(super().grid_rows(sources, targets))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [lambda r: r.astype(float), lambda r: -r, lambda r: r * 1.5, lambda r: r.astype(np.int32)],
+    ids=["floats", "negative", "fractions", "int32"],
+)
+@pytest.mark.parametrize("method", ["local-search", "max-coverage", "partition", "hst"])
+def test_a_metric_that_breaks_its_promises_costs_nothing(monkeypatch, rows, method):
+    metric = Rows(np.random.default_rng(1).random((12, 2)))
+    monkeypatch.setattr(Rows, "rows", staticmethod(rows))
+    ledger = mdp.Ledger(1)
+    demand = demanded(metric, None)
+    atomic(lambda: mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger, method=method), ledger)
+
+
+@pytest.mark.parametrize("scale", [1e140, 1e150, 1e155, 1e160, 1e300, 1e-160, 1e-300])
+def test_private_points_of_any_size_are_snapped_and_none_refused(scale):
+    """Their squares overflowed from 1e154 on: refused in some spaces, and snapped in others."""
+    points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    for metric in (mdp.EuclideanMetric(points), mdp.ManhattanMetric(points)):
+        kept = _vault._open(PrivateDemand.from_coordinates(metric, points * scale))
+        assert len(kept) == 4
+    assert PrivateDemand(mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), points * scale) is not None
