@@ -37,6 +37,36 @@ def add_ledger_options(group: Any, total: str, loss: str) -> None:
     group.add_argument("--anchor", metavar="A", help=earlier)
 
 
+def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
+    """Add whose record is whose, and what may be spent; `spent` explains ``--epsilon``."""
+    whose = "column that says whose record it is: protects users instead of records"
+    demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
+    kept = "records kept of each user, a random sample (default: 1)"
+    demand.add_argument(
+        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
+    )
+    where = (
+        "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
+        "names, or Spark (default: embedded)"
+    )
+    demand.add_argument("--engine", choices=("embedded", "dask", "spark"), help=where)
+    price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
+    loss = (
+        "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
+    )
+    price.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
+    relation = (
+        "what changes: one more or less, or one for another (default: the ledger's, else "
+        "add-remove)"
+    )
+    price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
+    add_ledger_options(
+        price,
+        total="budget of a new ledger (default: this call's epsilon)",
+        loss="delta of a new ledger (default: this call's)",
+    )
+
+
 def check_options(args: Namespace) -> None:
     """Refuse options about a ledger where there is none, and bounds of users where there are none.
 
@@ -58,8 +88,9 @@ def check_options(args: Namespace) -> None:
             raise UsageError(f"--{name} is about a ledger: give --ledger FILE too")
 
 
-def check_budget(args: Namespace) -> None:
-    """Refuse a call that its ledger would refuse, before the graph is read. Makes no file.
+def check_budget(args: Namespace, price: Any) -> None:
+    """Refuse a call of this price that its ledger would refuse, before the graph is read. Makes no
+    file.
 
     Raises
     ------
@@ -68,7 +99,6 @@ def check_budget(args: Namespace) -> None:
         damaged or unreadable.
     """
     from metricdp.accounting import Ledger, Protection, exact, stated_budget
-    from metricdp.methods.registry import method_of
 
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
@@ -78,7 +108,6 @@ def check_budget(args: Namespace) -> None:
         if args.user is None
         else Protection("user", args.max_contributions or 1)
     )
-    price = method_of(args.method).price(args.epsilon, args.delta or 0)
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)

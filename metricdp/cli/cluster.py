@@ -88,9 +88,12 @@ def register(subparsers: parsing.Subparsers) -> None:
     coins = "public coins of partitions and solvers, never of noise (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
     _add_search(group)
-    _add_privacy(
-        parsing.add_demand_options(parser, required=False), parser.add_argument_group("the price")
-    )
+    demand = parsing.add_demand_options(parser, required=False)
+    price = parser.add_argument_group("the price")
+    spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
+    budget.add_privacy_options(demand, price, spent)
+    without = "use the demand without any protection: the result may reveal it"
+    price.add_argument("--non-private", action="store_true", help=without)
     _add_outputs(parser.add_argument_group("what is written"))
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -112,38 +115,6 @@ def _add_search(group: Any) -> None:
     group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
     proof = "prove how far from the best the centers can be (not of private demand)"
     group.add_argument("--certificate", action="store_true", help=proof)
-
-
-def _add_privacy(demand: Any, price: Any) -> None:
-    whose = "column that says whose record it is: protects users instead of records"
-    demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
-    kept = "records kept of each user, a random sample (default: 1)"
-    demand.add_argument(
-        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
-    )
-    where = (
-        "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
-        "names, or Spark (default: embedded)"
-    )
-    demand.add_argument("--engine", choices=("embedded", "dask", "spark"), help=where)
-    spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
-    price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
-    loss = (
-        "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
-    )
-    price.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
-    relation = (
-        "what changes: one more or less, or one for another (default: the ledger's, else "
-        "add-remove)"
-    )
-    price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    budget.add_ledger_options(
-        price,
-        total="budget of a new ledger (default: this call's epsilon)",
-        loss="delta of a new ledger (default: this call's)",
-    )
-    without = "use the demand without any protection: the result may reveal it"
-    price.add_argument("--non-private", action="store_true", help=without)
 
 
 def _add_outputs(group: Any) -> None:
@@ -217,7 +188,9 @@ def _check(args: Namespace) -> None:
     if args.map is not None and find_spec("plotly") is None:
         raise MissingExtraError("the map page", "maps")
     if args.epsilon is not None:
-        budget.check_budget(args)
+        from metricdp.methods.registry import method_of
+
+        budget.check_budget(args, method_of(args.method).price(args.epsilon, args.delta or 0))
 
 
 def _check_options(args: Namespace) -> None:

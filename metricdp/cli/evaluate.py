@@ -1,4 +1,4 @@
-"""``metricdp evaluate``: the exact cost of given centers, without any protection."""
+"""``metricdp evaluate``: how well given centers serve private demand, under privacy or exactly."""
 
 from __future__ import annotations
 
@@ -7,50 +7,117 @@ import warnings
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
 _EPILOG = """\
-example:
+examples:
+  metricdp evaluate roads.csv --demand homes.csv --centers result.json --epsilon 0.1 \\
+      --within 500,1000
   metricdp evaluate roads.csv --demand homes.csv --centers result.json
 
-Stdout gets {"objective": ..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the
-cost per record. The figures are exact and stand on no ledger: whoever publishes them, or chooses
-by them, has no guarantee any more."""
+With --epsilon stdout gets estimates with 95 % intervals that may be published: {"mean":
+{"estimate": ..., "low": ..., "high": ...}, "median": ..., "p90": ..., "share": ..., "loads": ...,
+"receipt": ...}; distances beyond "clip" count as that in the mean. Without, it gets {"objective":
+..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the cost per record. Those
+figures are exact and stand on no ledger: whoever publishes them, or chooses by them, has no
+guarantee any more."""
+_PRIVATE = ("delta", "neighboring", "ledger", "user", "max_contributions", "engine")
+_QUESTIONS = ("within", "against", "clip")
 
 
 def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "evaluate",
-        usage="metricdp evaluate GRAPH --demand FILE --centers FILE [option ...]",
-        help="exact cost of centers on private demand: not private",
-        description="Compute the exact cost of centers for a demand file, for those who hold "
-        "the data.\n"
-        "This reads private data, and the result is not private.",
+        usage="metricdp evaluate GRAPH --demand FILE --centers FILE [--epsilon E] [option ...]",
+        help="how well centers serve private demand: with --epsilon under privacy, else exactly",
+        description="Tell how well centers serve the demand of a file: with --epsilon under "
+        "differential privacy,\n"
+        "with intervals; without, exactly, for those who hold the data, and not private.",
         epilog=_EPILOG,
     )
     parsing.add_graph_options(parser)
-    parsing.add_demand_options(parser, required=True)
+    demand = parsing.add_demand_options(parser, required=True)
     group = parser.add_argument_group("the question")
     what = "JSON as `metricdp cluster` writes it, or a JSON list of vertex ids"
     group.add_argument("--centers", metavar="FILE", required=True, help=what)
     parsing.add_objective(group)
+    limits = "distances, such as 500,1000: the share of the demand within each of them"
+    group.add_argument("--within", metavar="D,D,...", type=_distances, help=limits)
+    rivals = "other centers, such a file: do the first ones serve better?"
+    group.add_argument("--against", metavar="FILE", help=rivals)
+    bound = "in the mean, distances beyond it count as this much (default: one few should exceed)"
+    group.add_argument("--clip", metavar="D", type=parsing.positive_number, help=bound)
+    spent = "privacy budget of this call, such as 0.1 or 1/3; without it the answer is exact"
+    budget.add_privacy_options(demand, parser.add_argument_group("the price"), spent)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:
-    """Read, compute, and say that the figure is not private."""
-    parsing.check_columns(args)
+    """Read, compute, and say what the figures are worth."""
+    _check_options(args)
     centers = read_centers(args.centers)
+    others = None if args.against is None else read_centers(args.against)
+    if args.epsilon is not None:
+        from metricdp.methods.shares import purse_price
+
+        budget.check_budget(args, purse_price(args.epsilon, args.delta or 0))
+    metric = inputs.read_metric(args)
+    metric.positions([*centers, *(others or [])])
+    demand = inputs.read_demand(args, metric)
+    figures = (
+        _exactly(args, demand, centers)
+        if args.epsilon is None
+        else _privately(args, metric, demand, centers, others)
+    )
+    problem = streams.show_result(streams.to_json(figures))
+    if problem is not None:
+        raise problem
+    return 0
+
+
+def _check_options(args: Namespace) -> None:
+    parsing.check_columns(args)
+    budget.check_options(args)
+    if args.epsilon is None:
+        for name in (*_PRIVATE, *_QUESTIONS):
+            if getattr(args, name) is not None:
+                option = "--" + name.replace("_", "-")
+                raise UsageError(f"{option} goes with --epsilon: without, the answer is exact")
+    elif args.objective != "k-median":
+        raise UsageError("with --epsilon distances are judged: leave --objective out")
+
+
+def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: Any) -> Any:
+    import metricdp as mdp
+
+    ledger = budget.open_ledger(args)
+    with budget.noting_expense(ledger):
+        report = mdp.evaluate(
+            metric,
+            demand,
+            centers,
+            epsilon=args.epsilon,
+            delta=args.delta or 0,
+            ledger=ledger,
+            within=args.within or (),
+            against=others,
+            clip=args.clip,
+        )
+    if not args.quiet:
+        say(str(report))
+        budget.say_expense(args, report.receipt, ledger)
+    return {"k": len(centers), **report.to_dict(), "privacy": "differential"}
+
+
+def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]:
     from metricdp.privacy import exact_cost
     from metricdp.universe.tables import read_table
 
-    metric = inputs.read_metric(args)
-    metric.positions(centers)
-    demand = inputs.read_demand(args, metric)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cost = exact_cost(demand, centers, 2 if args.objective == "k-means" else 1)
@@ -60,17 +127,17 @@ def run(args: Namespace) -> int:
         "publish them"
     )
     mean = cost / records if records else None
-    figures = {
+    return {
         "objective": args.objective,
         "k": len(centers),
         "cost": cost,
         "mean": mean,
         "privacy": "none",
     }
-    problem = streams.show_result(streams.to_json(figures))
-    if problem is not None:
-        raise problem
-    return 0
+
+
+def _distances(text: str) -> list[float]:
+    return [parsing.positive_number(part) for part in text.split(",")]
 
 
 def read_centers(path: str) -> list[Any]:

@@ -140,13 +140,14 @@ def check_method(args: Namespace, *, releases: bool) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read, charge once, release, write."""
-    names = _check(args)
-    priced = _together(args)
-    budget.check_budget(priced)
-    if args.dry_run:
-        return _dry_run(args, priced)
     import metricdp as mdp
 
+    names = _check(args)
+    priced = _together(args)
+    price = mdp.methods.method_of(args.method).price(priced.epsilon, priced.delta or 0)
+    budget.check_budget(priced, price)
+    if args.dry_run:
+        return _dry_run(args, priced)
     metric = inputs.read_metric(args)
     demand = inputs.read_demand(args, metric)
     plain = _plain(args, metric)

@@ -1,0 +1,57 @@
+"""``metricdp evaluate --epsilon``: private figures, their price, and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli_world import run
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    homes = ["3"] * 4000 + ["7"] * 2000 + ["20"] * 2000
+    (tmp_path / "homes.csv").write_text("vertex\n" + "\n".join(homes) + "\n")
+    (tmp_path / "centers.json").write_text('{"centers": [5, 22]}')
+    (tmp_path / "worse.json").write_text("[29]")
+    return tmp_path
+
+
+BASE = ("evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "centers.json")
+
+
+def test_private_figures_their_receipt_and_the_ledger(town, capsys):
+    ran = run(
+        capsys,
+        *BASE,
+        *("--epsilon", "1", "--within", "150,250", "--against", "worse.json"),
+        *("--ledger", "town.ledger", "--epsilon-budget", "2", "--dataset", "town"),
+    )
+    told = json.loads(ran.out)
+    assert ran.status == 0
+    assert told["mean"]["low"] <= 200 <= told["mean"]["high"]
+    assert told["share"]["low"][1] > 0.9 and told["share"]["high"][0] < 0.1
+    assert told["against"]["better"] == "yes"
+    assert told["receipt"]["epsilon"] == 1 and "spent epsilon 1" in ran.err
+    again = run(capsys, *BASE, "--epsilon", "2", "--ledger", "town.ledger")
+    assert again.status == 2 and "left" in again.err and again.out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--within", "500"), "--within goes with --epsilon"),
+        (("--ledger", "x"), "--ledger goes with --epsilon"),
+        (("--epsilon", "1", "--within", "5,,6"), "positive number"),
+        (("--epsilon", "1", "--objective", "k-means"), "leave --objective out"),
+        (("--epsilon", "1", "--against", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_refusals_are_one_line(town, capsys, options, message):
+    ran = run(capsys, *BASE, *options)
+    assert ran.status == 2 and message in ran.err and ran.out == ""
+    assert not (town / "x").exists()
