@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.centers import center_cases
+from metricdp.audit.doors import door_cases
 from metricdp.audit.evaluating import evaluation_cases
 from metricdp.audit.exact import Case
 from metricdp.audit.papers import paper_cases
@@ -50,7 +51,8 @@ def cases() -> Iterator[tuple[Case, bool]]:
     mechanism another case shows.
     """
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _votes, _levels)
-    for make in (*own, search_cases, round_cases, center_cases, evaluation_cases, paper_cases):
+    more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
+    for make in (*own, *more):
         yield from make()
 
 

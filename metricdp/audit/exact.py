@@ -12,13 +12,14 @@ that is seen: what is seen is a function of the tape, and the tape's law is priv
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,24 @@ CHECK, SLACK, MARGIN, LIMIT = "exact law", 1e-9, 8, 600
 on tiny worlds are at most 8. Where there are more scripts than the limit, so many are drawn at
 random: what is found then is still a lower bound, not the whole law.
 """
+
+_URANDOM = os.urandom
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Equally likely outcomes of the operating system's random bytes.
+
+    Attributes
+    ----------
+    outcomes : function of a Demand
+        All of them, each a tuple of integers.
+    bytes_of : function of (outcome, number of bytes)
+        What the operating system then gives.
+    """
+
+    outcomes: Callable[[Demand], Sequence[tuple[int, ...]]]
+    bytes_of: Callable[[tuple[int, ...], int], bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +89,11 @@ class Case:
         more of long runs than the ratios of a few scripts.
     limit : int
         Scripts at most.
+    hold : function of (universe, records, users or None, m or None), optional
+        How records are put in; by default as `PrivateDemand`.
+    chance : Chance, optional
+        The operating system's random bytes, scripted while records are put in and during the call;
+        by default those of contribution bounding.
     """
 
     name: str
@@ -85,6 +109,8 @@ class Case:
     refused: bool = False
     steps: bool = False
     limit: int = LIMIT
+    hold: Callable[..., Any] | None = None
+    chance: Chance | None = None
 
     def __str__(self) -> str:
         unit = "" if self.m is None else f", users of {self.m}"
@@ -101,9 +127,9 @@ class Run:
     delta: Fraction
 
 
-def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int]) -> Run:
-    """Run a case's call on one demand, with the coins of contribution bounding in `order` and noise
-    by `script`.
+def run(case: Case, private: Any, order: tuple[int, ...], script: Sequence[int]) -> Run:
+    """Run a case's call on one demand, with the operating system's random bytes by `order` and
+    noise by `script`.
     """
     from metricdp.accounting import Ledger
     from metricdp.accounting import ledger as ledgers
@@ -117,7 +143,8 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
         )
         epsilon, delta = case.budget
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
-        private = _demand(case, demand, order)
+        if case.chance is not None:
+            stack.enter_context(patched(os, "urandom", partial(case.chance.bytes_of, order)))
         shown: Seen = {}
         day = patched(ledgers, "today", lambda: "2000-01-01")  # all runs are of one day
         with watched() as seen, recorded(tape), small_nets(), day:
@@ -131,17 +158,23 @@ def run(case: Case, demand: Demand, order: Sequence[int], script: Sequence[int])
         return Run(tape, seen, ledger.spent, ledger.spent_delta)
 
 
-def _demand(case: Case, demand: Demand, order: Sequence[int]) -> Any:
+def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
     from metricdp.privacy import PrivateDemand
-    from metricdp.records.engines import bounding
 
-    users = [i for i, user in enumerate(demand) for _ in user]
+    users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
-    if case.m is None:
-        return PrivateDemand(case.world.universe, records)
-    keys = np.asarray(order, dtype=np.uint64) + np.uint64(1)
-    with patched(bounding, "os", SimpleNamespace(urandom=lambda n_bytes: keys.tobytes())):
+    given = _keys if case.chance is None else case.chance.bytes_of
+    with patched(os, "urandom", partial(given, order)):
+        if case.hold is not None:
+            return case.hold(case.world.universe, records, users, case.m)
         return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
+
+
+def _keys(order: tuple[int, ...], n_bytes: int) -> bytes:
+    """Keys that rank the records in this order; whatever else is asked for stays chance."""
+    if n_bytes != 8 * len(order):
+        return _URANDOM(n_bytes)
+    return (np.asarray(order, dtype=np.uint64) + np.uint64(1)).tobytes()
 
 
 @dataclass
@@ -193,20 +226,25 @@ def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
 
 
 def _evidence(case: Case) -> Evidence:
-    orders = [coins(demand, case.m or 1) for demand in case.demands]
+    draw = partial(coins, m=case.m or 1) if case.chance is None else case.chance.outcomes
+    orders = [draw(demand) for demand in case.demands]
+    held = [
+        [_demand(case, demand, order) for order in some]
+        for demand, some in zip(case.demands, orders)
+    ]
     pairs = neighboring_pairs(case.demands, case.relation)
     largest = max(range(len(case.demands)), key=lambda i: len(case.demands[i]))
 
     def probe(script: Sequence[int]) -> Tape:
-        return run(case, case.demands[largest], orders[largest][0], script).tape
+        return run(case, held[largest][0], orders[largest][0], script).tape
 
     probe(())  # fills caches of public things: later runs find them all alike
     evidence, columns, n_scripts = None, [], 0
     for script in scripts(probe, case.limit):
         n_scripts += 1
         runs = [
-            [run(case, demand, order, script) for order in some]
-            for demand, some in zip(case.demands, orders)
+            [run(case, private, order, script) for private, order in zip(kept, some)]
+            for kept, some in zip(held, orders)
         ]
         first = runs[0][0]
         if evidence is None:

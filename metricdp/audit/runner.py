@@ -33,6 +33,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.canaries import canary_checks
     from metricdp.audit.cases import cases
     from metricdp.audit.covering import covering_checks
+    from metricdp.audit.devices import device_checks
     from metricdp.audit.exact import examine
     from metricdp.audit.fresh import fresh_checks
     from metricdp.audit.opening import opening_checks
@@ -43,6 +44,7 @@ def checks() -> Iterator[Check]:
     for more in (
         covering_checks,
         opening_checks,
+        device_checks,
         sampler_checks,
         box_checks,
         fresh_checks,

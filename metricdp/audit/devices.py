@@ -1,0 +1,245 @@
+"""The local model and the shuffler: exact laws of whole messages, real messages and decoded centers as
+black boxes, and the shuffled messages of a few users against the bound that receipts state.
+
+Exact laws walk through all coins of the real encoder. Its weights are in units of 2^-32, too many
+coins to walk through; so the same code runs with units of a quarter, which moves the favored weight
+further below exp(epsilon) and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit import blackbox
+from metricdp.audit.report import Finding
+
+CHECK = "exact law of messages"
+UNIT, REACH = 4, 0.85
+"""Least share of the claim that the worst message must reach, rounded down to quarters as it is."""
+Law = dict[Any, Fraction]
+RUNS = (1500, 20_000)
+"""Messages a side, in the short form and in the full one; decoded rounds: a tenth."""
+
+
+def device_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    for name, make in _collections().items():
+        full = f"one message, {name}"
+        yield full, True, partial(_exact, full, make)
+    for name in ("a graph's ids", "points"):
+        full = f"one message, {name}, black box"
+        yield full, name == "points", partial(_messages, full, name)
+    yield (
+        "one round decoded, black box",
+        True,
+        partial(_decoded, "one round decoded, black box"),
+    )
+    for users in (2, 4, 9):
+        full = f"{users} shuffled messages"
+        yield full, True, partial(_shuffled, full, users)
+
+
+def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
+    """Public parameters with few coins, and all kinds of items."""
+    from metricdp.local.parameters import Report, Role
+    from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
+
+    one, half = Fraction(1), Fraction(1, 2)
+    kinds: dict[str, tuple[Role, ...]] = {
+        "k-ary response": (Role(1, (Report(KRR(one, 3, UNIT), 0),)),),
+        "local hashing": (Role(1, (Report(LocalHashing(one, 3, 1, UNIT), 0),)),),
+        "subset selection": (Role(1, (Report(SubsetSelection(one, 3, 1, UNIT), 0),)),),
+        "roles and reports": (
+            Role(2, (Report(KRR(half, 3, UNIT), 0), Report(LocalHashing(half, 3, 1, UNIT), 0))),
+            Role(1, (Report(KRR(one, 3, UNIT), 0),)),
+        ),
+    }
+    made: dict[str, Callable[[], tuple[Any, Sequence[Any]]]] = {
+        name: partial(_of_parts, roles) for name, roles in kinds.items()
+    }
+    made["vectors of a ball"] = _of_ball
+    return made
+
+
+def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
+    from metricdp.local.parameters import PublicParameters
+
+    items = {
+        "kind": "partition",
+        "parts": 3,
+        "ids": {"range": 6},
+        "labels": [0, 0, 1, 1, 2, 2],
+        "centers": [0, 2, 4],
+    }
+    return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles), range(6)
+
+
+def _of_ball() -> tuple[Any, Sequence[Any]]:
+    """A vector's report beside its bucket, in the coarsest view that points have."""
+    from dataclasses import replace
+
+    import metricdp as mdp
+    from metricdp.local import public_parameters
+    from metricdp.local.items import bits_of, items_of
+    from metricdp.local.parameters import Report, Role
+    from metricdp.local.randomizers import TopVectors
+
+    box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
+    parameters = public_parameters(box, 1, users=1000, k=2, depth=1)
+    domains = items_of(parameters.items).domains
+    view = min(range(len(domains)), key=lambda i: domains[i])
+    report = TopVectors(Fraction(1), 2, 4, 1, bits_of(domains[view]), UNIT)
+    role = Role(1, (Report(report, view),))
+    items = [(0.0, 0.0), (0.4, 0.9)]
+    return replace(parameters, roles=(role,), epsilon=Fraction(1)), items
+
+
+def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
+    """The exact law of ``make(below)`` by walking through all coins. Those of 2^53 faces and more
+    (a nonce, a rounding) take their two ends in place of all: the claim holds given each of them.
+
+    Examples
+    --------
+    >>> law_of(lambda below: below(2) + below(2))
+    {2: Fraction(1, 4), 1: Fraction(1, 2), 0: Fraction(1, 4)}
+    """
+    found: Law = {}
+    waiting: list[tuple[int, ...]] = [()]
+    while waiting:
+        path, faces = waiting.pop(), list[int]()
+
+        def below(bound: int, path: tuple[int, ...] = path, faces: list[int] = faces) -> int:
+            faces.append(min(bound, 2) if bound >= 2**53 else bound)
+            face = path[len(faces) - 1] if len(faces) <= len(path) else 0
+            return face * (bound - 1) if bound >= 2**53 else face
+
+        outcome = make(below)
+        if len(faces) > len(path):
+            waiting += [(*path, face) for face in range(faces[len(path)])]
+            continue
+        found[outcome] = found.get(outcome, Fraction(0)) + Fraction(1, math.prod(faces))
+    return found
+
+
+def _worst(laws: Sequence[Law]) -> float:
+    """Largest log ratio of any two laws."""
+    worst = 0.0
+    for mine, other in product(laws, repeat=2):
+        for outcome, p in mine.items():
+            if not other.get(outcome):
+                return math.inf
+            worst = max(worst, math.log(p / other[outcome]))
+    return worst
+
+
+def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool) -> Finding:
+    from metricdp.local import Encoder
+
+    parameters, items = make()
+    encoder = Encoder(parameters)
+    laws = [law_of(partial(encoder._encode, item)) for item in items]
+    worst, claim = _worst(laws), float(encoder.epsilon)
+    blind = worst < REACH * claim
+    return Finding(
+        name,
+        f"ε ≤ {claim:.6g}",
+        f"ε ≥ {worst:.6g}" + (", too blind" if blind else ""),
+        CHECK,
+        worst <= claim and not blind,
+        excess=worst / claim,
+    )
+
+
+def _universe(name: str) -> tuple[Any, Any, Any]:
+    """A universe, and two items that are far apart in it."""
+    import networkx as nx
+
+    import metricdp as mdp
+
+    if name == "points":
+        return mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0)
+    return mdp.GraphMetric(nx.path_graph(8), weight=None), 0, 7
+
+
+def _messages(name: str, kind: str, quick: bool) -> Finding:
+    from metricdp.local import Encoder, public_parameters
+
+    universe, *items = _universe(kind)
+    encoder = Encoder(public_parameters(universe, 1, users=1000, k=2))
+    n = RUNS[0 if quick else 1]
+    p, q = (
+        np.array([list(encoder.encode(item)) for _ in range(n)], dtype=np.int64) for item in items
+    )
+    return blackbox.judged(name, p, q, 1.0)
+
+
+def _decoded(name: str, quick: bool) -> Finding:
+    """Two users, one of whom is elsewhere: the center that is decoded."""
+    from metricdp.local import Decoder, Encoder, public_parameters
+
+    universe, one, other = _universe("a graph's ids")
+    parameters = public_parameters(universe, 4, users=1000, k=2)
+    encoder, decoder = Encoder(parameters), Decoder(parameters)
+    n = RUNS[0 if quick else 1] // 10
+    samples = []
+    for item in (one, other):
+        rows = []
+        for _ in range(n):
+            estimate = decoder.fit([encoder.encode(item), encoder.encode(one)])
+            rows.append([int(c) for c in estimate.k_median(1, metric=universe).centers])
+        samples.append(np.array(rows, dtype=np.int64))
+    return blackbox.judged(name, *samples, 4.0)
+
+
+def _shuffled(name: str, users: int, quick: bool) -> Finding:
+    """The exact delta of the multiset of messages, for all items of the others, against the bound,
+    at several epsilons.
+    """
+    from metricdp.local.randomizers import KRR
+    from metricdp.local.shuffle import shuffled_delta
+
+    local = KRR(Fraction(2), 2, UNIT)
+    laws = [
+        {out[0]: p for out, p in law_of(partial(local.draw, item)).items()} for item in range(2)
+    ]
+    worst, share = 0.0, 0.0
+    for epsilon in (0.0, 0.3, 1.0):
+        bound = shuffled_delta(local, users, epsilon)
+        for ones in range(users):
+            rest = _convolved([laws[1]] * ones + [laws[0]] * (users - 1 - ones))
+            p, q = (_convolved([law], rest) for law in laws)
+            for left, right in ((p, q), (q, p)):
+                needed = sum(
+                    max(0.0, float(mass) - math.exp(epsilon) * float(right.get(count, 0)))
+                    for count, mass in left.items()
+                )
+                worst = max(worst, needed)
+                share = max(share, needed / bound)
+    blind = share < 0.3
+    return Finding(
+        name,
+        "δ of the bound, at ε 0, 0.3, 1",
+        f"up to {share:.3f} of it, δ ≥ {worst:.3g}" + (", too blind" if blind else ""),
+        "exact law of the shuffled",
+        share <= 1 + 1e-9 and not blind,
+        excess=share,
+    )
+
+
+def _convolved(laws: Sequence[Law], start: Law | None = None) -> Law:
+    """Law of the number of ones among independent messages, after those of `start`."""
+    total: Law = {0: Fraction(1)} if start is None else start
+    for law in laws:
+        after: Counter[int] = Counter()
+        for (count, mass), (out, p) in product(total.items(), law.items()):
+            after[count + out] += mass * p  # type: ignore[assignment]
+        total = dict(after)  # type: ignore[arg-type]
+    return total

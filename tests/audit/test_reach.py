@@ -1,0 +1,53 @@
+"""The audit runs what it is said to run: whatever handles records is replaced by an error, and a check
+of the short form must fail.
+"""
+
+import pytest
+
+import metricdp as mdp
+from metricdp.audit import runner
+from metricdp.audit.patch import patched
+from metricdp.local import Decoder, shuffle
+from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
+from metricdp.privacy import PrivateDemand, gate
+from metricdp.records.engines import Tally, bounding, sources
+from metricdp.report.explore import front
+
+CHECKS = {check.name: check for check in runner.checks()}
+SEAMS = {
+    "from_frame": (PrivateDemand, "from_frame", "from_frame, a CSV file, a line, replace-one"),
+    "SQL bounding": (
+        bounding,
+        "statement",
+        "from_frame, DuckDB, one key, a line, add-remove, users of 2",
+    ),
+    "a tally's total": (Tally, "total", "a tally, HistogramQuery, a path, add-remove"),
+    "a tally's sample": (Tally, "thinned", "thinned tally, a line, add-remove"),
+    "thinning": (gate.engines, "thinned", "thinned, a box, add-remove"),
+    "coins": (sources.Coins, "__call__", "thinned, a box, add-remove"),
+    "mapped": (gate.engines, "mapped", "mapped, counts, a box, add-remove"),
+    "moved": (gate.engines, "placed", "moved, counts, a box, add-remove, users of 2"),
+    "explore": (front.Exploration, "to_dict", "explore, two points, add-remove"),
+    "encode": (mdp.local.Encoder, "_encode", "one message, k-ary response"),
+    "k-ary response": (KRR, "draw", "one message, k-ary response"),
+    "local hashing": (LocalHashing, "draw", "one message, local hashing"),
+    "subset selection": (SubsetSelection, "draw", "one message, subset selection"),
+    "vectors": (TopVectors, "draw", "one message, vectors of a ball"),
+    "decode": (Decoder, "fit", "one round decoded, black box"),
+    "shuffle": (shuffle, "_pair_delta", "4 shuffled messages"),
+}
+
+
+def never(*_args, **_options):
+    raise AssertionError("replaced")
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_what_is_replaced_by_an_error_turns_a_check_red(seam):
+    owner, name, check = SEAMS[seam]
+    if check not in CHECKS:
+        pytest.skip("its engine is not installed")
+    assert CHECKS[check].essential
+    with patched(owner, name, never):
+        finding = runner.perform(CHECKS[check], quick=True)
+    assert not finding.passed
