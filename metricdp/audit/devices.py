@@ -196,7 +196,7 @@ def _decoded(name: str, quick: bool) -> Finding:
             estimate = decoder.fit([encoder.encode(item), encoder.encode(one)])
             rows.append([int(c) for c in estimate.k_median(1, metric=universe).centers])
         samples.append(np.array(rows, dtype=np.int64))
-    return blackbox.judged(name, *samples, 4.0)
+    return blackbox.judged(name, samples[0], samples[1], 4.0)
 
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -144,7 +145,7 @@ def run(case: Case, private: Any, order: tuple[int, ...], script: Sequence[int])
         epsilon, delta = case.budget
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
         if case.chance is not None:
-            stack.enter_context(patched(os, "urandom", partial(case.chance.bytes_of, order)))
+            stack.enter_context(entropy(partial(case.chance.bytes_of, order)))
         shown: Seen = {}
         day = patched(ledgers, "today", lambda: "2000-01-01")  # all runs are of one day
         with watched() as seen, recorded(tape), small_nets(), day:
@@ -164,10 +165,17 @@ def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
     users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
     given = _keys if case.chance is None else case.chance.bytes_of
-    with patched(os, "urandom", partial(given, order)):
+    with entropy(partial(given, order)):
         if case.hold is not None:
             return case.hold(case.world.universe, records, users, case.m)
         return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
+
+
+@contextmanager
+def entropy(source: Callable[[int], bytes]) -> Iterator[None]:
+    """Let the operating system's random bytes, and what `secrets` makes of them, be these."""
+    with patched(os, "urandom", source), patched(random, "_urandom", source):
+        yield
 
 
 def _keys(order: tuple[int, ...], n_bytes: int) -> bytes:

@@ -2,11 +2,12 @@
 of the short form must fail.
 """
 
+from contextlib import contextmanager
+
 import pytest
 
 import metricdp as mdp
 from metricdp.audit import runner
-from metricdp.audit.patch import patched
 from metricdp.local import Decoder, shuffle
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.privacy import PrivateDemand, gate
@@ -42,12 +43,23 @@ def never(*_args, **_options):
     raise AssertionError("replaced")
 
 
+@contextmanager
+def replaced(owner, name):
+    """The function itself gets other code, so whoever imported it before runs that too."""
+    function = getattr(getattr(owner, name), "__func__", getattr(owner, name))
+    before, function.__code__ = function.__code__, never.__code__
+    try:
+        yield
+    finally:
+        function.__code__ = before
+
+
 @pytest.mark.parametrize("seam", SEAMS)
 def test_what_is_replaced_by_an_error_turns_a_check_red(seam):
     owner, name, check = SEAMS[seam]
     if check not in CHECKS:
         pytest.skip("its engine is not installed")
     assert CHECKS[check].essential
-    with patched(owner, name, never):
+    with replaced(owner, name):
         finding = runner.perform(CHECKS[check], quick=True)
     assert not finding.passed
