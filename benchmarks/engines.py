@@ -1,7 +1,8 @@
 """Counting large demand: this machine's embedded engine, Dask and Spark, against a plain group-by;
 and k-means of 11 M x 28 points.
 
-    python benchmarks/engines.py rows --sizes 1e6 1e7 1e8 --folder /tmp/rows       # writes the files first, 2.8 GB for 10^8 rows
+    # writes the files first, 2.8 GB for 10^8 rows
+    python benchmarks/engines.py rows --sizes 1e6 1e7 1e8 --folder /tmp/rows
     python benchmarks/engines.py points --sizes 1e5 1e6 1.1e7 --folder /tmp/points
 
 Every figure comes from a process of its own: seconds of the clock, CPU seconds and peak memory of

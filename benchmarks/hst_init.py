@@ -78,7 +78,9 @@ def initial(metric, weights, records, draws) -> None:
 
 
 def starts(metric, weights, records, draws) -> None:
-    """One search from k-median++ and one from the tree: cost at the start, at the end, and seconds."""
+    """One search from k-median++ and one from the tree: cost at the start, at the end, and
+    seconds.
+    """
     ks = (5, 20, 50)
     best = {k: reference(metric, weights, k) for k in ks}
     solve(metric, weights, 5, starts=1)

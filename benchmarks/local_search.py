@@ -40,7 +40,9 @@ INITIAL = DPHST(centers="initial")
 
 
 def speed(vertices: int, file: Path | None, records: int = 1000, k: int = 20) -> None:
-    """One run of the paper's T = 20 for each start and power, on uniform demand and on hot spots."""
+    """One run of the paper's T = 20 for each start and power, on uniform demand and on hot
+    spots.
+    """
     metric = mdp.read_graph(file) if file else mdp.GraphMetric(delaunay_roads(vertices))
     n = len(metric)
     metric.diameter_bound()  # a public fact that every method asks for once

@@ -64,9 +64,9 @@ def town(size: int) -> Instance:
 
 
 INSTANCES: dict[str, Callable[[], Instance]] = {
-    f"clusters r={r} {'imbalanced' if imbalanced else 'balanced'} {size:,}": lambda r=r, b=imbalanced, s=size: (
-        clusters(float(r), b, s)
-    )
+    "clusters r={} {} {:,}".format(
+        r, "imbalanced" if imbalanced else "balanced", size
+    ): lambda r=r, b=imbalanced, s=size: clusters(float(r), b, s)
     for size in (500, 2400, 20000)
     for r in (1, 100)
     for imbalanced in (False, True)

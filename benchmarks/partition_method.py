@@ -28,7 +28,9 @@ EPSILONS, KS = (0.1, 0.25, 1.0), (5, 10, 20)
 
 
 def reference(metric: mdp.GraphMetric, weights: np.ndarray, k: int) -> float:
-    """Best of four non-private searches of five starts each, two of them swept over all vertices."""
+    """Best of four non-private searches of five starts each, two of them swept over all
+    vertices.
+    """
     best = np.inf
     for seed in range(4):
         found = solve(metric, weights, k, seed=seed, starts=5)

@@ -59,7 +59,9 @@ def point(blob: bytes) -> tuple[float, float]:
 
 
 def write_gzip(path: Path, rows: list[str]) -> None:
-    """Write lines as gzip without time stamp or name, so that the same lines give the same bytes."""
+    """Write lines as gzip without time stamp or name, so that the same lines give the same
+    bytes.
+    """
     text = "\n".join(rows) + "\n"
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
     print(  # noqa: T201

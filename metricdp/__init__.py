@@ -2,9 +2,9 @@
 
 ::
 
-    PUBLIC                              PRIVATE                     POST-PROCESSING
-    universe ─► metric ─► partition ─►  gate(demand, query,   ─►   release ─► estimate ─► solver ─► centers
-                                             ledger)
+    PUBLIC                             PRIVATE                 POST-PROCESSING
+    universe ─► metric ─► partition ─► gate(demand, query, ─►  release ─► estimate ─► solver ─►
+                                            ledger)            centers
 
 >>> import networkx as nx, metricdp as mdp
 >>> metric = mdp.GraphMetric(nx.cycle_graph(12), weight=None)

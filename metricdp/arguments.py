@@ -51,7 +51,8 @@ def integer(value: Any) -> int | None:
 
     Examples
     --------
-    >>> integer(3), integer(np.int8(3)), integer(True), integer(3.0), integer(np.timedelta64(3, "s"))
+    >>> some = [3, np.int8(3), True, 3.0, np.timedelta64(3, "s")]
+    >>> tuple(integer(value) for value in some)
     (3, 3, None, None, None)
     """
     if (

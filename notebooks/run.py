@@ -1,7 +1,8 @@
 """Execute the notebooks of this folder, and check that what is saved in them is what running them
 in order gives.
 
-    python notebooks/run.py             execute each notebook in a new kernel; fail on an error or on stale saved outputs
+    python notebooks/run.py             execute each notebook in a new kernel; fail on an error or
+                                        on stale saved outputs
     python notebooks/run.py --write     the same, and save the new outputs
 
 Noise is fresh in every run, so outputs are compared by kind (text, picture, table), not by value.
@@ -52,7 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(path: Path, *, write: bool = False) -> list[str]:
-    """Execute one notebook and return what is wrong with it; with `write`, save it if nothing is."""
+    """Execute one notebook and return what is wrong with it; with `write`, save it if nothing
+    is.
+    """
     saved = nbformat.read(path, as_version=4)
     fresh = nbformat.from_dict({**saved, "cells": [_without_outputs(cell) for cell in saved.cells]})
     client = NotebookClient(

@@ -30,7 +30,8 @@ from metricdp.errors import MetricDPError
 
 ROOM, SECONDS, LONGEST_MESSAGE = 2 << 30, 40, 1000
 LONG_FORM = int(os.environ.get("METRICDP_FUZZ", "0"))
-"""How many times more examples the long form draws; there is one only if this variable asks for it."""
+"""How many times more examples the long form draws; there is one only if this variable asks for it.
+"""
 
 
 def fuzz(
@@ -549,7 +550,8 @@ class Case(NamedTuple):
     spoils: dict[str, Any]
 
     def __repr__(self) -> str:
-        return f"Case({self.name!r}, {{{', '.join(f'{argument!r}: {shown(value)}' for argument, value in self.spoils.items())}}})"
+        spoils = (f"{argument!r}: {shown(value)}" for argument, value in self.spoils.items())
+        return f"Case({self.name!r}, {{{', '.join(spoils)}}})"
 
 
 @st.composite

@@ -23,7 +23,9 @@ NOBODY = -1
 
 @st.composite
 def graphs(draw, most_points: int = 9, longest: int = 6):
-    """Connected multigraphs with integer lengths, zero included: a random tree and some more edges."""
+    """Connected multigraphs with integer lengths, zero included: a random tree and some more
+    edges.
+    """
     n = draw(st.integers(1, most_points))
     length = st.integers(0, longest)
     edges = [(draw(st.integers(0, v - 1)), v, draw(length)) for v in range(1, n)]

@@ -55,7 +55,9 @@ def finest(universe) -> Labels:
 
 
 def kept_laws(users: tuple[tuple[int, ...], ...], m: int):
-    """All (probability, kept records) of uniform bounding to m records a user, users independent."""
+    """All (probability, kept records) of uniform bounding to m records a user, users
+    independent.
+    """
     choices = [list(itertools.combinations(records, min(m, len(records)))) for records in users]
     worlds = list(itertools.product(*choices))
     return [(1 / len(worlds), [r for kept in world for r in kept]) for world in worlds]

@@ -1,4 +1,6 @@
-"""The notebooks as saved, and the runner that executes them in CI: it must notice what it is for."""
+"""The notebooks as saved, and the runner that executes them in CI: it must notice what it is
+for.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a guarantee costs, and who keeps count: exact arithmetic on public numbers. Nothing here can
 reach private data.
 
-`binding` says what a ledger is about, `cost` prices mechanisms and their composition, `ledger` spends budgets, `journal` keeps a ledger on
-disk.
+`binding` says what a ledger is about, `cost` prices mechanisms and their composition, `ledger`
+spends budgets, `journal` keeps a ledger on disk.
 """
 
 from metricdp.accounting.binding import Protection

@@ -1,4 +1,6 @@
-"""What a ledger's promises are about: who is protected, and which data set. One ledger, one of each."""
+"""What a ledger's promises are about: who is protected, and which data set. One ledger, one of
+each.
+"""
 
 from __future__ import annotations
 

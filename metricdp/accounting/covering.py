@@ -99,7 +99,8 @@ def exponent(
     Examples
     --------
     >>> budget = Cost.of("1/2", "1e-6")
-    >>> [(round(float(e), 4), bound) for e, bound in (exponent(budget, rounds, "add-remove", 1) for rounds in (3, 12, 100))]
+    >>> told = [exponent(budget, rounds, "add-remove", 1) for rounds in (3, 12, 100)]
+    >>> [(round(float(e), 4), bound) for e, bound in told]
     [(0.1667, 'basic composition'), (0.0665, 'zCDP'), (0.0497, 'whole-loop bound')]
     >>> round(float(exponent(budget, 100, "add-remove", 1, published=True).eta), 4)
     0.0169

@@ -1,4 +1,6 @@
-"""What the journal of a ledger says, read without a lock for writing and without changing a byte."""
+"""What the journal of a ledger says, read without a lock for writing and without changing a
+byte.
+"""
 
 from __future__ import annotations
 

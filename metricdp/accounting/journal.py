@@ -25,7 +25,8 @@ Line = dict[str, str]
 BUDGET = ("epsilon", "delta", "neighboring")
 """What the header states, and a ledger must agree with."""
 FORMATS = ("metricdp-journal-1", "metricdp-journal-2")
-"""The first knew neither days, nor who is protected, nor data sets; it is read, and gone on from."""
+"""The first knew neither days, nor who is protected, nor data sets; it is read, and gone on from.
+"""
 _LONGEST_HEADER = 1 << 16
 _ANCHOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{32})")
 

@@ -118,7 +118,7 @@ class Budget(Unique):
     )
     protects = property(
         attrgetter("_protects"),
-        doc="Protection: unit and bound of every guarantee paid from it; None before its first use.",
+        doc="Protection: unit and bound of every guarantee paid from it; None before any.",
     )
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
     spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")

@@ -21,7 +21,8 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
 
     Examples
     --------
-    >>> laplace_scale(2, Fraction(1, 5)), Fraction(laplace_scale(1, Fraction(3, 10))) >= Fraction(10, 3)
+    >>> third = Fraction(laplace_scale(1, Fraction(3, 10)))
+    >>> laplace_scale(2, Fraction(1, 5)), third >= Fraction(10, 3)
     (10.0, True)
     """
     if epsilon * 2**56 <= sensitivity:

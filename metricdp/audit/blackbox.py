@@ -51,7 +51,9 @@ def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
 
 
 def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: float) -> float:
-    """Lower bound on epsilon by one event fixed beforehand, wrong with probability at most 2·alpha."""
+    """Lower bound on epsilon by one event fixed beforehand, wrong with probability at most
+    2·alpha.
+    """
     low = clopper_pearson(int(event(p).sum()), len(p), alpha)[0]
     high = clopper_pearson(int(event(q).sum()), len(q), alpha)[1]
     return math.log((low - delta) / high) if low > delta else -math.inf

@@ -17,7 +17,9 @@ Logs = NDArray[np.float64]
 
 
 def log_laplace(z: ArrayLike, scale: float) -> Logs:
-    """Log of ``P(Z = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale)``, the discrete Laplace law."""
+    """Log of ``P(Z = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale)``, the discrete Laplace
+    law.
+    """
     q = math.exp(-1 / scale)
     return math.log1p(-q) - math.log1p(q) - np.abs(np.asarray(z, dtype=np.float64)) / scale
 

@@ -37,7 +37,8 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
 
     Examples
     --------
-    >>> round(p_value(np.array([50, 50]), np.array([0.5, 0.5])), 3), p_value(np.array([100, 0]), np.array([0.5, 0.5])) < 1e-20
+    >>> half = np.array([0.5, 0.5])
+    >>> round(p_value(np.array([50, 50]), half), 3), p_value(np.array([100, 0]), half) < 1e-20
     (1.0, True)
     """
     from scipy.stats import chi2

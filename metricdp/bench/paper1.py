@@ -31,18 +31,20 @@ STEPS = 10
 
 _EPILOG = """\
 examples:
-  metricdp bench paper1 --quick                              a made-up mixture, two values of k, two repetitions
+  metricdp bench paper1 --quick          a made-up mixture, two values of k, two repetitions
   METRICDP_DATA=data metricdp bench paper1 --sets skin,shuttle --plots figures
   METRICDP_DATA=data metricdp bench paper1 --epsilons 0.25,0.5,1 --repeats 3 --output paper1.json
 
-Sets: skin, shuttle, covertype and higgs (points/uci in the folder METRICDP_DATA), s1 … s4, a1 … a3 and unbalance
-(points/sipu), digits, and the mixtures gm-d2-k8, gm-d2-k20, gm-d10-k8, gm-d10-k20 and gw-d10-k8; "gm" stands for all
-that begin so. Those that are not there are skipped, and named.
+Sets: skin, shuttle, covertype and higgs (points/uci in the folder METRICDP_DATA), s1 … s4, a1 …
+a3 and unbalance (points/sipu), digits, and the mixtures gm-d2-k8, gm-d2-k20, gm-d10-k8,
+gm-d10-k20 and gw-d10-k8; "gm" stands for all that begin so. Those that are not there are skipped,
+and named.
 
-kmed++ is not private: seeding and ten steps. HST is the paper's: its tree, then four private steps of Lloyd's, a fifth
-of epsilon each; HST-tree is the tree with all of it. lsh, lloyd, k-variates and balcan are what it compares with.
-quadtree, partition (the default) and uniform (which ignores the demand) are this package's. The records are public
-here, so exact costs may be told. Noise has no seed: figures vary from run to run."""
+kmed++ is not private: seeding and ten steps. HST is the paper's: its tree, then four private
+steps of Lloyd's, a fifth of epsilon each; HST-tree is the tree with all of it. lsh, lloyd,
+k-variates and balcan are what it compares with. quadtree, partition (the default) and uniform
+(which ignores the demand) are this package's. The records are public here, so exact costs may be
+told. Noise has no seed: figures vary from run to run."""
 
 
 @dataclass(frozen=True)

@@ -34,18 +34,24 @@ NO_MNIST = (
 
 _EPILOG = """\
 examples:
-  metricdp bench paper2 --quick                                  one graph, two values of k, two repetitions
-  metricdp bench paper2 --settings graph --plots figures         the half of the paper that needs no data
-  METRICDP_DATA=data metricdp bench paper2 --output paper2.json  all of it
+  one graph, two values of k, two repetitions:
+  metricdp bench paper2 --quick
+  the half of the paper that needs no data:
+  metricdp bench paper2 --settings graph --plots figures
+  all of it:
+  METRICDP_DATA=data metricdp bench paper2 --output paper2.json
 
-Settings are UNIVERSE/DEMAND: graph-r1, graph-r100, mnist-l2 or mnist-l1, and balanced or imbalanced; "graph" or
-"mnist-l2" stands for all that begin so. MNIST is read from points/mnist, mnist or the top of the folder METRICDP_DATA.
+Settings are UNIVERSE/DEMAND: graph-r1, graph-r100, mnist-l2 or mnist-l1, and balanced or
+imbalanced; "graph" or "mnist-l2" stands for all that begin so. MNIST is read from points/mnist,
+mnist or the top of the folder METRICDP_DATA.
 
-NDP-… are local search from random centers, k-median++ and the 2-HST; DP-… the paper's private ones, from DP-HST twice:
-DP-HST-printed is Algorithm 6 as printed, DP-HST makes its counts consistent and stops where they sink into the noise,
-which is ours and costs less. Beside them this package's own, with their defaults: counts of the tree and a solver (hst), private local search (local-search), the
-default method (partition), and centers of the universe that ignore the demand (uniform). The demand is made up, so
-exact costs may be told. Noise has no seed: figures vary from run to run."""
+NDP-… are local search from random centers, k-median++ and the 2-HST; DP-… the paper's private
+ones, from DP-HST twice: DP-HST-printed is Algorithm 6 as printed, DP-HST makes its counts
+consistent and stops where they sink into the noise, which is ours and costs less. Beside them
+this package's own, with their defaults: counts of the tree and a solver (hst), private local
+search (local-search), the default method (partition), and centers of the universe that ignore the
+demand (uniform). The demand is made up, so exact costs may be told. Noise has no seed: figures
+vary from run to run."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,8 @@ def register(suites: Any) -> ArgumentParser:
         usage="metricdp bench paper2 [--settings LIST] [--plots DIR] [option ...]",
         help="k-median by 2-HST and private local search: the paper's figures",
         description="Reproduce Figures 2, 4, 5 and 6 of Fan, Li and Li (NeurIPS 2023): the "
-        "paper's six methods, DP-HST as printed and with consistent counts, and our own beside them.",
+        "paper's six methods, DP-HST as printed and with consistent counts, and our own beside "
+        "them.",
         epilog=_EPILOG,
     )
     parser.add_argument(

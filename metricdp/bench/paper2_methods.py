@@ -181,7 +181,9 @@ def hst_begin(
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedSearch(LocalSearch):
-    """Private local search that keeps what it has visited: released by its selections, all of it."""
+    """Private local search that keeps what it has visited: released by its selections, all of
+    it.
+    """
 
     seen: list[Positions] = field(default_factory=list)
 

@@ -41,12 +41,14 @@ examples:
   metricdp bench peers --peer-python ~/peers/bin/python          with the peers of that Python
   METRICDP_DATA=data metricdp bench peers --sets s1,skin,shuttle --epsilons 1
 
-A Python for peers, apart from this one: python3.11 -m venv peers; peers/bin/pip install diffprivlib "scikit-learn<1.6".
-google's code is used if that Python imports it as "clustering" (PYTHONPATH=…/differential-privacy/learning).
+A Python for peers, apart from this one: python3.11 -m venv peers; peers/bin/pip install
+diffprivlib "scikit-learn<1.6". google's code is used if that Python imports it as "clustering"
+(PYTHONPATH=…/differential-privacy/learning).
 
-sklearn is KMeans(n_init="auto"), not private: the unit of time. All costs are over the best of ten runs of KMeans.
-All are told the same public bounds, and those that take a radius the same radius. lsh, lloyd, k-variates and balcan
-are this package's versions of what others do. Noise has no seed: figures vary from run to run."""
+sklearn is KMeans(n_init="auto"), not private: the unit of time. All costs are over the best of
+ten runs of KMeans. All are told the same public bounds, and those that take a radius the same
+radius. lsh, lloyd, k-variates and balcan are this package's versions of what others do. Noise has
+no seed: figures vary from run to run."""
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,14 @@ _PRIVATE = [
 _EPILOG = """\
 examples:
   metricdp bench pmed                                          all 40, fetched by metricdp.datasets
-  metricdp bench pmed orlib --instances 1-5,40 --json          files pmed1.txt … and pmedopt.txt in the folder orlib
+  metricdp bench pmed orlib --instances 1-5,40 --json          pmed1.txt …, pmedopt.txt in orlib/
   metricdp bench pmed orlib -e 1 --records 10000 --hot-spots   what privacy costs
 
-Without --epsilon: gap to the proven optimum, and the solver's time. With --epsilon: cost of private centers over the cost
-of non-private ones, mean and worst of the repeats, and the time of one release. The demand is then made up: a record at
-every vertex, where the non-private cost is the proven optimum, or --records N drawn at random, where it is the solver's.
-Even demand flatters every method, also one that ignores it (uniform); --hot-spots does not."""
+Without --epsilon: gap to the proven optimum, and the solver's time. With --epsilon: cost of
+private centers over the cost of non-private ones, mean and worst of the repeats, and the time of
+one release. The demand is then made up: a record at every vertex, where the non-private cost is
+the proven optimum, or --records N drawn at random, where it is the solver's. Even demand flatters
+every method, also one that ignores it (uniform); --hot-spots does not."""
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,9 @@ def _higgs(given: Any, most: int | None) -> Points:
 
 
 def digits() -> Points:
-    """scikit-learn's digits scaled by the public constant 80 into the unit ball, shape (1797, 64)."""
+    """scikit-learn's digits scaled by the public constant 80 into the unit ball, shape (1797,
+    64).
+    """
     from sklearn.datasets import load_digits
 
     points: Points = load_digits().data / 80.0
@@ -267,7 +269,8 @@ def chosen_sets(text: str | None, default: Iterable[str]) -> tuple[list[str], li
             )
         wanted += [s for s in named if s not in wanted]
     missing = {
-        name: f"{name}: skipped, METRICDP_DATA names no folder with {' and '.join(POINT_SETS[name].files)} (perhaps .gz)"
+        name: f"{name}: skipped, METRICDP_DATA names no folder with "
+        f"{' and '.join(POINT_SETS[name].files)} (perhaps .gz)"
         for name in wanted
         if not POINT_SETS[name].there()
     }

@@ -70,7 +70,8 @@ class Report:
         Examples
         --------
         >>> columns = [Column("name", "instance"), Column("gap", "gap %", ".2f")]
-        >>> print(Report("toy", {}, columns, [{"name": "a", "gap": 1.0}, {"name": "b", "gap": None}], {}, ["2 instances"]).table(), end="")
+        >>> rows = [{"name": "a", "gap": 1.0}, {"name": "b", "gap": None}]
+        >>> print(Report("toy", {}, columns, rows, {}, ["2 instances"]).table(), end="")
         instance  gap %
         a          1.00
         b             -

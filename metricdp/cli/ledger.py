@@ -15,9 +15,9 @@ examples:
   metricdp ledger show study.ledger --anchor 12-0f3a…  # refuse what does not go on from there
   metricdp ledger show study.ledger --json
 
-Every line of a journal ends in a checksum of itself and all lines before it: a changed, lost or moved line is seen. An
-older copy of the whole file is not, unless its later state left an anchor: calls tell it on stderr; keep it elsewhere.
-Days are of UTC. Nothing in a ledger is private."""
+Every line of a journal ends in a checksum of itself and all lines before it: a changed, lost or
+moved line is seen. An older copy of the whole file is not, unless its later state left an anchor:
+calls tell it on stderr; keep it elsewhere. Days are of UTC. Nothing in a ledger is private."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:

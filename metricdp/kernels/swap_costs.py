@@ -4,7 +4,8 @@ one demand point adds, and takes back.
 With c1 <= c2 the costs of serving a demand point p of weight w from its nearest and second-nearest
 center, and c(y) from y, the cost of centers F without x and with y is
 
-    sum over p of w · (min(c(y), c2) if x is nearest to p, else min(c(y), c1))  =  removal[x] + gain[y] + overlap[x, y],
+    sum over p of w · (min(c(y), c2) if x is nearest to p, else min(c(y), c1))
+        =  removal[x] + gain[y] + overlap[x, y],
 
     removal[x] = sum of w · c1, and of w · (c2 - c1) where x is nearest;     gain[y] = sum of w ·
     (min(c(y), c1) - c1); overlap[x, y] = sum, where x is nearest, of w · ((min(c(y), c2) - c2) -

@@ -1,4 +1,6 @@
-"""Ward's agglomerative clustering with weighted points, and the cost of every node of a merge tree."""
+"""Ward's agglomerative clustering with weighted points, and the cost of every node of a merge
+tree.
+"""
 
 from __future__ import annotations
 

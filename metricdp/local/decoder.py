@@ -167,7 +167,9 @@ def numbers_of(
 
 
 def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Messages of the right size as arrays of shape (n, size), each with the number of others met."""
+    """Messages of the right size as arrays of shape (n, size), each with the number of others
+    met.
+    """
     if isinstance(messages, np.ndarray) and messages.dtype == np.uint8 and messages.ndim == 2:
         right = messages.shape[1] == size
         yield (

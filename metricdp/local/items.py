@@ -1,13 +1,15 @@
 """From a user's item to what reports are about: its *views*, integers each within a public domain,
 and in R^d the vector itself.
 
-========  ==============================  =======================================================================================
+========  ==============================  ========================================================
 kind      universe                        views
-========  ==============================  =======================================================================================
+========  ==============================  ========================================================
 partition any finite one                  the item's part of one public partition
-simhash   a ball of R^d                   for each level i the signs of the point's products with i public random directions
-net       a ball of R^d                   for each level i the net point of the chain of nearest ones from the finest net up
-========  ==============================  =======================================================================================
+simhash   a ball of R^d                   for each level i the signs of the point's products with
+                                          i public random directions
+net       a ball of R^d                   for each level i the net point of the chain of nearest
+                                          ones from the finest net up
+========  ==============================  ========================================================
 
 Views and vectors are deterministic functions of the item and of public facts.
 """

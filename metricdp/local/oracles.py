@@ -178,7 +178,9 @@ class VectorOracle(Oracle):
 
     @cached_property
     def scale(self) -> float:
-        """Mean product of the named vector, in standard deviations, with the unit vector reported."""
+        """Mean product of the named vector, in standard deviations, with the unit vector
+        reported.
+        """
         r = self.randomizer
         return self._along(top_mean(r.candidates, r.top), 0.0)
 
@@ -200,7 +202,9 @@ class VectorOracle(Oracle):
 
     @property
     def share(self) -> float:
-        """How long the vector can be that one message, whatever it holds, adds to any bucket's sum."""
+        """How long the vector can be that one message, whatever it holds, adds to any bucket's
+        sum.
+        """
         return (
             float(streams.quantiles().max())
             / streams.STEPS

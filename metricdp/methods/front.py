@@ -185,7 +185,8 @@ def release(
     --------
     >>> import metricdp as mdp
     >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
-    >>> noisy = mdp.release(metric, mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900), epsilon=1.0)
+    >>> demand = mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900)
+    >>> noisy = mdp.release(metric, demand, epsilon=1.0)
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """

@@ -229,7 +229,8 @@ class Plan:
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
         )
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.caption())}</p>"
+        table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<p>{escape(self.caption())}</p>"
 
 
 def plan(

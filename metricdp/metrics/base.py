@@ -28,7 +28,8 @@ from metricdp.metrics.structures import Lattice, Network
 from metricdp.universe.graph import CoordinateSystem, Graph
 
 MAX_GRID_DISTANCE = 2**40
-"""Quantised diameters stay below this, so that a sum over four million records stays below 2**62."""
+"""Quantised diameters stay below this, so that a sum over four million records stays below 2**62.
+"""
 EXTENTS = (1e-15, 1e18)
 """Range of the largest distance of a universe, or all are 0: single precision, in which solvers
 hold blocks, can square these.

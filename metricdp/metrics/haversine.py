@@ -51,8 +51,9 @@ class HaversineMetric(RowMetric):
     -----
     A sphere of the Earth's mean radius: up to 0.56 % off the ellipsoid's geodesics. Two points as
     unit vectors a, b are ``2 atan2(|a - b|, |a + b|)`` radians apart [1]_, which is exact to 1e-15
-    for near and for opposite points alike (the haversine formula is not for the latter). Coordinates
-    snap to the nearest point by the same distance, across the date line and at the poles too.
+    for near and for opposite points alike (the haversine formula is not for the latter).
+    Coordinates snap to the nearest point by the same distance, across the date line and at the
+    poles too.
 
     References
     ----------

@@ -1,4 +1,6 @@
-"""EuclideanSpace: a public box in R^d, where demand may lie anywhere and centers are free points."""
+"""EuclideanSpace: a public box in R^d, where demand may lie anywhere and centers are free
+points.
+"""
 
 from __future__ import annotations
 

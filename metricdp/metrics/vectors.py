@@ -52,7 +52,9 @@ class VectorMetric(RowMetric):
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets · d)."""
+        """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets ·
+        d).
+        """
         return cdist(
             self.points[sources],
             self.points if targets is None else self.points[targets],
@@ -121,7 +123,8 @@ class EuclideanMetric(VectorMetric):
 
     Examples
     --------
-    >>> EuclideanMetric([[0.0, 0.0], [3.0, 4.0]], ids=["home", "away"]).distances(["home"], ["away"])
+    >>> metric = EuclideanMetric([[0.0, 0.0], [3.0, 4.0]], ids=["home", "away"])
+    >>> metric.distances(["home"], ["away"])
     array([[5.]])
     """
 

@@ -1,4 +1,6 @@
-"""The gate: the one door through which anything computed from private demand leaves this package."""
+"""The gate: the one door through which anything computed from private demand leaves this
+package.
+"""
 
 from __future__ import annotations
 

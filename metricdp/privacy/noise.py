@@ -66,8 +66,8 @@ class DiscreteLaplace(Noise):
     **Privacy.** *Neighboring, sensitivity*: those of the query, whose answers v, w on neighbors are
     at most `sensitivity` apart in L1. *Guarantee*: for every output y the log ratio of its two
     probabilities is ``sum(|y - w| - |y - v|) / scale <=
-    |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with equality for y beyond
-    both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
+    |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with
+    equality for y beyond both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
 
     Parameters
     ----------

@@ -34,7 +34,8 @@ _WORK, _FEWEST, _MOST = 104_000_000, 3, 128
 """Entries that all starts of a default search may have together, and bounds of their number."""
 _ELITE = 16
 _SAMPLE, _PER_CENTER = 2000, 20
-"""Rows and columns of the sample of a large block: at least so many, and so many for each center."""
+"""Rows and columns of the sample of a large block: at least so many, and so many for each center.
+"""
 _BATCH, _PROMISING = 512, 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between
 passes.

@@ -4,7 +4,7 @@ dual ascent, branch and bound.
 With costs ``c[i, j] >= 0`` of serving demand point j from row i and any multipliers ``l[j] >= 0``,
 every choice of k rows costs at least ::
 
-    L(l) = sum of l  +  sum of the k smallest r[i],        r[i] = sum over j of min(c[i, j] - l[j], 0)
+    L(l) = sum of l  +  sum of the k smallest r[i],   r[i] = sum over j of min(c[i, j] - l[j], 0)
 
 because serving j from i costs ``l[j] + (c[i, j] - l[j])`` and a row can serve nobody at a loss
 (Cornuéjols, Fisher & Nemhauser, Management Science 1977). Subgradient steps raise L. Rows whose
@@ -270,7 +270,9 @@ class _Ascent:
         self.bound, self.best = 0.0, np.zeros(costs.shape[1])
 
     def rounded(self, bound: float) -> float:
-        """What every solution costs at least, if those better than `upper` cost at least `bound`."""
+        """What every solution costs at least, if those better than `upper` cost at least
+        `bound`.
+        """
         if bound > self.target:
             return self.upper if self.whole else self.target
         return float(np.ceil(bound)) if self.whole else bound
@@ -397,7 +399,9 @@ class _Ascent:
         return np.inf
 
     def visit(self) -> None:
-        """Raise the bound of a branch, fix rows in it, and solve it if nothing is left to choose."""
+        """Raise the bound of a branch, fix rows in it, and solve it if nothing is left to
+        choose.
+        """
         self.shrink()
         if self.bound < np.inf:
             self.climb(self.best, _NODE_STEPS, _NODE_PACE, _NODE_PATIENCE)

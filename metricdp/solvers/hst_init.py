@@ -118,7 +118,9 @@ def _walked_down(
     subtrees: NDArray[np.int64],
     known: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """From each node to its heaviest child with candidates, again and again, while that is known."""
+    """From each node to its heaviest child with candidates, again and again, while that is
+    known.
+    """
     heaviest = heaviest_children(tree.parent, counts, holds)
     if known is not None:
         heaviest[~known[heaviest]] = -1

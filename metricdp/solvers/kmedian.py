@@ -58,7 +58,9 @@ _MOST_SAMPLED = 6000
 
 @dataclass(frozen=True)
 class Solution:
-    """Centers (positions, shape (k,), distinct) and their cost on the weights they were found for."""
+    """Centers (positions, shape (k,), distinct) and their cost on the weights they were found
+    for.
+    """
 
     centers: NDArray[np.int64]
     cost: float

@@ -1,4 +1,5 @@
-"""Public universes: graphs in memory and in files, validated once, with the user's own vertex ids.
+"""Public universes: graphs in memory and in files, validated once, with the user's own vertex
+ids.
 
 Names are loaded on first use.
 """

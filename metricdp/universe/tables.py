@@ -290,7 +290,9 @@ def _first_row(
 
 
 def _numeric_block(body: list[str], delimiter: str | None) -> NDArray[np.float64] | None:
-    """All rows as one float64 array by NumPy's parser, or None when they are not all plain numbers."""
+    """All rows as one float64 array by NumPy's parser, or None when they are not all plain
+    numbers.
+    """
     sample = next((line for line in body if line.strip()), "")
     if not sample or not all(map(is_number, sample.split(delimiter))):
         return None

@@ -151,7 +151,9 @@ def draws(
     k: int = 5,
     **more: list[float],
 ) -> list[dict]:
-    """Draws of one cell: initial costs (all measures alike) of each repetition, references 1, 2, …"""
+    """Draws of one cell: initial costs (all measures alike) of each repetition, references 1, 2,
+    …
+    """
     place = {"setting": setting, "k": k, "seconds": 0.1}
     return [
         {
@@ -234,8 +236,8 @@ def test_an_ordering_that_holds_and_one_that_does_not():
     assert vague["margin"] == pytest.approx((1.0 - 2.0 + 2.0 - 1.5) / 2)
     assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx((1.0 - 0.5) / 2)
     assert (
-        tables._told(verdict)
-        == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; clearly not in graph-r1/imbalanced k=10 by 0.5"
+        tables._told(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
+        "clearly not in graph-r1/imbalanced k=10 by 0.5"
     )
 
 

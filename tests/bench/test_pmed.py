@@ -283,7 +283,8 @@ def test_the_private_table(library, capsys):
     ]
     assert lines[1].split()[:5] == ["pmed1", "12", "2", "partition", "12"]
     assert re.fullmatch(
-        r"partition: mean ratio [0-9.]+, worst [0-9.]+, 1 instances × 2 releases of epsilon 1, [0-9.]+ s",
+        r"partition: mean ratio [0-9.]+, worst [0-9.]+, "
+        r"1 instances × 2 releases of epsilon 1, [0-9.]+ s",
         lines[3],
     )
     assert "made up" in lines[4] and "flatters every method" in lines[5]

@@ -62,7 +62,7 @@ def test_the_favored_weight_is_below_exp_epsilon_and_close(epsilon, unit):
 
 
 @pytest.mark.parametrize("randomizer", SMALL, ids=repr)
-def test_every_output_of_every_value_has_its_stated_weight_and_no_pair_differs_by_more_than_exp_epsilon(
+def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp_epsilon(
     randomizer,
 ):
     laws = [

@@ -1,4 +1,6 @@
-"""Every method's class is importable by the name that stands in its repr, in any order, by itself."""
+"""Every method's class is importable by the name that stands in its repr, in any order, by
+itself.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""The door of the private demand: what enters, how users are bounded, and that nothing ever shows."""
+"""The door of the private demand: what enters, how users are bounded, and that nothing ever
+shows.
+"""
 
 import collections.abc
 import copy

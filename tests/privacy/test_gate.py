@@ -320,7 +320,9 @@ def test_no_other_source_of_randomness():
 
 
 def test_the_package_stays_small_enough_to_audit():
-    """At most 1,230 lines of code in all, of up to 100 columns; docstrings, comments and blank lines are not counted."""
+    """At most 1,230 lines of code in all, of up to 100 columns; docstrings, comments and blank
+    lines are not counted.
+    """
     code = 0
     for path in FOLDER.glob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -48,7 +48,9 @@ def law_of(scores, eta: float, law: str) -> np.ndarray:
 
 
 def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:
-    """n selections: the kernel's batch, its undecided races settled by the same code as `choose`."""
+    """n selections: the kernel's batch, its undecided races settled by the same code as
+    `choose`.
+    """
     scores, gumbel = np.asarray(scores, np.int64), law == "exponential mechanism"
     bits = np.frombuffer(os.urandom(8 * n * len(scores)), np.uint64).reshape(n, -1)
     winners = np.empty(n, np.int64)
@@ -122,7 +124,7 @@ def test_the_clock_is_within_its_proven_error(bits, gumbel):
     for end in (low, high):
         if (
             abs(end) < 10**29
-            # an open end of the first or last interval is not compared: there the error bound exceeds 1
+            # an open end of the first or last interval is not compared: the error bound exceeds 1
         ):
             assert abs(t - float(end)) <= error
         else:

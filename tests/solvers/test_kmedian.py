@@ -134,7 +134,9 @@ def large(monkeypatch):
 
 @pytest.fixture
 def sampled(large, monkeypatch):
-    """And on graphs, too, as too large for full passes: centers are chosen among landmarks first."""
+    """And on graphs, too, as too large for full passes: centers are chosen among landmarks
+    first.
+    """
     monkeypatch.setattr(kmedian, "_PASSES", 10**9)
 
 

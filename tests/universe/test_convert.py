@@ -21,7 +21,9 @@ igraph = pytest.importorskip("igraph")
 
 
 def all_distances(graph: Graph) -> np.ndarray:
-    """Floyd-Warshall on the CSR arrays: slow, and blind to how sparse libraries treat stored zeros."""
+    """Floyd-Warshall on the CSR arrays: slow, and blind to how sparse libraries treat stored
+    zeros.
+    """
     n = len(graph)
     d = np.full((n, n), np.inf)
     np.fill_diagonal(d, 0.0)

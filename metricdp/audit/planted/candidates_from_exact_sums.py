@@ -1,5 +1,5 @@
-"""Candidate centers in a box are means of buckets whose records are summed without noise: only their
-counts have it.
+"""Candidate centers in a box are means of buckets whose records are summed without noise: only
+their counts have it.
 """
 
 from contextlib import AbstractContextManager

@@ -1,5 +1,5 @@
-"""The release of a tree keeps every level's counts as they are, beside the noisy ones that were paid
-for.
+"""The release of a tree keeps every level's counts as they are, beside the noisy ones that were
+paid for.
 """
 
 from contextlib import AbstractContextManager

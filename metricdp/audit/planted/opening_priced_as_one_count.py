@@ -1,4 +1,6 @@
-"""The noise of PrivTree's decisions is that of a single count, as if only one of them could tell."""
+"""The noise of PrivTree's decisions is that of a single count, as if only one of them could
+tell.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A split in disjoint parts is charged one part's epsilon although a user has records in m of them."""
+"""A split in disjoint parts is charged one part's epsilon although a user has records in m of
+them.
+"""
 
 from __future__ import annotations
 

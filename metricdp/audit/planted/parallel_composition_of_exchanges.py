@@ -1,4 +1,6 @@
-"""Under replace-one a record leaves one part and joins another; a split is charged for one of them."""
+"""Under replace-one a record leaves one part and joins another; a split is charged for one of
+them.
+"""
 
 from __future__ import annotations
 

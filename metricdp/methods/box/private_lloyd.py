@@ -127,7 +127,9 @@ class Distances:
 
     @cached_property
     def pooled(self) -> Array:
-        """Counts of all clusters together that stand out of the noise, else 0, shape (n_shells,)."""
+        """Counts of all clusters together that stand out of the noise, else 0, shape
+        (n_shells,).
+        """
         total = self.counts.sum(axis=0)
         return np.where(total > STANDS_OUT * self.noise * np.sqrt(len(self.counts)), total, 0.0)
 
@@ -162,7 +164,9 @@ class Distances:
         return np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
 
     def curvature(self, radii: Array, dimension: int) -> Array:
-        """Of the smoothed sum of distances around each center, in units of 1 / radius, shape (k,)."""
+        """Of the smoothed sum of distances around each center, in units of 1 / radius, shape
+        (k,).
+        """
         middle = self.outer * (1 + RATIO) / 2
         far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
         share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)

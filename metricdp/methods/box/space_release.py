@@ -107,7 +107,9 @@ class BoxRelease(DemandRelease):
         """k points of the box of low cost on the release, perhaps with repeats, shape (k, d)."""
 
     def centers(self, question: Question) -> Array:
-        """k distinct points of the box of low cost on the release: post-processing, shape (k, d)."""
+        """k distinct points of the box of low cost on the release: post-processing, shape (k,
+        d).
+        """
         with Deadline(question.time_limit) as deadline:
             found = self._found(question.k, question.power, question.seed, deadline)
         return unequal(self.space, found)
@@ -126,7 +128,9 @@ class BoxRelease(DemandRelease):
 
 
 def unequal(space: EuclideanSpace, centers: Array) -> Array:
-    """The centers, moved into the box, equal ones but the first replaced by points of a public net."""
+    """The centers, moved into the box, equal ones but the first replaced by points of a public
+    net.
+    """
     inside = space.clip(centers)
     return (
         inside
@@ -211,7 +215,9 @@ class SpaceRelease(BoxRelease):
         return settled(points, counts, found, power=power, smooth=smooth)
 
     def scales(self, centers: Array, power: int) -> tuple[Array, Array]:
-        """For `stepped`: radius of every center, a quantile of its cells' distances, and its mass."""
+        """For `stepped`: radius of every center, a quantile of its cells' distances, and its
+        mass.
+        """
         points, counts = self.signed
         label, square = nearest_centers(points, centers)
         distance, half = np.sqrt(square), self._diagonals / 2

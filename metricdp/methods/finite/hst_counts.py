@@ -134,7 +134,9 @@ class TreeCounts:
 
 
 def splitting_levels(tree: HST) -> list[int]:
-    """The levels whose clusters are not those of the level above; of a tree of one node, the last."""
+    """The levels whose clusters are not those of the level above; of a tree of one node, the
+    last.
+    """
     return [int(level) for level in np.unique(tree.level[1:])] or [tree.n_levels - 1]
 
 

@@ -251,7 +251,9 @@ class MaxCoverage(Method):
         exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
 
     def _takes_candidates(self, universe: Any) -> bool:
-        """Whether Section 5 answers: in a box, always as published, else where a net is too coarse."""
+        """Whether Section 5 answers: in a box, always as published, else where a net is too
+        coarse.
+        """
         return isinstance(universe, EuclideanSpace) and (
             self.published or universe.dimension > self.net_dimensions
         )
@@ -503,7 +505,8 @@ def max_coverage(
     >>> from metricdp import GroundSet
     >>> shops = GroundSet(["north", "south", "east", "west"])
     >>> demand = PrivateDemand(shops, ["north"] * 500 + ["east"] * 400 + ["west"] * 300)
-    >>> max_coverage({"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}, demand, 2, epsilon=1).sets
+    >>> sets = {"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}
+    >>> max_coverage(sets, demand, 2, epsilon=1).sets
     ['b', 'a']
     """
     if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):

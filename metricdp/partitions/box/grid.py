@@ -41,7 +41,8 @@ class Grid:
     Examples
     --------
     >>> grid = Grid(EuclideanSpace([0, 0], [4, 1]), 16)
-    >>> grid.shape, grid.encode(np.array([[0.1, 0.9], [4.0, 1.0]])).tolist(), grid.centers[0].tolist()
+    >>> cells = grid.encode(np.array([[0.1, 0.9], [4.0, 1.0]]))
+    >>> grid.shape, cells.tolist(), grid.centers[0].tolist()
     ((8, 2), [1, 15], [0.25, 0.25])
     """
 

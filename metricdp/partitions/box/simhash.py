@@ -28,7 +28,8 @@ class SimHash:
     --------
     >>> hashed = SimHash(EuclideanSpace([-1, -1], [1, 1]), 8)
     >>> point = np.array([[0.3, -0.2]])
-    >>> bool((hashed.bits(point) != hashed.bits(-point)).all()), bool((hashed.bits(point) == hashed.bits(point / 2)).all())
+    >>> bits = hashed.bits(point)
+    >>> bool((bits != hashed.bits(-point)).all()), bool((bits == hashed.bits(point / 2)).all())
     (True, True)
     """
 

@@ -1,4 +1,6 @@
-"""The complete binary tree of SimHash prefixes: node z of level i has the children 2z and 2z + 1."""
+"""The complete binary tree of SimHash prefixes: node z of level i has the children 2z and 2z +
+1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Labels of all levels of a 2-HST by least-element lists, on any metric and any number of threads."""
+"""Labels of all levels of a 2-HST by least-element lists, on any metric and any number of
+threads.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,9 @@ def _problem(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> str:
 def _children_fit(
     above: NDArray[Any], level: NDArray[Any], start: NDArray[Any], stop: NDArray[Any]
 ) -> bool:
-    """Whether the runs of each node's children, two at least and all of one level, make up its own."""
+    """Whether the runs of each node's children, two at least and all of one level, make up its
+    own.
+    """
     child = np.argsort(above, kind="stable")
     of, child = above[child], child + 1
     next_ = of[1:] == of[:-1]

@@ -201,7 +201,9 @@ class Hierarchy:
         distance: NDArray[np.float64],
         between: NDArray[np.float32],
     ) -> int:
-        """Append the Ward tree of the cells of `points` (in place of a leaf) and return its root."""
+        """Append the Ward tree of the cells of `points` (in place of a leaf) and return its
+        root.
+        """
         m = len(between)
         sizes = np.bincount(label, minlength=m).astype(np.float64)
         within = np.bincount(label, distance, minlength=m)

@@ -186,7 +186,9 @@ class LocalFrame(Frame):
         """Blocks of some columns."""
 
     def total(self, encode: Encoder, answer: Answer) -> NDArray[Any]:
-        """Blocks in a few threads: of each, its encoded records and the answer are held at a time."""
+        """Blocks in a few threads: of each, its encoded records and the answer are held at a
+        time.
+        """
         guarded, n_threads = Guarded(encode, answer), min(4, cpu_count() or 1)
         total: NDArray[Any] | None = answer(encode.empty())
         with ThreadPoolExecutor(n_threads) as pool:

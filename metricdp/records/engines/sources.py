@@ -54,7 +54,8 @@ class Tally(Source):
 
     Examples
     --------
-    >>> Tally(np.array([4, 0, 4]), np.array([3, 10**12, 2])).total(lambda block: np.bincount(block, minlength=5)).tolist()
+    >>> tally = Tally(np.array([4, 0, 4]), np.array([3, 10**12, 2]))
+    >>> tally.total(lambda block: np.bincount(block, minlength=5)).tolist()
     [1000000000000, 0, 0, 0, 5]
     """
 

@@ -46,7 +46,10 @@ from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
 from metricdp.report.explore.scene import Level, level_names
 
-_FRAME = '<iframe sandbox="allow-scripts allow-downloads" style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
+_FRAME = (
+    '<iframe sandbox="allow-scripts allow-downloads" '
+    'style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

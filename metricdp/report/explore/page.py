@@ -131,10 +131,14 @@ def _accuracy(shown: Exploration) -> str:
     rows = []
     for i, level, f in told:
         long, dark = min(max(f.high, 0.0) / top, 1.0), min(max(f.median, 0.0) / top, 1.0)
-        bar = f'<i style="width:{100 * long:.1f}%"></i><i class="half" style="width:{100 * dark:.1f}%"></i>'
+        bar = (
+            f'<i style="width:{100 * long:.1f}%"></i>'
+            f'<i class="half" style="width:{100 * dark:.1f}%"></i>'
+        )
         name = f"{escape(level.name)} · {float(level.epsilon):g}"
         rows.append(
-            f'<tr data-level="{i}"><td>{name}<div>{bar}</div></td><td>{percent(f.median)}</td><td>{percent(f.high)}</td></tr>'
+            f'<tr data-level="{i}"><td>{name}<div>{bar}</div></td>'
+            f"<td>{percent(f.median)}</td><td>{percent(f.high)}</td></tr>"
         )
     blind = shown.plan.forecast(None)
     rows.append(

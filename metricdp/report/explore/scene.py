@@ -135,7 +135,9 @@ class _Stage:
     box: list[float]
 
     def level(self, level: Level, before: _Drawn | None) -> _Drawn:
-        """One level, its centers ranked like those of the level before it that they are nearest to."""
+        """One level, its centers ranked like those of the level before it that they are nearest
+        to.
+        """
         places = self.places(level.result.centers)
         rank = _matched(places, None if before is None else before.places)
         centers = [level.result.centers[i] for i in rank]

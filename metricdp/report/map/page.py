@@ -121,7 +121,9 @@ def map_page(
 
 
 def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
-    """The result, then what it cost; but first of all that there is no guarantee, where it is so."""
+    """The result, then what it cost; but first of all that there is no guarantee, where it is
+    so.
+    """
     said = receipt_html(receipt, basis)
     warned = receipt is None and basis != "public"
     return said + summary if warned else summary + said
@@ -251,7 +253,9 @@ def _scene(
 def _mean_distance(
     distance: NDArray[np.float64], noisy: NDArray[np.float64] | None
 ) -> float | None:
-    """Of the (noisy) demand to its center, or of all points; None where the noise leaves no mass."""
+    """Of the (noisy) demand to its center, or of all points; None where the noise leaves no
+    mass.
+    """
     if noisy is None:
         return _short(distance.mean())
     total = float(noisy.sum())
@@ -372,9 +376,11 @@ def _mean_said(scene: dict[str, Any]) -> str:
 
 def _row(center: dict[str, Any], weighted: bool) -> str:
     mark = f'<i style="background:{PALETTE[center["color"]]}">{center["rank"]}</i>'
-    name = f'<button type="button" title="Show on the map">{mark}<span>{escape(center["id"])}</span></button>'
+    shown = f"{mark}<span>{escape(center['id'])}</span>"
+    name = f'<button type="button" title="Show on the map">{shown}</button>'
     mass = f"<td>{grouped(center['mass'])}</td>" if weighted else ""
-    return f'<tr data-center="{center["rank"] - 1}"><td>{name}</td><td>{center["vertices"]:,}</td>{mass}</tr>'
+    cells = f"<td>{name}</td><td>{center['vertices']:,}</td>{mass}"
+    return f'<tr data-center="{center["rank"] - 1}">{cells}</tr>'
 
 
 def _layers(scene: dict[str, Any]) -> str:

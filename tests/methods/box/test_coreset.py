@@ -449,7 +449,9 @@ def test_a_small_coreset_costs_nothing_and_keeps_costs():
 
 
 def test_the_default_coreset_holds_lone_records_too():
-    """A tenth of the records alone in wide cells: they cost most, and no cell of theirs stands out."""
+    """A tenth of the records alone in wide cells: they cost most, and no cell of theirs stands
+    out.
+    """
     points, middle = clusters(20_000)
     points[::10] = np.random.default_rng(1).random((2000, 2))
     wholes = [

@@ -442,7 +442,9 @@ COUNT = """async ([shot, colors, tolerance]) => {
   pen.drawImage(image, 0, 0);
   const seen = pen.getImageData(0, 0, image.width, image.height).data, counts = colors.map(() => 0);
   for (let i = 0; i < seen.length; i += 4)
-    colors.forEach((color, c) => { if (color.every((v, j) => Math.abs(v - seen[i + j]) <= tolerance)) counts[c]++; });
+    colors.forEach((color, c) => {
+      if (color.every((v, j) => Math.abs(v - seen[i + j]) <= tolerance)) counts[c]++;
+    });
   return counts;
 }"""
 

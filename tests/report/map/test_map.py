@@ -483,24 +483,30 @@ PROBE = """<script>
 (async () => {
   const wait = (ms) => new Promise((go) => setTimeout(go, ms)), root = document.documentElement;
   while (!root.dataset.ready) await wait(20);
-  const map = document.getElementById("map"), seen = () => map._fullData.map((t) => t.visible === true);
-  const state = { kind: root.dataset.ready, first: seen(), modes: map.data.map((t) => t.mode), title: document.title };
+  const map = document.getElementById("map");
+  const seen = () => map._fullData.map((t) => t.visible === true);
+  const state = { kind: root.dataset.ready, first: seen(), modes: map.data.map((t) => t.mode),
+    title: document.title };
   for (const box of document.querySelectorAll("#layers input")) {
     box.click(); await wait(300); state[box.value] = seen();
-    if (box.value === "territories") state.grey = map.data.filter((t) => t.mode === "lines").map((t) => t.line.color);
+    if (box.value === "territories")
+      state.grey = map.data.filter((t) => t.mode === "lines").map((t) => t.line.color);
     box.click(); await wait(300);
   }
   state.again = seen();
   const last = map.data.length - 1;
-  map.emit("plotly_hover", { points: [{ curveNumber: last, pointNumber: 0 }], event: { clientX: 200, clientY: 200 } });
+  map.emit("plotly_hover", { points: [{ curveNumber: last, pointNumber: 0 }],
+    event: { clientX: 200, clientY: 200 } });
   const tip = document.getElementById("tip");
   state.tip = tip.textContent; state.children = tip.children.length; state.shown = !tip.hidden;
   const before = map._fullLayout.xaxis.range.slice();
   document.querySelector("tbody tr button").click(); await wait(300);
-  state.zoom = (map._fullLayout.xaxis.range[1] - map._fullLayout.xaxis.range[0]) / (before[1] - before[0]);
+  const { range } = map._fullLayout.xaxis;
+  state.zoom = (range[1] - range[0]) / (before[1] - before[0]);
   const unit = (a) => a._length / (a.range[1] - a.range[0]);
   state.aspect = unit(map._fullLayout.xaxis) / unit(map._fullLayout.yaxis);
-  state.overflow = root.scrollWidth - root.clientWidth; state.scale = document.getElementById("scale").textContent;
+  state.overflow = root.scrollWidth - root.clientWidth;
+  state.scale = document.getElementById("scale").textContent;
   document.body.dataset.state = JSON.stringify(state);
 })();
 </script></body>"""
