@@ -3,10 +3,10 @@
     python benchmarks/evaluation.py [--runs 1000] [--only NAME]
 
 Six instances, both relations, records and users; every run draws fresh noise through the gate. The
-demands, centers and distances asked about are fixed by public seeds. Each line tells, per figure, how
-many of the runs' intervals held the truth. Fewer than `fewest` do so by chance once in 10^6 runs of
-the whole table. Intervals are taken from 2^13 public draws of the noise in place of 2^16, for
-speed: they are a little wider, as those draws are fewer.
+demands, centers and distances asked about are fixed by public seeds. Each line tells, per figure,
+how many of the runs' intervals held the truth. Fewer than `fewest` do so by chance once in 10^6
+runs of the whole table. Intervals are taken from 2^13 public draws of the noise in place of 2^16,
+for speed: they are a little wider, as those draws are fewer.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The local model and the shuffler: exact laws of whole messages, real messages and decoded centers as
-black boxes, and the shuffled messages of a few users against the bound that receipts state.
+"""The local model and the shuffler: exact laws of whole messages, real messages and decoded centers
+as black boxes, and the shuffled messages of a few users against the bound that receipts state.
 
 Exact laws walk through all coins of the real encoder. Its weights are in units of 2^-32, too many
 coins to walk through; so the same code runs with units of a quarter, which moves the favored weight

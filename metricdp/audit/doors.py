@@ -1,9 +1,9 @@
 """Where records come in and go on inside the gate, held to exact laws: frames, files, engines that
 bound users by SQL, counts in place of records, thinning, maps, and pages of several releases.
 
-Users are sampled by a key on an engine, so the key is fixed: what is kept is then a function of each
-user's rows, and the law must hold for every key. Cases of an engine that is not installed are left
-out.
+Users are sampled by a key on an engine, so the key is fixed: what is kept is then a function of
+each user's rows, and the law must hold for every key. Cases of an engine that is not installed are
+left out.
 """
 
 from __future__ import annotations

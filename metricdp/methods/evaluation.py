@@ -184,8 +184,8 @@ def evaluate(
     against : iterable of ids, or array_like, optional
         Other centers: do these serve better?
     release : release of `metricdp.release`, optional
-        Made before: edges of bands and `clip` follow its weights in place of an even spread over the
-        universe.
+        Made before: edges of bands and `clip` follow its weights in place of an even spread over
+        the universe.
     clip : float, optional
         In the mean, distances beyond it count as this much: public knowledge, or released before.
         By default a distance that hardly any record is expected to exceed (`Evaluation.clip`;

@@ -1,5 +1,5 @@
-"""The audit runs what it is said to run: whatever handles records is replaced by an error, and a check
-of the short form must fail.
+"""The audit runs what it is said to run: whatever handles records is replaced by an error, and a
+check of the short form must fail.
 """
 
 from contextlib import contextmanager

@@ -175,12 +175,16 @@ class Projected(Method):
             )
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
-        """Both: with a delta the steps get Gaussian noise, whatever the inner method makes of it."""
+        """Both: with a delta the steps get Gaussian noise, whatever the inner method makes of
+        it.
+        """
         cost = Cost.of(epsilon, delta)
         return Cost.of(cost.epsilon, cost.delta)
 
     def within(self, universe: object) -> Method:
-        """The inner method itself, where the box has no more dimensions than the images of any k."""
+        """The inner method itself, where the box has no more dimensions than the images of any
+        k.
+        """
         few = self.dimensions or FEWEST
         if isinstance(universe, EuclideanSpace) and universe.dimension <= few:
             return self._method(universe)

@@ -9,15 +9,17 @@ no large numbers. The z are independent, symmetric, discrete Laplace or Gaussian
   statistic (a - t b)·y has the law of (a - t b)·z, so the set of all t that this law does not
   refute at level alpha covers the truth with probability 1 - alpha.
 - A *quantile* lies beyond an edge exactly if the share up to that edge is less than q, a linear
-  statistic; edges are refuted in turn, from one end, until one is not, so one test at level alpha / 2
-  is at stake on each side, however many edges there are.
+  statistic; edges are refuted in turn, from one end, until one is not, so one test at level
+  alpha / 2 is at stake on each side, however many edges there are.
 
-Quantiles of c·z come from 2**16 draws of z by public coins. The order statistic that is taken stands
-five standard errors of such a count beyond the level, so that its own chance (3e-7) only widens.
+Quantiles of c·z come from 2**16 draws of z by public coins. The order statistic that is taken
+stands five standard errors of such a count beyond the level, so that its own chance (3e-7) only
+widens.
 
 References
 ----------
-.. [1] E. C. Fieller, "Some problems in interval estimation", J. Royal Statistical Society B 16, 1954.
+.. [1] E. C. Fieller, "Some problems in interval estimation", J. Royal Statistical Society B 16,
+  1954.
 """
 
 from __future__ import annotations
