@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from metricdp.audit import laws
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.patch import patched
+from metricdp.audit.public import caches, state
 from metricdp.audit.report import Finding
 from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
@@ -154,6 +155,9 @@ def run(case: Case, private: Any, order: tuple[int, ...], script: Sequence[int])
             except Exception as error:
                 shown = {"exception": told(error)}
         seen.update(shown, ledger=f"{ledger!r} {ledger.entries}")
+        if not any(script):  # once: what is left behind does not follow the answers
+            seen["public objects"] = state(case.call, case.world.universe)
+            seen["caches"] = state(*caches(case.world.universe))
         if path is not None:
             seen["journal"] = path.read_bytes()
         return Run(tape, seen, ledger.spent, ledger.spent_delta)

@@ -38,6 +38,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.fresh import fresh_checks
     from metricdp.audit.opening import opening_checks
     from metricdp.audit.samplers import sampler_checks
+    from metricdp.audit.saturation import saturation_checks
 
     for case, essential in cases():
         yield Check(str(case), essential, lambda quick, case=case: examine(case))  # type: ignore[misc]
@@ -45,6 +46,7 @@ def checks() -> Iterator[Check]:
         covering_checks,
         opening_checks,
         device_checks,
+        saturation_checks,
         sampler_checks,
         box_checks,
         fresh_checks,

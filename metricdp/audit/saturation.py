@@ -1,0 +1,51 @@
+"""Scores of more records than sums of integers hold: what one record more moves them by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.report import Finding
+
+CHECK = "score by score"
+FAR = 671_088_640.0
+"""Of 2^63 costs of this size one more is too many: 13,743,895,347 fit into int64."""
+
+
+def saturation_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    yield "swaps of very many records", True, _swaps
+
+
+def _swaps(quick: bool) -> Finding:
+    """No score may move by more than the query says, and none may wrap."""
+    from metricdp.metrics import PrecomputedMetric
+    from metricdp.privacy import SwapQuery
+    from metricdp.records.engines import Tally
+
+    universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
+    query = SwapQuery(universe, [1])
+    claim, worst = query.sensitivity("add-remove", 1), 0
+    for n in (0, 2**31, 13_743_895_346, 13_743_895_347, 2**40, 2**60):
+        one, more = (
+            np.concatenate(list(query.blocks(_records(Tally, size)))).tolist()
+            for size in (n, n + 1)
+        )
+        worst = max(worst, *(abs(a - b) for a, b in zip(one, more)))
+        if max(*one, *more) > 0:
+            worst = max(worst, *one, *more)
+    return Finding(
+        "swaps of very many records",
+        f"a score moves by {claim:,} at most",
+        f"{worst:,}",
+        CHECK,
+        worst <= claim,
+        excess=worst / claim if claim else math.inf,
+    )
+
+
+def _records(kind: type, size: int) -> Any:
+    return kind(np.array([0]), np.array([size]))
