@@ -12,23 +12,15 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from metricdp.bench.paper1_terms import METHODS, PLAIN, Cell, Plan
 from metricdp.bench.report import Report, gathered
 from metricdp.errors import InputError
 
 SETS = ("skin", "shuttle", "s1", "digits", "covertype", "higgs")
 KS, REPEATS, EPSILON, DELTA = (5, 10, 20, 30, 40), 10, "0.5", "1e-6"
 QUICK = {"sets": "gm-d2-k8", "k": (5, 20), "repeats": 2, "records": 20_000}
-PLAIN, TREE, UNIFORM, DEFAULT = "kmed++", "HST", "uniform", "partition"
-PRIVATE = (TREE, "HST-tree", "lsh", "lloyd", "k-variates", "balcan")
-METHODS = (PLAIN, *PRIVATE, "quadtree", DEFAULT, UNIFORM)
-STARTS = 2
-"""Of the reference, beside the runs of `kmed++`."""
-STEPS = 10
-"""Of Lloyd's in `kmed++`, as in the paper."""
-
 _EPILOG = """\
 examples:
   metricdp bench paper1 --quick          a made-up mixture, two values of k, two repetitions
@@ -45,27 +37,6 @@ steps of Lloyd's, a fifth of epsilon each; HST-tree is the tree with all of it. 
 k-variates and balcan are what it compares with. quadtree, partition (the default) and uniform
 (which ignores the demand) are this package's. The records are public here, so exact costs may be
 told. Noise has no seed: figures vary from run to run."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One repetition of one set, k and epsilon."""
-
-    name: str
-    k: int
-    epsilon: str
-    repeat: int
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is measured; see `run` for the fields."""
-
-    delta: str
-    power: int
-    seed: int
-    records: int | None
-    methods: tuple[str, ...]
 
 
 def register(suites: Any) -> ArgumentParser:

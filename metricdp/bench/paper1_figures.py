@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from metricdp.bench.paper1 import DEFAULT, PLAIN, TREE, UNIFORM
+from metricdp.bench.paper1_terms import DEFAULT, PLAIN, TREE, UNIFORM
 from metricdp.bench.paper2_figures import _figure, _saved, checked_folder
 from metricdp.bench.report import Report
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import metricdp as mdp
-from metricdp.bench import paper1
+from metricdp.bench import paper1_terms as terms
 from metricdp.bench.point_sets import POINT_SETS
 from metricdp.bench.ratios import Points, best_known, cost, improved
 from metricdp.methods.baselines.k_variates import seeded
@@ -48,7 +48,7 @@ class World:
 
     def reference(self, k: int, power: int, seed: int) -> float:
         """Cost of the best of some runs without privacy."""
-        return self.cost(best_known(self.points, k, power, seed, paper1.STARTS), power)
+        return self.cost(best_known(self.points, k, power, seed, terms.STARTS), power)
 
     def method(self, name: str) -> Any:
         """A private method by its name in the table, told of the radius if one is known."""
@@ -63,13 +63,13 @@ class World:
         }
         return named.get(name, name)
 
-    def answered(self, name: str, cell: paper1.Cell, plan: paper1.Plan) -> Points:
+    def answered(self, name: str, cell: terms.Cell, plan: terms.Plan) -> Points:
         """Centers by a method: private ones from a fresh ledger, add-remove neighbors."""
         coins = 1000 * plan.seed + cell.repeat
-        if name == paper1.PLAIN:
+        if name == terms.PLAIN:
             rng = np.random.default_rng([coins, cell.k])
             begin = seeded(self.points, np.ones(len(self.points)), cell.k, plan.power, rng)
-            return improved(self.points, begin, plan.power, paper1.STEPS)
+            return improved(self.points, begin, plan.power, terms.STEPS)
         ask = (mdp.k_median, mdp.k_means)[plan.power - 1]
         return ask(
             self.space,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metricdp.bench.paper1 import DEFAULT, METHODS, PLAIN, TREE
+from metricdp.bench.paper1_terms import DEFAULT, METHODS, PLAIN, TREE
 from metricdp.bench.paper2_tables import Claim, _told, gathered_rows, judged
 from metricdp.bench.ratios import RatioReport, timed
 from metricdp.bench.report import Report

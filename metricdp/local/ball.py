@@ -12,7 +12,7 @@ vectors in the original space, drawn to what is known without them by as much as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from metricdp.partitions.box.net_tree import Leaf, build_tree, lattice_children
 from metricdp.partitions.box.simhash_tree import leaves_below, level_sums, prefix_children
 from metricdp.solvers.lloyd import distinct, lloyd
 
-if TYPE_CHECKING:
-    from metricdp.local.estimate import LocalEstimate
+Estimated = Any
+"""A `LocalEstimate`, which finds its centers by this module and so is not imported."""
 
 STANDS_OUT = 3.75
 """A node counts if its frequency exceeds this many standard deviations of its noise."""
@@ -51,7 +51,7 @@ class Measured(NamedTuple):
     variance: float
 
 
-def ball_centers(estimate: LocalEstimate, k: int, power: int, *, seed: int = 0) -> Result:
+def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> Result:
     """k centers in the box, shape (k, d).
 
     For k-median (`power` 1) in many dimensions centers are means of the clusters that were found:
@@ -88,7 +88,7 @@ def ball_centers(estimate: LocalEstimate, k: int, power: int, *, seed: int = 0) 
 class _Tree:
     """Measurements on every level, put together from all reports about it."""
 
-    def __init__(self, estimate: LocalEstimate) -> None:
+    def __init__(self, estimate: Estimated) -> None:
         self.items, self.n = estimate.items, estimate.n_messages
         self.depth = self.items.depth
         self.counts: dict[int, Measured] = {}

@@ -6,9 +6,11 @@ are loaded on first use, so that a recipe imports nothing but the pieces it is m
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metricdp.methods.box.projection import Projected
     from metricdp.methods.registry import (
         BY_NAME,
         DPHST,
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
         MaxCoverage,
         Method,
         Partition,
-        Projected,
         Quadtree,
         Uniform,
         method_of,
@@ -51,9 +52,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from metricdp.methods import registry
-
-    return getattr(registry, name)
+    # what is made of another method, by its name, asks the registry and is not in it
+    home = "box.projection" if name == "Projected" else "registry"
+    return getattr(import_module(f"metricdp.methods.{home}"), name)
 
 
 def __dir__() -> list[str]:

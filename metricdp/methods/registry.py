@@ -10,7 +10,6 @@ from metricdp.methods.baselines.k_variates import KVariates
 from metricdp.methods.baselines.lloyd import Lloyd
 from metricdp.methods.baselines.lsh import LSHCoreset
 from metricdp.methods.box.coreset import Coreset
-from metricdp.methods.box.projection import Projected
 from metricdp.methods.box.quadtree import Quadtree
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.finite.local_search import LocalSearch
@@ -31,7 +30,7 @@ __all__ = [
     "Method",
     "Partition",
 ]
-__all__ += ["Projected", "Quadtree", "Uniform"]
+__all__ += ["Quadtree", "Uniform"]
 
 _CLASSES: tuple[type[Method], ...] = (
     Partition,

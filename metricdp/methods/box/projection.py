@@ -43,6 +43,7 @@ from metricdp.methods.finite.hst_counts import level_shares
 from metricdp.methods.finite.partition import NET_POINTS
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
+from metricdp.methods.registry import BY_NAME, method_of
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Purse
 from metricdp.metrics.space import EuclideanSpace
@@ -152,8 +153,6 @@ class Projected(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from metricdp.methods.registry import BY_NAME
-
         known = isinstance(self.inner, Method) or (
             isinstance(self.inner, str) and self.inner in BY_NAME
         )
@@ -260,8 +259,6 @@ class Projected(Method):
         return Cost.of(price.epsilon * INNER_SHARE), steps
 
     def _method(self, space: EuclideanSpace) -> Method:
-        from metricdp.methods.registry import method_of
-
         inner = method_of(self.inner)
         return (
             inner if self.records_hint is None else replace(inner, records_hint=self.records_hint)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -329,7 +330,8 @@ class Quadtree(Method):
         purse = Purse(demand, grant, Fraction(1))
         centers = result.centers
         if more:
-            centers = improved_means(self, purse, release, question, more)
+            counted = partial(self._release, demand, grant)
+            centers = improved_means(counted, self._depth(space), purse, release, question, more)
         if self.published and steps:
             centers = lloyd_steps(purse, space, centers, steps, power=question.power)
         for share in () if self.published else steps:

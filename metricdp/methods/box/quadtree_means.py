@@ -19,10 +19,10 @@ of the sizes are exact rationals that add up to what there is for them: sequenti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from metricdp.methods.shares import Purse
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.privacy import HistogramQuery
 from metricdp.solvers.reverse_greedy import reverse_greedy
-
-if TYPE_CHECKING:
-    from metricdp.methods.box.quadtree import Quadtree, QuadtreeRelease
 
 CHANCE = 0.5
 """Of a center to be badly cut, up to a constant (alpha_F)."""
@@ -68,9 +65,10 @@ class Remaining:
 
 
 def improved_means(
-    method: Quadtree,
+    counted: Callable[[int, Fraction, Any], Any],
+    depth: int,
     purse: Purse,
-    first: QuadtreeRelease,
+    first: Any,
     question: Question,
     shares: Sequence[Fraction],
 ) -> Array:
@@ -79,7 +77,11 @@ def improved_means(
 
     Parameters
     ----------
-    method : Quadtree
+    counted : callable
+        Makes the release of a pass, of public coins, epsilon, and what makes of cells what is
+        counted.
+    depth : int
+        Of the trees.
     purse : Purse
     first : QuadtreeRelease
         Of the first pass.
@@ -93,10 +95,10 @@ def improved_means(
     ndarray of float64, shape (k, d)
         Distinct.
     """
-    demand, grant, space = purse.demand, purse.grant, first.cells.universe
+    grant, space = purse.grant, first.cells.universe
     centers: Any = first.answer(replace(question, metric=first.universe)).centers
     for number, share in enumerate(shares[:-1], 1):
-        seed, depth = question.seed + (number << 64), method._depth(space)
+        seed = question.seed + (number << 64)
         bad = badly_cut(ShiftedQuadtree(space, seed=seed), centers, depth, CHANCE)
         before = centers
 
@@ -105,7 +107,7 @@ def improved_means(
         ) -> Remaining:
             return Remaining(cells, before, bad)
 
-        release = method._release(demand, grant, seed, grant.epsilon * share, remaining)
+        release = counted(seed, grant.epsilon * share, remaining)
         purse.receipts.append(release.receipt)
         found: Any = release.answer(replace(question, metric=release.universe)).centers
         centers = unequal(space, np.concatenate([found, before[bad]]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from metricdp.methods.planning import percent
 from metricdp.metrics.space import EuclideanSpace
@@ -16,8 +16,8 @@ from metricdp.report.explore.scene import scene
 from metricdp.report.map.page import plotly_js, script_json
 from metricdp.report.words import receipt_html
 
-if TYPE_CHECKING:
-    from metricdp.report.explore.front import Exploration
+Shown = Any
+"""An `Exploration`, which makes its page by this module and so is not imported."""
 
 _ADMINISTRATOR = (
     "Do not publish this page. It shows centers computed from the private data without any "
@@ -42,7 +42,7 @@ _SCRIPTS = [
 """One function's body in pieces, each using what those before it define."""
 
 
-def explore_page(shown: Exploration, title: str | None = None) -> str:
+def explore_page(shown: Shown, title: str | None = None) -> str:
     """Return the page; see `Exploration.page`."""
     library = _library()
     drawn, notes = scene(shown.universe, shown.levels, shown.exact_centers, shown.made_up)
@@ -92,7 +92,7 @@ def _tick(i: int, name: str, epsilon: float) -> str:
     return f'<span data-level="{i}">{escape(name)}<br>ε = {epsilon:g}</span>'
 
 
-def _banner(shown: Exploration) -> str:
+def _banner(shown: Shown) -> str:
     if shown.made_up:
         return f'<div id="banner" class="calm" role="note">{_MADE_UP}</div>'
     return (
@@ -102,7 +102,7 @@ def _banner(shown: Exploration) -> str:
     )
 
 
-def _layers(shown: Exploration) -> str:
+def _layers(shown: Shown) -> str:
     names = dict(_LAYERS)
     if isinstance(shown.universe, EuclideanSpace):
         del names["network"]
@@ -116,7 +116,7 @@ def _layers(shown: Exploration) -> str:
     return "".join(box.format(key, name) for key, name in names.items())
 
 
-def _accuracy(shown: Exploration) -> str:
+def _accuracy(shown: Shown) -> str:
     """The predictions, as a table with bars: dark to the median, light to what 9 in 10 runs stay
     below.
     """
@@ -154,7 +154,7 @@ def _accuracy(shown: Exploration) -> str:
     )
 
 
-def _price(shown: Exploration) -> str:
+def _price(shown: Shown) -> str:
     if shown.receipt is None:
         return receipt_html(None, "public")
     parts, total = (
@@ -173,7 +173,7 @@ def _price(shown: Exploration) -> str:
     )
 
 
-def _reading(shown: Exploration) -> list[str]:
+def _reading(shown: Shown) -> list[str]:
     what = "simulated" if shown.made_up else "released"
     told = [
         f"Black dots: the {what} coreset, summed over squares that follow the zoom; area is "
