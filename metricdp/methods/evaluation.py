@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
-from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
 
 Floats = NDArray[np.float64]
@@ -230,7 +231,7 @@ def evaluate(
         design.check_price(price, neighboring, demand.max_contributions)
 
     grant = payer.charge(purse_price, check, [(epsilon, delta)], "evaluate")
-    return design.report(_Asked(design, demand, grant))
+    return _asked(design, demand, grant)
 
 
 def plan_evaluation(
@@ -270,7 +271,7 @@ def plan_evaluation(
     """
     design = _Design.of(checked_space(universe), centers, within, against, release, clip)
     price = purse_price(epsilon, delta)
-    return design.report(_Planned(design, positive(records, "records"), price))
+    return _planned(design, positive(records, "records"), price)
 
 
 @dataclass(frozen=True)
@@ -338,120 +339,109 @@ class _Design:
             else:
                 laplace_scale(query.sensitivity(neighboring, m), price.epsilon * share)
 
-    def report(self, source: Any) -> Evaluation:
-        """Ask for everything, and read the intervals off the answers."""
-        distances = source.noisy("distances")
-        bands, narrow, loads = (source.noisy(name) for name in ("bands", "narrow", "loads"))
+    @cached_property
+    def places_of(self) -> dict[str, slice]:
+        """Where the answers to each query stand among all of them."""
+        sizes = [_size(query) for query in self.queries.values()]
+        ends = np.cumsum(sizes)
+        return {name: slice(e - n, e) for name, n, e in zip(self.queries, sizes, ends.tolist())}
+
+    def vector(self, name: str, values: Any) -> Floats:
+        """Coefficients of a linear statistic of all answers that asks one query alone."""
+        every = np.zeros(self.places_of[next(reversed(self.queries))].stop)
+        every[self.places_of[name]] = values
+        return every
+
+    def read(self, values: Floats, scales: Floats, laws: list[str], total: float | None) -> Noisy:
+        """All answers together. The queries that count records count the same ones, and perhaps
+        their number is public.
+        """
+        units = np.ones(len(values))
+        for name, query in self.queries.items():
+            if isinstance(query, TotalsQuery):
+                units[self.places_of[name]] = 2.0**-BITS
+        counting = [self.vector(name, 1.0) for name in self.queries if name != "against"]
+        if total is None:
+            known = np.array([counting[0] - other for other in counting[1:]]), np.zeros(3)
+        else:
+            known = np.array(counting), np.full(len(counting), total)
+        return Noisy(values, scales, laws, units, known)
+
+    def report(self, answers: Noisy, receipt: Receipt | None) -> Evaluation:
+        """Read the intervals off the answers."""
+        everyone, far = self.vector("distances", 1.0), self.vector("distances", [0.0, self.clip])
+        mean = answers.ratio(far, everyone, (0.0, self.clip))
         rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
-        mean = distances.ratio(np.array([0.0, self.clip]), np.ones(2), (0.0, self.clip))
-        count, reach = distances.linear(np.full(2, 2.0**-BITS))
+        count, reach = answers.linear(everyone)
+        narrow = self.places_of["narrow"], self.narrow.bounds
+        beyond = self._share(answers, self.bands.bounds[:-1] >= self.clip)
+        shares = [self._share(answers, self.bands.bounds[1:] <= limit) for limit in self.within]
+        ends = np.array([_ends(share) for share in shares]).reshape(-1, 3)
         return Evaluation(
             records=Interval(max(count, 0.0), max(count - reach, 0.0), max(count + reach, 0.0)),
             mean=Interval(mean.estimate, mean.low, min(mean.high + rounding, self.clip)),
-            median=narrow.quantile(0.5, self.narrow.bounds),
-            p90=narrow.quantile(0.9, self.narrow.bounds),
+            median=answers.quantile(0.5, *narrow),
+            p90=answers.quantile(0.9, *narrow),
             clip=self.clip,
-            clipped=self._beyond(bands),
+            clipped=beyond,
             within=self.within,
-            share=self._shares_within(bands),
-            loads=loads.counts(),
-            against=self._comparison(source),
-            receipt=source.receipt(),
+            share=Interval(ends[:, 0], ends[:, 1], ends[:, 2]),
+            loads=answers.counts(self.places_of["loads"]),
+            against=self._comparison(answers, everyone),
+            receipt=receipt,
         )
 
-    def _shares_within(self, bands: Noisy) -> Interval:
-        found = [_share(bands, self.bands.bounds[1:] <= limit) for limit in self.within]
-        each = np.array([_ends(f) for f in found]).reshape(-1, 3)
-        return Interval(each[:, 0], each[:, 1], each[:, 2])
+    def _share(self, answers: Noisy, inside: NDArray[np.bool_]) -> Interval:
+        """Share of the records in some of the bands."""
+        if inside.all() or not inside.any():
+            exact = float(inside.all())
+            return Interval(exact, exact, exact)
+        those = self.vector("bands", inside.astype(np.float64))
+        return answers.ratio(those, self.vector("bands", 1.0), (0.0, 1.0))
 
-    def _beyond(self, bands: Noisy) -> Interval:
-        """Share of the records that are farther than distances count."""
-        return _share(bands, self.bands.bounds[:-1] >= self.clip)
-
-    def _comparison(self, source: Any) -> Comparison | None:
+    def _comparison(self, answers: Noisy, everyone: Floats) -> Comparison | None:
         if self.differences is None:
             return None
-        both = source.noisy("against", "distances")
         reach = self.differences.reach
-        above, count = np.array([reach, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
-        found = both.ratio(above, count, (-reach, reach))
+        found = answers.ratio(self.vector("against", reach), everyone, (-reach, reach))
         difference = Interval(found.estimate, found.low, found.high + reach / 2**BITS)
         return Comparison(difference, verdict(difference))
 
 
-class _Asked:
+def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     """Answers of the gate, each paid once with its share."""
-
-    def __init__(self, design: _Design, demand: PrivateDemand, grant: Grant) -> None:
-        self._design, self._demand = design, demand
-        self._purse = Purse(demand, grant, Fraction(1))
-        self._released: dict[str, Release] = {}
-        self._total: int | None = None
-        if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
-            self._total = int(self._ask("count", CountQuery(), Fraction(1)).values[0])  # costs 0
-
-    def noisy(self, *names: str) -> Noisy:
-        """The answers to some queries, one after another."""
-        shares = self._design.shares
-        releases = [self._ask(n, self._design.queries[n], shares[n]) for n in names]
-        noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
-        return Noisy(
-            np.concatenate([r.values for r in releases]),
-            np.array([m.scale for m in noise]),
-            [m.name for m in noise],
-            self._known(names),
-        )
-
-    def _known(self, names: tuple[str, ...]) -> tuple[NDArray[np.bool_], float] | None:
-        """Which values of the answers add up to what, if the number of records is public."""
-        if self._total is None:
-            return None
-        unit = 2.0**BITS if "distances" in names else 1.0
-        which = [np.full(_size(self._design.queries[n]), n != "against") for n in names]
-        return np.concatenate(which), self._total * unit
-
-    def receipt(self) -> Receipt:
-        """Of all that was asked."""
-        return self._purse.receipt
-
-    def _ask(self, name: str, query: Query, share: Fraction) -> Release:
-        if name not in self._released:
-            self._released[name] = self._purse.ask(query, share)
-        return self._released[name]
+    purse, total = Purse(demand, grant, Fraction(1)), None
+    if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
+        total = float(purse.ask(CountQuery(), Fraction(1)).values[0])  # exact, and costs nothing
+    releases = [purse.ask(query, design.shares[name]) for name, query in design.queries.items()]
+    noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
+    values = np.concatenate([r.values for r in releases])
+    scales, laws = np.array([m.scale for m in noise]), [m.name for m in noise]
+    return design.report(design.read(values, scales, laws, total), purse.receipt)
 
 
-class _Planned:
+def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     """Expected answers, and the noise that they would get."""
-
-    def __init__(self, design: _Design, records: float, price: Cost) -> None:
-        self._design, self._price = design, price
-        self._amounts = records * design.density
-
-    def noisy(self, *names: str) -> Noisy:
-        """The expected answers to some queries, one after another."""
-        answers, scales, law = [], [], "discrete Laplace"
-        places = self._design.places
-        for name in names:
-            query, share = self._design.queries[name], self._design.shares[name]
-            if isinstance(query, TotalsQuery):
-                answer = self._amounts @ query.measured.amounts(places)
-            else:
-                partition = query.partition  # type: ignore[attr-defined]
-                answer = np.bincount(partition.encode(places), self._amounts, partition.n_parts)
-            if self._price.pooled:
-                square = query.squared_sensitivity("add-remove", 1)
-                scale = gaussian_scale(square, (self._price.rho or Fraction(0)) * share)
-                law = "discrete Gaussian"
-            else:
-                reach = query.sensitivity("add-remove", 1)
-                scale = laplace_scale(reach, self._price.epsilon * share)
-            answers.append(answer)
-            scales.append(np.full(len(answer), scale))
-        values = np.concatenate(answers)
-        return Noisy(values, np.concatenate(scales), [law] * len(values))
-
-    def receipt(self) -> None:
-        """Nothing was asked."""
+    amounts, places = records * design.density, design.places
+    values, scales, law = [], [], "discrete Laplace"
+    for name, query in design.queries.items():
+        share = design.shares[name]
+        if isinstance(query, TotalsQuery):
+            answer = amounts @ query.measured.amounts(places)
+        else:
+            partition = query.partition  # type: ignore[attr-defined]
+            answer = np.bincount(partition.encode(places), amounts, partition.n_parts)
+        if price.pooled:
+            square = query.squared_sensitivity("add-remove", 1)
+            scale = gaussian_scale(square, (price.rho or Fraction(0)) * share)
+            law = "discrete Gaussian"
+        else:
+            scale = laplace_scale(query.sensitivity("add-remove", 1), price.epsilon * share)
+        values.append(answer)
+        scales.append(np.full(len(answer), scale))
+    every = np.concatenate(values)
+    read = design.read(every, np.concatenate(scales), [law] * len(every), None)
+    return design.report(read, None)
 
 
 def _limits(within: Any) -> tuple[float, ...]:
@@ -486,14 +476,6 @@ def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:
     cumulated = np.cumsum(shares[order])
     place = np.searchsorted(cumulated, at * cumulated[-1])
     return values[order][np.minimum(place, len(values) - 1)]
-
-
-def _share(bands: Noisy, inside: NDArray[np.bool_]) -> Interval:
-    """Share of the records in some of the bands."""
-    if inside.all() or not inside.any():
-        exact = float(inside.all())
-        return Interval(exact, exact, exact)
-    return bands.ratio(inside.astype(np.float64), np.ones(len(inside)), (0.0, 1.0))
 
 
 def _size(query: Any) -> int:

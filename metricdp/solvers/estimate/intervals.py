@@ -74,8 +74,11 @@ class Noisy:
         Of each value's noise; 0 for exact ones.
     laws : sequence of str
         "discrete Laplace", "discrete Gaussian" or "exact", one a value.
-    known : (ndarray of bool, shape (n_values,), float), optional
-        Values whose exact answers add up to this, where that is public: their sum has no noise.
+    units : ndarray of float64, shape (n_values,), optional
+        What a step of each value stands for; values and noise are told in it. 1 by default.
+    known : (ndarray of float64, shape (n_known, n_values), shape (n_known,)), optional
+        Linear statistics whose exact value is public: two releases count the same records, or the
+        number of records is no secret. They take noise away from everything that is asked.
     """
 
     def __init__(
@@ -83,26 +86,30 @@ class Noisy:
         values: NDArray[Any],
         scales: Floats,
         laws: Sequence[str],
-        known: tuple[NDArray[np.bool_], float] | None = None,
+        units: Floats | None = None,
+        known: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.values, self.known = np.asarray(values, np.float64), known
+        self._units = np.ones(len(values)) if units is None else units
+        self.values = np.asarray(values, np.float64) * self._units
         self._laws = list(zip(laws, scales))
         self._drawn: dict[int, NDArray[np.float32]] = {}
+        spread = {"exact": 0.0, "discrete Laplace": 2.0, "discrete Gaussian": 1.0}
+        variance = [spread[law] * (s * u) ** 2 for (law, s), u in zip(self._laws, self._units)]
+        self._known = None if known is None or not len(known[0]) else known
+        if self._known is not None:
+            weighted = self._known[0] * np.array(variance)
+            self._remove = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
 
     def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
         """Estimate of a linear statistic, and how far the truth may be on either side."""
         value, draws = self._statistic(coefficients)
         return value, _beyond(draws, 1 - level)
 
-    def counts(self, level: float = LEVEL) -> Interval:
-        """Interval of every count, by itself; none is negative."""
-        first = np.zeros(len(self.values))
-        first[0] = 1.0
-        _, reach = self.linear(first, level)  # all counts of one release have one law of noise
-        value = self.values
-        if self.known is not None:
-            which, total = self.known
-            value = value + which * (total - value[which].sum()) / which.sum()
+    def counts(self, which: slice, level: float = LEVEL) -> Interval:
+        """Interval of every count of one release, by itself; none is negative."""
+        rows = np.eye(len(self.values))[which]
+        _, reach = self.linear(rows[0], level)  # all counts of one release have one law of noise
+        value = np.array([self._estimate(row)[0] for row in rows])
         low, high = np.maximum(value - reach, 0.0), np.maximum(value + reach, 0.0)
         return Interval(np.maximum(value, 0.0), low, high, level)
 
@@ -132,18 +139,21 @@ class Noisy:
             ends.append(outside)
         return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
 
-    def quantile(self, q: float, edges: Floats, level: float = LEVEL) -> Interval:
+    def quantile(self, q: float, bins: slice, edges: Floats, level: float = LEVEL) -> Interval:
         """Interval of the q-quantile of what was counted in bins with these ends.
 
         Parameters
         ----------
         q : float
             Between 0 and 1.
-        edges : ndarray of float64, shape (n_values + 1,)
+        bins : slice
+            Of the values: the bins' counts.
+        edges : ndarray of float64, shape (n_bins + 1,)
             Rising.
         """
-        n = len(self.values)
-        up_to = np.tri(n) - q
+        n = len(edges) - 1
+        up_to = np.zeros((n, len(self.values)))
+        up_to[:, bins] = np.tri(n) - q
         tests = [self.linear(row, level) for row in up_to]
         first = next((i for i, (value, reach) in enumerate(tests) if value >= -reach), n - 1)
         last = (
@@ -152,7 +162,7 @@ class Noisy:
             - next((i for i, (value, reach) in enumerate(tests[-2::-1]) if value <= reach), n - 1)
         )
         low, high = float(edges[first]), float(edges[max(last, first) + 1])
-        held = np.maximum(self.values, 0.0)
+        held = np.maximum(self.values[bins], 0.0)
         estimate = (low + high) / 2
         if held.any():
             cumulated = np.r_[0.0, np.cumsum(held)]
@@ -161,23 +171,29 @@ class Noisy:
 
     def _statistic(self, coefficients: Floats) -> tuple[float, Floats]:
         """An unbiased estimate of ``coefficients·x``, and draws of its error."""
-        surely = 0.0
-        if self.known is not None:
-            which, total = self.known
-            shift = coefficients[which].mean()
-            coefficients = coefficients - shift * which
-            surely = shift * total
+        value, coefficients = self._estimate(coefficients)
         draws = np.zeros(_DRAWS)
         for i in np.flatnonzero(coefficients):
             draws += coefficients[i] * self._noise(int(i))
-        return float(coefficients @ self.values + surely), draws
+        return value, draws
+
+    def _estimate(self, coefficients: Floats) -> tuple[float, Floats]:
+        """The unbiased estimate of least variance, and the coefficients of the noise in it."""
+        surely = 0.0
+        if self._known is not None:
+            contrasts, totals = self._known
+            shift = self._remove @ coefficients
+            coefficients = coefficients - shift @ contrasts
+            surely = float(shift @ totals)
+        return float(coefficients @ self.values + surely), coefficients
 
     def _noise(self, i: int) -> NDArray[np.float32]:
         """Draws of the noise of one value, by public coins: they touch no record."""
         if i not in self._drawn:
             law, scale = self._laws[i]
             coins = np.random.default_rng([20261122, i])
-            self._drawn[i] = _draws(law, float(scale), coins).astype(np.float32)
+            drawn = _draws(law, float(scale), coins) * self._units[i]
+            self._drawn[i] = drawn.astype(np.float32)
         return self._drawn[i]
 
 
