@@ -102,6 +102,46 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
 
 
 @njit(cache=True, nogil=True)
+def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
+    """In which half of each cell on its way down every point lies, as one number.
+
+    Parameters
+    ----------
+    grid : ndarray of uint64, shape (n, d)
+    axes : ndarray of int64, shape (depth,)
+        At most 64 more than `start`.
+    root : uint64
+    start : int
+        Halves of the cells of this depth, and of deeper ones, count.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+        The last depth's half is the lowest bit: 1 for the upper one. O(n · depth).
+    """
+    n, d = grid.shape
+    found = np.zeros(n, np.uint64)
+    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
+    for i in range(n):
+        key, bits = uint64(root), uint64(0)
+        low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
+        for level in range(len(axes)):
+            j = axes[level]
+            cut = _cut(key, low[j], size[j])
+            upper = uint64(1) if grid[i, j] >= cut else uint64(0)
+            if upper:
+                size[j] = low[j] + size[j] - cut
+                low[j] = cut
+            else:
+                size[j] = cut - low[j]
+            key = _child_key(key, upper)
+            if level >= start:
+                bits = (bits << uint64(1)) | upper
+        found[i] = bits
+    return found
+
+
+@njit(cache=True, nogil=True)
 def split_cells(
     keys: NDArray, low: NDArray, size: NDArray, axis: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:

@@ -21,7 +21,16 @@ from metricdp.accounting import (
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
-from metricdp.privacy.gate import cover, mapped, measure, moved, select, split, thinned
+from metricdp.privacy.gate import (
+    cover,
+    foreseen,
+    mapped,
+    measure,
+    moved,
+    select,
+    split,
+    thinned,
+)
 from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import (
     CountQuery,
@@ -63,6 +72,7 @@ __all__ += [
     "cover",
     "exact",
     "exact_cost",
+    "foreseen",
     "measure",
     "select",
 ]

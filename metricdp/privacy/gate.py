@@ -19,6 +19,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import _vault
 from metricdp.privacy.balls import PeeledQuery
 from metricdp.privacy.coverage import CoverQuery
@@ -39,7 +40,7 @@ from metricdp.privacy.selection import Law, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
-from metricdp.records import engines
+from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
@@ -375,6 +376,33 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
         ),
         space,
     )
+
+
+def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
+    """The same demand, whose records are read once for all cells of a quadtree that will be asked
+    about.
+
+    **Privacy.** The records are the same, and so are all exact answers; nothing leaves the gate.
+    What one reading leaves behind, counts by key, is kept where the records are.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+        In a box.
+    tree : ShiftedQuadtree
+        Public, of the very box.
+
+    Raises
+    ------
+    InputError
+        A wrong type or universe.
+    """
+    if (
+        not (isinstance(demand, PrivateDemand) and isinstance(tree, ShiftedQuadtree))
+        or tree.space is not demand.universe
+    ):
+        raise InputError("a PrivateDemand in a box and a quadtree of it are needed")
+    return demand._restricted(paths.foreseen(_vault._open(demand), tree), demand.universe)
 
 
 def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.privacy.queries import HistogramQuery, answered
+from metricdp.records.paths import by_paths
 from metricdp.releases import Neighboring
 
 FACTOR = 5
@@ -65,10 +66,11 @@ class OpeningQuery(HistogramQuery):
 
     def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
         """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
-        decided upon together.
+        decided upon together. Records are read once for each 64 depths of a quadtree.
         """
         bias = bias_of(noise.scale)
         cells, n_decided, found = self.partition, 0, [np.empty(0, np.int64)]
+        records = by_paths(records, cells)
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
             at, n_decided = cells.leaves[new], len(cells.level)

@@ -21,7 +21,8 @@ coordinates, so the histogram has sensitivity m, or 2m under replace-one
 what is left after step 1, for as many rounds as there are: sequential composition gives epsilon-DP.
 (The paper's scale d·log2(n)/epsilon is for d·log2(n) levels; middle-third cuts leave up to 2/3 of a
 side, so its tree can be 1.7 times as deep, and `n` is private. Here noise is that of the rounds
-that are really made.) PrivTree's decisions cost one share together
+that are really made.) Records are read once for all rounds, and once more for each 64 levels below
+(`metricdp.records.paths`, the paper's Algorithm 4). PrivTree's decisions cost one share together
 (`metricdp.privacy.OpeningQuery`), and the histogram of the cells it leaves closed another. All else
 is post-processing.
 """
@@ -61,7 +62,14 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.partitions.finite.ward import PartitionTree
-from metricdp.privacy import CountQuery, HistogramQuery, OpeningQuery, PrivateDemand, measure
+from metricdp.privacy import (
+    CountQuery,
+    HistogramQuery,
+    OpeningQuery,
+    PrivateDemand,
+    foreseen,
+    measure,
+)
 from metricdp.privacy.noise import laplace_scale
 from metricdp.privacy.opening import FACTOR
 from metricdp.releases import Neighboring, Receipt, Release
@@ -386,8 +394,10 @@ class Quadtree(Method):
         part holds other records.
         """
         space, receipts, end = _box(demand), [], grant.left - epsilon
+        tree = ShiftedQuadtree(space, seed=seed)
+        demand = foreseen(demand, tree)
         cells, depth, counted = (
-            ShiftedQuadtree(space, seed=seed).opened(),
+            tree.opened(),
             self._depth(space),
             kept or (lambda cells: cells),
         )

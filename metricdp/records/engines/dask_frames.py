@@ -14,7 +14,7 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import bounded
 from metricdp.records.engines.encoders import VALUES, Encoder, Guarded, added, checked
 from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.sources import Answer
+from metricdp.records.engines.sources import Answer, Grouped, Groups, grouped_parts
 
 FAN_IN = 8
 """Vectors that one task adds."""
@@ -56,6 +56,38 @@ class DaskFrame(Frame):
         for vector in vectors:
             total = added(total, unpacked(vector.compute()))
         return checked(total)
+
+    def grouped(self, encode: Encoder, key: Answer) -> Groups:
+        """One task a block, and one for every eight blocks' groups, down to one."""
+        from dask import delayed
+
+        work = delayed(Guarded(encode, Grouped(key)), pure=False)
+        chosen = self.native[list(dict.fromkeys(encode.columns))]
+        parts = [
+            delayed(groups_in_blocks, pure=False)(work, block) for block in chosen.to_delayed()
+        ]
+        while len(parts) > 1:
+            parts = [
+                delayed(groups_together, pure=False)(parts[i : i + FAN_IN])
+                for i in range(0, len(parts), FAN_IN)
+            ]
+        return grouped_parts([checked(part.compute()) for part in parts])
+
+
+def groups_in_blocks(work: Guarded, rows: Any) -> NDArray[np.int64] | None:
+    """Groups of a partition, which may be large; None if a row breaks a rule."""
+    step = max(1, VALUES // max(len(work.encode.columns), 1))
+    starts = range(0, max(len(rows), 1), step)
+    return groups_together([work(rows.iloc[start : start + step]) for start in starts])
+
+
+def groups_together(parts: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    """Groups of a few; None, "bad", spreads."""
+    there = [part for part in parts if part is not None]
+    if len(there) < len(parts):
+        return None
+    keys, counts = grouped_parts(there)
+    return np.stack([keys.view(np.int64), counts], axis=1)
 
 
 Packed = tuple[int, NDArray[Any], NDArray[Any]] | NDArray[Any] | None

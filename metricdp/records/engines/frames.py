@@ -19,7 +19,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines.encoders import Encoder, Guarded, added, checked
-from metricdp.records.engines.sources import Answer, Coins, Source, Tallied, Tally
+from metricdp.records.engines.sources import Answer, Coins, Groups, Source, Tallied, Tally
 from metricdp.universe.tables import Table
 
 ENGINES = ("embedded", "dask", "spark")
@@ -154,6 +154,10 @@ class Frame(ABC):
             A row breaks a rule.
         """
 
+    def grouped(self, encode: Encoder, key: Answer) -> Groups:
+        """Encoded rows by key, as `Source.grouped`: gathered in this process."""
+        return Source.grouped(Encoded(self, encode), key)
+
     def thinned(self, encode: Encoder, share: float) -> Source | NDArray[Any]:
         """Each encoded row with probability `share`, drawn anew in each reading."""
         return Encoded(self, encode.then(Coins(share)))
@@ -168,6 +172,10 @@ class Encoded(Source):
     def total(self, answer: Answer) -> NDArray[Any]:
         """One reading of the frame."""
         return self._frame.total(self._encode, answer)
+
+    def grouped(self, key: Answer) -> Groups:
+        """One reading of the frame."""
+        return self._frame.grouped(self._encode, key)
 
     def mapped(self, step: Answer) -> Encoded:
         """One step more whenever they are read."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, add_digit, exact_sum
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
@@ -28,6 +29,25 @@ class Source(ABC):
         integers.
         """
 
+    def grouped(self, key: Answer) -> Groups:
+        """Distinct keys in order, and how many of the records that have one have each: one reading.
+
+        `key` gives the keys of a block of records, as unsigned integers of 64 bits; it may leave
+        out records. Here blocks are gathered in this process; sources that answer elsewhere say
+        how themselves.
+
+        Raises
+        ------
+        InputError
+            What was gathered is not all there is.
+        """
+        gathered = Gathered(key)
+        n_records = int(self.total(gathered)[0])
+        keys, counts = grouped_parts(gathered.parts)
+        if int(counts.sum()) != n_records:
+            raise InputError("keys of records were lost on their way")
+        return keys, counts
+
     @abstractmethod
     def mapped(self, step: Answer) -> Source:
         """The records that `step` makes of these, block by block: places elsewhere, or fewer
@@ -40,6 +60,47 @@ class Source(ABC):
 
     def __reduce__(self) -> Any:
         raise TypeError("a source is not pickled: it leads to private records")
+
+
+Groups = tuple[NDArray[np.uint64], NDArray[np.int64]]
+"""Keys in order, each once, and their counts."""
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Records of a block by key, as integers that engines carry: shape (n_keys, 2), the key's 64
+    bits and the count.
+    """
+
+    key: Answer
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+        """Each key once."""
+        keys, counts = np.unique(self.key(block).astype(np.uint64, copy=False), return_counts=True)
+        return np.stack([keys.view(np.int64), counts.astype(np.int64)], axis=1)
+
+
+class Gathered:
+    """Records of blocks by key, kept in this process; answers with how many there were."""
+
+    def __init__(self, key: Answer) -> None:
+        self.parts: list[NDArray[np.int64]] = []
+        self._grouped = Grouped(key)
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+        """Records that have a key, shape (1,)."""
+        part = self._grouped(block)
+        self.parts.append(part)
+        return part[:, 1].sum(keepdims=True)
+
+
+def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
+    """All of some blocks' groups together."""
+    whole = np.concatenate([np.empty((0, 2), np.int64), *parts])
+    keys, place = np.unique(whole[:, 0].view(np.uint64), return_inverse=True)
+    counts = np.zeros(len(keys), np.int64)
+    np.add.at(counts, place, whole[:, 1])
+    return keys, counts
 
 
 class Tally(Source):

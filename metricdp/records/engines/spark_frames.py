@@ -16,7 +16,7 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import statement
 from metricdp.records.engines.encoders import VALUES, Encoder, Guarded, added, checked
 from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.sources import Answer
+from metricdp.records.engines.sources import Answer, Grouped, Groups, grouped_parts
 
 BAD = -1
 """Key of a partition in which a record broke a rule."""
@@ -63,6 +63,46 @@ class SparkFrame(Frame):
             return checked(None)
         total[places] += values
         return total
+
+    def grouped(self, encode: Encoder, key: Answer) -> Groups:
+        """Each partition gives its keys and counts; Spark groups by key and adds up."""
+        from pyspark.sql import functions as F
+
+        work = groups_in_partition(Guarded(encode, Grouped(key)))
+        chosen = self.native.select(
+            *(self.native[_quoted(name)] for name in dict.fromkeys(encode.columns))
+        )
+        pairs = chosen.mapInArrow(work, "key long, records long, bad long")
+        sums = (
+            pairs.groupBy("key")
+            .agg(F.sum("records").alias("records"), F.max("bad").alias("bad"))
+            .toArrow()
+        )
+        columns = [sums[name].to_numpy() for name in ("key", "records", "bad")]
+        if (columns[2] == 1).any():
+            checked(None)
+        return grouped_parts([np.stack(columns[:2], axis=1).astype(np.int64)])
+
+
+def groups_in_partition(work: Guarded) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a worker does with the batches of a partition: each batch's groups, as they are found; a
+    count of -1 where a row breaks a rule.
+    """
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            part = work(pa.Table.from_batches([batch]))
+            bad = part is None
+            pairs = np.array([[0, -1]]) if part is None else part
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(column, pa.int64()) for column in (pairs[:, 0], pairs[:, 1])]
+                + [pa.array(np.full(len(pairs), int(bad)), pa.int64())],
+                names=["key", "records", "bad"],
+            )
+
+    return mapped
 
 
 def in_partition(work: Guarded) -> Callable[[Iterable[Any]], Iterator[Any]]:

@@ -1,0 +1,228 @@
+"""Counts of all cells of a quadtree from one reading of the records (Cohen-Addad et al., KDD 2022,
+Algorithm 4).
+
+A record's way down the tree is a row of bits, one a level: in which half of each cell it lies. One
+reading counts the records by this key, of up to 64 levels; a cell's count is then that of a range
+of keys, whatever its level. So the rounds of a method that opens the tree level by level read the
+records once, and once more for each 64 levels that some cells are opened deeper.
+
+The counts are those that reading level by level gives, bit for bit: sums of integers, of the same
+function of each record. What is kept is as private as the records, and stays with them.
+
+Notes
+-----
+One reading: O(n · (d + 64)) where the records lie, then a sort. Kept: at most 16 bytes a record,
+less where cells hold several. A question: O(cells · log n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.quadtree_cells import cells_of, path_bits
+from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.records.engines.sources import Answer, Coins, Source
+
+KEY_BITS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class PathKeys:
+    """Keys of records that lie in some cells of one level, the bases: the number of the base, then
+    one bit for each of the next levels. It travels to the workers.
+
+    Attributes
+    ----------
+    tree : ShiftedQuadtree
+    child, cut, axis : ndarray, shape (n_cells,)
+        Opened cells down to the bases, as `cells_of` takes them.
+    rank : ndarray of int64, shape (n_cells,)
+        Number of each base; -1 for other cells.
+    start, stop : int
+        Level of the bases, and the last one that the key tells.
+    """
+
+    tree: ShiftedQuadtree
+    child: NDArray[np.int64]
+    cut: NDArray[np.uint64]
+    axis: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    start: int
+    stop: int
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[np.uint64]:
+        """Keys of the records in the bases, shape (at most n,)."""
+        grid = self.tree.grid(block)
+        rank = self.rank[cells_of(grid, self.child, self.cut, self.axis)]
+        inside = rank >= 0
+        bits = path_bits(grid[inside], self.tree.axes[: self.stop], self.tree.root, self.start)
+        high = rank[inside].astype(np.uint64)
+        width = self.stop - self.start
+        return bits if width == KEY_BITS else high << np.uint64(width) | bits
+
+
+class Segment:
+    """Records below some cells by their keys."""
+
+    def __init__(self, source: Source, keys: PathKeys, bases: dict[int, int]) -> None:
+        self.start, self.stop, self.bases = keys.start, keys.stop, bases
+        self._codes, counts = source.grouped(keys)
+        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+    def holds(self, level: int, path: int) -> bool:
+        """Whether it tells the count of the cell at the end of this way."""
+        return self.start <= level <= self.stop and path >> (level - self.start) in self.bases
+
+    def counts(self, levels: list[int], paths: list[int]) -> NDArray[np.int64]:
+        """Records in cells that it holds."""
+        width, first, last = self.stop - self.start, [], []
+        for level, path in zip(levels, paths):
+            below = level - self.start
+            rank, free = self.bases[path >> below], width - below
+            at = rank << width | (path & (1 << below) - 1) << free
+            first.append(at)
+            last.append(at + (1 << free) - 1)
+        low = np.searchsorted(self._codes, np.array(first, np.uint64), side="left")
+        high = np.searchsorted(self._codes, np.array(last, np.uint64), side="right")
+        return np.asarray(self._before[high] - self._before[low])
+
+
+class Paths(Source):
+    """Records of a box, read once for all cells of a quadtree and anew for anything else.
+
+    Parameters
+    ----------
+    source : Source
+    tree : ShiftedQuadtree
+        Of the box.
+    """
+
+    def __init__(self, source: Source, tree: ShiftedQuadtree) -> None:
+        self.source, self.tree = source, tree
+        self._segments: list[Segment] = []
+
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """The records'."""
+        return self.source.total(answer)
+
+    def mapped(self, step: Answer) -> Source:
+        """The records'."""
+        return self.source.mapped(step)
+
+    def thinned(self, share: float) -> Source | NDArray[Any]:
+        """The records'."""
+        return self.source.thinned(share)
+
+    def counted(self, partition: Any) -> NDArray[np.int64] | None:
+        """Records in each closed cell, shape (n_parts,), or, of no partition, in all; None for what
+        is no part of this tree.
+        """
+        if partition is None:
+            return self.counted(self.tree.opened())
+        if not isinstance(partition, OpenedCells) or partition.tree is not self.tree:
+            return None
+        ways = _paths(partition)
+        levels, paths = (
+            partition.level[partition.leaves].tolist(),
+            [ways[v] for v in partition.leaves],
+        )
+        found, left = np.zeros(len(paths), np.int64), list(range(len(paths)))
+        for segment in self._segments:
+            left = self._told(segment, levels, paths, left, found)
+        while left:
+            segment = self._read(partition, ways, [(levels[i], paths[i]) for i in left])
+            self._segments.append(segment)
+            left = self._told(segment, levels, paths, left, found)
+        return found
+
+    @staticmethod
+    def _told(
+        segment: Segment,
+        levels: list[int],
+        paths: list[int],
+        left: list[int],
+        found: NDArray[np.int64],
+    ) -> list[int]:
+        """Fill in what a segment holds; what is left."""
+        held = [i for i in left if segment.holds(levels[i], paths[i])]
+        found[held] = segment.counts([levels[i] for i in held], [paths[i] for i in held])
+        known = set(held)
+        return [i for i in left if i not in known]
+
+    def _read(self, cells: OpenedCells, ways: list[int], wanted: list[tuple[int, int]]) -> Segment:
+        """One reading more: of the records in those cells, just told at the last, which the wanted
+        ones are below.
+        """
+        reach = [max(self._reach(level, path), default=0) for level, path in wanted]
+        start = min(reach)
+        roots = {path >> (level - start) for (level, path), at in zip(wanted, reach) if at == start}
+        bases = {path: i for i, path in enumerate(sorted(roots))}
+        width = min(KEY_BITS - (len(bases) - 1).bit_length(), self.tree.depth - start)
+        level, rank = cells.level, np.full(len(ways), -1)
+        for v in np.flatnonzero(level == start).tolist():
+            rank[v] = bases.get(ways[v], -1)
+        keys = PathKeys(
+            self.tree,
+            np.where(level >= start, -1, cells.child),
+            cells.cut,
+            self.tree.axes[np.minimum(level, self.tree.depth - 1)],
+            rank,
+            start,
+            start + width,
+        )
+        return Segment(self.source, keys, bases)
+
+    def _reach(self, level: int, path: int) -> list[int]:
+        """Last levels of the segments that hold the cells above one."""
+        return [
+            s.stop
+            for s in self._segments
+            if s.stop < level and s.holds(s.stop, path >> (level - s.stop))
+        ]
+
+
+def _paths(cells: OpenedCells) -> list[int]:
+    """The way to every cell, one bit a level, of all cells."""
+    found, parent, child = [0] * len(cells.parent), cells.parent.tolist(), cells.child.tolist()
+    for v in range(1, len(found)):
+        found[v] = found[parent[v]] << 1 | (v - child[parent[v]])
+    return found
+
+
+class Listed(Source):
+    """Records that are in memory, an array."""
+
+    def __init__(self, records: NDArray[Any]) -> None:
+        self._records = records
+
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """One block."""
+        return answer(self._records)
+
+    def mapped(self, step: Answer) -> Listed:
+        """What the step makes of them."""
+        return Listed(step(self._records))
+
+    def thinned(self, share: float) -> NDArray[Any]:
+        """An array."""
+        return Coins(share)(self._records)
+
+
+def foreseen(records: Any, tree: ShiftedQuadtree) -> Any:
+    """The same records, read once for all cells of the tree; an array of them stays as it is."""
+    return Paths(records, tree) if isinstance(records, Source) else records
+
+
+def by_paths(records: Any, cells: Any) -> Any:
+    """Records that are read once for all cells which these are opened into: as they are where the
+    cells are not a quadtree's.
+    """
+    if not isinstance(cells, OpenedCells) or (
+        isinstance(records, Paths) and records.tree is cells.tree
+    ):
+        return records
+    return Paths(records if isinstance(records, Source) else Listed(records), cells.tree)

@@ -1,0 +1,182 @@
+"""All cells of a quadtree from one reading, beside reading level by level."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods import Quadtree
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, _vault, foreseen, measure
+from metricdp.privacy.opening import FACTOR
+from metricdp.records.engines import Source
+from metricdp.records.engines.sources import Gathered
+from metricdp.records.paths import Listed, Paths
+
+BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
+
+
+class Counting(Source):
+    """Blocks of an array, and how often they were read."""
+
+    def __init__(self, points, step=100):
+        self.points, self.step, self.readings = points, step, 0
+
+    def total(self, answer):
+        self.readings += 1
+        vector = answer(self.points[:0])
+        for start in range(0, len(self.points), self.step):
+            vector = vector + answer(self.points[start : start + self.step])
+        return vector
+
+    def mapped(self, step):
+        return Counting(step(self.points), self.step)
+
+    def thinned(self, share):
+        return self.points
+
+
+def clusters(n, seed):
+    """Points in a few spots of very different sizes, several of them at one place."""
+    rng = np.random.default_rng(seed)
+    spots = BOX.lower + rng.random((4, 3)) * (BOX.upper - BOX.lower)
+    width = 10.0 ** -rng.integers(0, 13, 4)
+    at = rng.integers(0, 4, n)
+    return BOX.clip(spots[at] + width[at, None] * rng.normal(size=(n, 3)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_counts_are_those_of_reading_at_every_opening(seed):
+    points, rng = clusters(700, seed), np.random.default_rng(seed)
+    tree, source = ShiftedQuadtree(BOX, seed=seed), Counting(clusters(700, seed))
+    paths, cells = Paths(source, tree), tree.opened()
+    while cells.level.max() < tree.depth and cells.n_parts < 400:
+        expected = HistogramQuery(cells).exact(points)
+        assert paths.counted(cells).tolist() == expected.tolist()
+        full = cells.leaves[expected > rng.integers(1, 60)]
+        if not len(full):
+            break
+        cells = cells.open(full)
+    if cells.level.max() <= 64:
+        assert source.readings == 1
+
+
+def test_deep_cells_take_one_reading_for_each_64_levels():
+    rng = np.random.default_rng(0)
+    box = mdp.EuclideanSpace([0.0] * 6, [1.0] * 6)
+    spots = 0.1 + 0.8 * rng.random((3, 6))
+    points = spots[rng.integers(0, 3, 500)] + 1e-9 * rng.random((500, 6))
+    tree, source = ShiftedQuadtree(box, seed=4), Counting(points)
+    paths, cells = Paths(source, tree), tree.opened()
+    for level in range(160):
+        expected = HistogramQuery(cells).exact(points)
+        assert paths.counted(cells).tolist() == expected.tolist()
+        assert source.readings <= 1 + level // 62
+        cells = cells.open(cells.leaves[expected > 60])
+    assert cells.level.max() > 130
+    assert source.readings == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_questions_is_answered(seed):
+    points, rng = clusters(300, seed), np.random.default_rng(seed)
+    tree = ShiftedQuadtree(BOX, seed=seed)
+    paths, asked = Paths(Listed(points), tree), []
+    for _ in range(6):
+        cells = tree.opened()
+        for _ in range(int(rng.integers(1, 90))):  # a way down one side, and a few cells besides
+            at = cells.leaves[np.argsort(-HistogramQuery(cells).exact(points))]
+            cells = cells.open(at[: 1 + int(rng.random() < 0.2)])
+        asked.append(cells)
+    for cells in asked:
+        assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
+    assert paths.counted(None).tolist() == [300]
+    other = ShiftedQuadtree(BOX, seed=seed)
+    assert paths.counted(other.opened()) is None
+
+
+def level_by_level(query, points, noise):
+    """The loop of `OpeningQuery`, reading all records at each depth."""
+    bias = math.ceil(noise.scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
+    cells, n_decided, found = query.partition, 0, []
+    while n_decided < len(cells.level):
+        new = cells.leaves >= n_decided
+        at, n_decided = cells.leaves[new], len(cells.level)
+        excess = HistogramQuery(cells).exact(points)[new] - bias * cells.level[at]
+        opened = at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < query.depth)]
+        found.extend(opened.tolist())
+        cells = cells.open(opened)
+    return found
+
+
+class Noise:
+    """Repeatable, and of a scale."""
+
+    def __init__(self, scale, seed):
+        self.scale, self._rng = scale, np.random.default_rng(seed)
+
+    def __call__(self, exact):
+        return exact + np.rint(self._rng.laplace(0, self.scale, len(exact))).astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_decisions_are_bit_by_bit_those_of_one_reading_a_level(seed):
+    points = clusters(3000, seed)
+    tree = ShiftedQuadtree(BOX, seed=seed)
+    query = OpeningQuery(tree.opened(), 90)
+    expected = level_by_level(query, points, Noise(2.0, seed))
+    source = Counting(points)
+    assert query.opened(source, Noise(2.0, seed)).tolist() == expected
+    assert query.opened(points, Noise(2.0, seed)).tolist() == expected
+    depth = int(tree.opened().opened_again(expected).level.max())
+    assert depth > 20
+    assert source.readings == (1 if depth <= 64 else 2)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Quadtree(depth=60),
+        Quadtree(opening="privtree", steps=0, depth=60),
+        Quadtree(published=True, steps=0),
+    ],
+    ids=["rounds", "privtree", "published"],
+)
+def test_a_method_reads_the_records_once(method, monkeypatch):
+    """All of its noisy counts, and at least one is asked of more than one level."""
+    source = Counting(clusters(5000, 1))
+    demand = PrivateDemand(BOX, [[0.5, 0.0, 5.2]])
+    monkeypatch.setitem(_vault._RECORDS, demand, source)
+    result = mdp.k_median(BOX, demand, 4, epsilon=8, method=method)
+    assert len(result.receipt.mechanisms) > 1
+    assert result.release.cells.level.max() <= 64
+    assert source.readings == 1
+
+
+def test_the_demand_foreseen_is_paid_as_before_and_keeps_its_unit():
+    points = clusters(200, 3)
+    demand = PrivateDemand(BOX, points, user=list(range(100)) * 2, max_contributions=2)
+    tree, ledger = ShiftedQuadtree(BOX), mdp.Ledger(1)
+    assert _vault._open(foreseen(demand, tree)) is not None
+    ahead = foreseen(demand, tree)
+    assert (ahead.unit, ahead.max_contributions) == (demand.unit, 2)
+    measure(ahead, HistogramQuery(tree.opened()), 1, ledger.charge(1))
+    assert ledger.left == 0
+    for bad in ((3, tree), (demand, 3), (demand, ShiftedQuadtree(mdp.EuclideanSpace([0], [1])))):
+        with pytest.raises(InputError):
+            foreseen(*bad)
+    with pytest.raises(TypeError):
+        pickle.dumps(Paths(Listed(points), tree))
+
+
+def test_keys_that_are_lost_on_their_way_are_noticed():
+    class Elsewhere(Counting):
+        def total(self, answer):
+            copy = Gathered(answer._grouped.key)  # what another process would work on
+            return super().total(copy)
+
+    with pytest.raises(InputError, match="lost"):
+        Paths(Elsewhere(clusters(50, 0)), ShiftedQuadtree(BOX)).counted(None)
