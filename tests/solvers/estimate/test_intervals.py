@@ -33,7 +33,11 @@ def covered(exact, statistic, truth, scale=20.0, claimed=None, known=None) -> in
     hits = 0
     for _ in range(RUNS):
         noisy = Noisy(
-            exact + laplace(scale, n, coins), np.full(n, claimed), ["discrete Laplace"] * n, known
+            exact + laplace(scale, n, coins),
+            np.full(n, claimed),
+            ["discrete Laplace"] * n,
+            None,
+            known,
         )
         noisy._drawn = first._drawn  # the same public draws: made once
         found = statistic(noisy)
