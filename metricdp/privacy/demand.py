@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.arguments import floats, shown
+from metricdp.arguments import floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -295,8 +295,8 @@ class PrivateDemand(Unique):
 
 
 def _most(user: object, max_contributions: int | None) -> int:
-    m = 1 if max_contributions is None else max_contributions
-    if not isinstance(m, int | np.integer) or isinstance(m, bool) or not 1 <= m < 2**31:
+    m = 1 if max_contributions is None else integer(max_contributions)
+    if m is None or not 1 <= m < 2**31:
         raise InputError(
             f"max_contributions must be an integer of at least 1, got {shown(max_contributions)}"
         )
@@ -304,4 +304,4 @@ def _most(user: object, max_contributions: int | None) -> int:
         raise InputError(
             "max_contributions bounds the records of a user: say whose each record is with user="
         )
-    return int(m)
+    return m

@@ -119,11 +119,12 @@ class HistogramQuery(Query):
         n_parts, universe = (
             getattr(self.partition, name, None) for name in ("n_parts", "universe")
         )
-        if not isinstance(n_parts, int | np.integer) or n_parts < 1 or universe is None:
+        n_parts = integer(n_parts)
+        if n_parts is None or n_parts < 1 or universe is None:
             raise InputError(
                 "a histogram needs a partition with universe, n_parts >= 1 and encode(records)"
             )
-        object.__setattr__(self, "n_parts", int(n_parts))
+        object.__setattr__(self, "n_parts", n_parts)
         labels = (
             sealed(self._encoded(np.arange(len(universe))))
             if isinstance(universe, Metric)
