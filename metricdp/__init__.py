@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
-    from metricdp.methods.demand_release import Coreset
+    from metricdp.methods.demand_release import Coreset, Release
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.max_coverage import Coverage, max_coverage
     from metricdp.methods.finite.partition import PartitionRelease
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
-    from metricdp.releases import Receipt, Release
+    from metricdp.releases import Receipt
     from metricdp.report.explore.front import Exploration, explore
 
 _HOME = {
@@ -48,7 +48,7 @@ _HOME = {
     "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
     "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.methods.registry": ("METHODS",),
-    "metricdp.methods.demand_release": ("Coreset",),
+    "metricdp.methods.demand_release": ("Coreset", "Release"),
     "metricdp.methods.finite.partition": ("PartitionRelease",),
     "metricdp.methods.planning": ("Plan", "plan"),
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
@@ -56,7 +56,7 @@ _HOME = {
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": metrics.__all__,
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
-    "metricdp.releases": ("Receipt", "Release"),
+    "metricdp.releases": ("Receipt",),
     "metricdp.report.explore.front": ("Exploration", "explore"),
     "metricdp.partitions.finite.hst": ("HST", "build_hst"),
 }

@@ -39,6 +39,7 @@ _PRIVATE = [
     "records_hint",
     "tree",
     "coreset",
+    "save_release",
     "engine",
 ]
 _COLUMNS = ["demand_column", "x", "y"]
@@ -92,6 +93,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     price = parser.add_argument_group("the price")
     spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
     budget.add_privacy_options(demand, price, spent)
+    earlier = "answer from a release that --save-release wrote, in place of --demand: free"
+    price.add_argument("--from-release", metavar="FILE", help=earlier)
     without = "use the demand without any protection: the result may reveal it"
     price.add_argument("--non-private", action="store_true", help=without)
     _add_outputs(parser.add_argument_group("what is written"))
@@ -132,6 +135,11 @@ def _add_outputs(group: Any) -> None:
         "publish"
     )
     group.add_argument("--coreset", metavar="FILE", help=weights)
+    kept = (
+        "the release itself, written as soon as it is paid for: --from-release answers other "
+        "questions from it, free"
+    )
+    group.add_argument("--save-release", metavar="FILE", help=kept)
 
 
 def run(args: Namespace) -> int:
@@ -145,7 +153,9 @@ def run(args: Namespace) -> int:
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
     if args.coreset is not None:
         coreset_format(args.coreset, metric.coordinates)
-    if args.demand is None or args.non_private:
+    if args.from_release is not None:
+        result, weights = _saved(args, metric)
+    elif args.demand is None or args.non_private:
         result, weights = _unprotected(args, metric)
     else:
         result, weights = _private(args, metric)
@@ -164,12 +174,9 @@ def _check(args: Namespace) -> None:
     known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
     if args.method not in known:
         raise UsageError(f"--method must be one of {', '.join(known)}; got {args.method!r}")
-    if (
-        args.demand is not None
-        and args.coreset is not None
-        and not mdp.methods.BY_NAME[args.method].releases
-    ):
-        raise UsageError(f"--coreset: the method {args.method} releases no weights")
+    if args.demand is not None and not mdp.methods.BY_NAME[args.method].releases:
+        for name in _given(args, ["coreset", "save_release"]):
+            raise UsageError(f"{name}: the method {args.method} releases no weights")
     if args.tree is not None and "tree" not in {
         field.name for field in fields(mdp.methods.BY_NAME[args.method])
     }:
@@ -196,6 +203,15 @@ def _check(args: Namespace) -> None:
 def _check_options(args: Namespace) -> None:
     given = _given(args, _PRIVATE)
     needless = given + _given(args, _COLUMNS) + ["--non-private"] * args.non_private
+    if args.from_release is not None:
+        taken = ["--demand"] * (args.demand is not None) + needless
+        taken = [option for option in taken if option != "--coreset"]
+        if taken or args.certificate:
+            raise UsageError(
+                f"{(taken or ['--certificate'])[0]} is of no use with --from-release, which reads "
+                f"no demand"
+            )
+        return
     if args.demand is None and needless:
         raise UsageError(
             f"{needless[0]} is about private demand: give --demand FILE, or leave it out"
@@ -290,26 +306,48 @@ def _method(args: Namespace, metric: Any) -> Any:
 
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
+    import metricdp as mdp
+
     demand, search, method = (
         inputs.read_demand(args, metric),
         _search(args, metric),
         _method(args, metric),
     )
     ledger = budget.open_ledger(args)
+    paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
     with budget.noting_expense(ledger):
-        options = {"method": method, "records_hint": args.records_hint, **search}
-        result = _solver(args)(
-            metric,
-            demand,
-            args.k,
-            epsilon=args.epsilon,
-            delta=args.delta or 0,
-            ledger=ledger,
-            **options,
-        )
+        hint = {"records_hint": args.records_hint}
+        if args.save_release is not None and method == "partition":
+            # saved before the search: what was paid for outlives an interruption
+            release = mdp.release(metric, demand, seed=args.seed, **paid, **hint)
+            _save(args, release)
+            result = _question(args, release, search)
+        else:
+            result = _solver(args)(metric, demand, args.k, method=method, **paid, **hint, **search)
+            if args.save_release is not None:
+                _save(args, result.release)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
     return result, None if result.release is None else result.release.weights
+
+
+def _saved(args: Namespace, metric: Any) -> tuple[Any, Any]:
+    """Centers from a release that was paid for before, and its weights."""
+    import metricdp as mdp
+
+    release = mdp.Release.load(args.from_release, metric)
+    return _question(args, release, _search(args, metric)), release.weights
+
+
+def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
+    ask = release.k_means if args.objective == "k-means" else release.k_median
+    return ask(args.k, **search)
+
+
+def _save(args: Namespace, release: Any) -> None:
+    release.save(args.save_release)
+    if not args.quiet:
+        say(f"wrote {args.save_release}: --from-release answers other questions from it, free")
 
 
 def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:

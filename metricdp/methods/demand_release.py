@@ -259,6 +259,45 @@ class DemandRelease:
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
         return Coreset(question.names(at), self.weights[at], where)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the release to a file (``.release`` by custom), wholly or not at all: it then
+        answers questions in other sessions, free (`load`, ``metricdp cluster --from-release``).
+
+        Raises
+        ------
+        InputError, OSError
+            The path is none, or cannot be written.
+        """
+        from metricdp.methods.saving import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str], universe: Any) -> DemandRelease:
+        """Read a release that `save` wrote; `universe` must be the one that it is of.
+
+        A finite universe's release gives the answers that the saved one gave. A box's comes back
+        as its weighted points.
+
+        Raises
+        ------
+        InputError
+            It is no such file, damaged, or of another universe.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
+        >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
+        >>> release.save(path)
+        >>> mdp.Release.load(path, metric).k_median(k=1).centers
+        [3]
+        """
+        from metricdp.methods.saving import load
+
+        return load(path, universe)
+
     def answer(self, question: Question) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
         return Result(
@@ -272,3 +311,7 @@ class DemandRelease:
         return self.answer(
             Question.checked(self.universe, k, power, in_space=self._in_space, **asked)
         )
+
+
+Release = DemandRelease
+"""Its public name, ``metricdp.Release``; `metricdp.releases.Release` is what crosses the gate."""

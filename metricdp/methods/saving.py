@@ -1,0 +1,180 @@
+"""Releases on disk: what was paid for once answers questions in other sessions too.
+
+A file holds released numbers and public facts alone: the receipt, the weights, and which universe
+they are of (a checksum, so that they are never read as another's). It is NumPy's npz with a JSON
+header, without pickled objects, so reading one runs no code.
+
+**Privacy.** Post-processing: a release may be written, copied and published like any other number
+that was paid for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from dataclasses import fields
+from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import file_path
+from metricdp.atomic import whole_file
+from metricdp.errors import InputError
+from metricdp.methods.box.space_release import BoxRelease, starts_for
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.finite.storage import universe_checksum
+from metricdp.releases import Mechanism, Receipt
+from metricdp.solvers.lloyd import lloyd
+from metricdp.solvers.stopping import Deadline
+
+FORMAT = "metricdp release, 1"
+Array = NDArray[np.float64]
+
+
+class SavedRelease(DemandRelease):
+    """A release of a finite universe that was read from a file: the same weights, so the same
+    answers.
+    """
+
+    def __init__(self, universe: Metric, weights: Array, receipt: Receipt, method: str) -> None:
+        super().__init__(universe, weights, receipt)
+        self.method = method
+
+    def __repr__(self) -> str:
+        return (
+            f"SavedRelease({self.universe.name}, {self.method}, epsilon "
+            f"{float(self.receipt.epsilon):g})"
+        )
+
+
+class SavedBoxRelease(BoxRelease):
+    """A release of a box that was read from a file, as weighted points: its centers are those of
+    the points, without the last private step that the method may have made for one k.
+    """
+
+    def __init__(
+        self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt, method: str
+    ) -> None:
+        self.space, self.method = space, method
+        super().__init__(EuclideanMetric(points), weights, receipt, in_space=True)
+
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        points = self.universe.points  # type: ignore[attr-defined]
+        n = min(k, len(points))
+        starts = starts_for(k)
+        found = lloyd(
+            points, self.weights, n, power=power, seed=seed, starts=starts, deadline=deadline
+        )
+        return np.concatenate([found, self.space.net(k).points[: k - n]])
+
+    def __repr__(self) -> str:
+        return f"SavedBoxRelease({self.space.name}, epsilon {float(self.receipt.epsilon):g})"
+
+
+def save(release: DemandRelease, path: Any) -> None:
+    """Write a release to a file, wholly or not at all; links are followed.
+
+    Raises
+    ------
+    InputError, OSError
+        The path is none, or cannot be written.
+    """
+    target = Path(os.path.realpath(file_path(path, "path")))
+    space = getattr(release, "space", None)
+    header: dict[str, Any] = {"format": FORMAT, "method": release.method}
+    header["receipt"] = release.receipt.to_dict()
+    if isinstance(space, EuclideanSpace):
+        header["box"] = [space.lower.tolist(), space.upper.tolist()]
+        points, weights = release.coreset()
+        arrays: dict[str, Any] = {"points": np.asarray(points, np.float64), "weights": weights}
+    else:
+        header["universe"] = universe_checksum(release.universe)
+        arrays = {"weights": release.weights}
+    with whole_file(target) as file:
+        np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+
+
+def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
+    """Read a release of this universe from a file.
+
+    Raises
+    ------
+    InputError
+        It is no such file, damaged, or the release of another universe.
+    """
+    source = file_path(path, "path")
+    if not isinstance(universe, Metric | EuclideanSpace):
+        raise InputError(f"a release is read with its universe, got {type(universe).__name__}")
+    header, arrays = _read(source)
+    try:
+        receipt = _receipt(header["receipt"])
+        method, weights = str(header["method"]), arrays["weights"]
+        points = arrays.get("points")
+        box, checksum = header.get("box"), header.get("universe")
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise InputError(f"{source}: is damaged; its release must be made again") from None
+    finite = weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()
+    if not finite:
+        raise InputError(f"{source}: is damaged; its release must be made again")
+    if isinstance(universe, EuclideanSpace):
+        if box != [universe.lower.tolist(), universe.upper.tolist()]:
+            raise InputError(f"{source}: is not a release of {universe!r}")
+        shape = (len(weights), universe.dimension)
+        if points is None or points.shape != shape or not np.isfinite(points).all():
+            raise InputError(f"{source}: is damaged; its release must be made again")
+        return SavedBoxRelease(universe, points, np.maximum(weights, 0.0), receipt, method)
+    if checksum != universe_checksum(universe) or len(weights) != len(universe):
+        raise InputError(
+            f"{source}: is a release of another universe, whose ids, structure, lengths or grid "
+            f"differ from those of {universe.name}"
+        )
+    return SavedRelease(universe, weights, receipt, method)
+
+
+def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    data = BytesIO(source.read_bytes())
+    header: Any = None
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        with np.load(data, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"][()]))
+            arrays = {name: archive[name] for name in ("points", "weights") if name in archive}
+    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+        header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError(
+            f"{source}: is not a release that this version of metricdp wrote, or is damaged"
+        )
+    return header, arrays
+
+
+def _receipt(told: dict[str, Any]) -> Receipt:
+    """The receipt whose `Receipt.to_dict` this is."""
+    mechanisms = []
+    for one in told["mechanisms"]:
+        rho = Fraction(one["rho_exact"]) if "rho_exact" in one else None
+        epsilon, delta = Fraction(one["epsilon_exact"]), Fraction(one["delta_exact"])
+        plain = (str(one["name"]), str(one["query"]), int(one["sensitivity"]), float(one["scale"]))
+        mechanisms.append(Mechanism(*plain, epsilon, delta, rho))
+    more = {"neighboring": told["neighboring"], "unit": told["unit"], "version": told["version"]}
+    known = {field.name for field in fields(Receipt)}
+    extra = {name: told[name] for name in known & told.keys() - more.keys() - _COMPOSED}
+    return Receipt(
+        tuple(mechanisms),
+        Fraction(told["epsilon_exact"]),
+        Fraction(told["delta_exact"]),
+        bound=str(told["composition"]),
+        **more,
+        **extra,
+    )
+
+
+_COMPOSED = {"mechanisms", "epsilon", "delta", "bound"}

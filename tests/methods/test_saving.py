@@ -1,0 +1,130 @@
+"""Releases on disk: the same answers in another session, and nothing read as another's."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from tests.cli_world import run
+
+
+@pytest.fixture(scope="module")
+def town():
+    return mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+
+
+@pytest.fixture(scope="module")
+def release(town):
+    demand = mdp.PrivateDemand(town, [(1, 1)] * 300 + [(7, 6)] * 500)
+    return mdp.release(town, demand, epsilon="1/3")
+
+
+@pytest.mark.parametrize("method", ["partition", "hst", "max-coverage"])
+def test_the_same_answers_and_receipt(town, tmp_path, method):
+    demand = mdp.PrivateDemand(town, [(1, 1)] * 300 + [(7, 6)] * 500)
+    release = mdp.k_median(town, demand, k=2, epsilon="1/3", method=method).release
+    release.save(tmp_path / "a.release")
+    again = mdp.Release.load(tmp_path / "a.release", town)
+    assert (again.weights == release.weights).all()
+    assert again.receipt == release.receipt
+    assert str(again.receipt) == str(release.receipt)
+    for k in (1, 3):
+        assert again.k_means(k=k).centers == mdp_answer(town, release, k)
+    assert again.method in repr(again)
+
+
+def mdp_answer(town, release, k):
+    return mdp.Release.k_means(release, k=k).centers
+
+
+def test_a_box_comes_back_as_its_points(tmp_path):
+    space = mdp.EuclideanSpace([0, 0], [8, 8])
+    points = np.random.default_rng(0).normal([[2, 2]] * 2000 + [[6, 5]] * 2000, 0.2)
+    release = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=1)
+    release.save(tmp_path / "b.release")
+    again = mdp.Release.load(tmp_path / "b.release", space)
+    found = np.sort(again.k_means(k=2).centers, axis=0)
+    assert np.abs(found - [[2, 2], [6, 5]]).max() < 0.2
+    assert len(again.k_median(k=40).centers) == 40
+    with pytest.raises(InputError, match="is not a release of"):
+        mdp.Release.load(tmp_path / "b.release", mdp.EuclideanSpace([0, 0], [8, 9]))
+
+
+def test_another_universe_is_refused(release, tmp_path):
+    release.save(tmp_path / "a.release")
+    for other in (nx.grid_2d_graph(9, 8), nx.relabel_nodes(nx.grid_2d_graph(9, 9), {(0, 0): "x"})):
+        with pytest.raises(InputError, match="another universe"):
+            mdp.Release.load(tmp_path / "a.release", mdp.GraphMetric(other, weight=None))
+
+
+@pytest.mark.parametrize(
+    "change", ["cut", "empty", "json", "nan", "no weights", "receipt", "pickle"]
+)
+def test_damage_is_one_clear_error(release, town, tmp_path, change):
+    path = tmp_path / "a.release"
+    release.save(path)
+    data = path.read_bytes()
+    with np.load(path) as archive:
+        header, weights = json.loads(str(archive["header"][()])), archive["weights"]
+    if change == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif change == "empty":
+        path.write_bytes(b"")
+    elif change == "json":
+        path.write_text("{}")
+    else:
+        arrays = {"header": np.array(json.dumps(header)), "weights": weights}
+        if change == "nan":
+            arrays["weights"] = weights * np.nan
+        elif change == "no weights":
+            del arrays["weights"]
+        elif change == "receipt":
+            header["receipt"]["epsilon_exact"] = "1/0"
+            arrays["header"] = np.array(json.dumps(header))
+        elif change == "pickle":
+            arrays["weights"] = np.array([{}], dtype=object)
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+    with pytest.raises(InputError, match=r"a\.release: is "):
+        mdp.Release.load(path, town)
+
+
+def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
+    release.save(tmp_path / "a.release")
+    assert zipfile.ZipFile(tmp_path / "a.release").namelist() == ["header.npy", "weights.npy"]
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    (tmp_path / "homes.csv").write_text("vertex\n" + "\n".join(["3"] * 900 + ["20"] * 900) + "\n")
+    first = run(
+        capsys,
+        *("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1"),
+        *("--save-release", "homes.release"),
+    )
+    assert first.status == 0 and "homes.release" in first.err
+    again = run(capsys, "cluster", "roads.csv", "-k", "2", "--from-release", "homes.release")
+    told = json.loads(again.out)
+    assert sorted(told["centers"]) == [3, 20]
+    assert told["receipt"] == json.loads(first.out)["receipt"]
+    for options in (["--demand", "homes.csv"], ["--epsilon", "1"], ["--certificate"]):
+        refused = run(
+            capsys,
+            *("cluster", "roads.csv", "-k", "2", "--from-release", "homes.release"),
+            *options,
+        )
+        assert refused.status == 2 and "--from-release" in refused.err
+    refused = run(
+        capsys,
+        *("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1"),
+        *("--method", "uniform", "--save-release", "x.release"),
+    )
+    assert refused.status == 2 and not (tmp_path / "x.release").exists()
