@@ -29,6 +29,9 @@ COUNT_SHARE = (1, 10)
 """In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
 HISTOGRAMS, SPLITS, TREES = ("leaves", "levels", "budget"), ("users", "budget"), ("simhash", "net")
 
+FEWEST_NET_DIMENSIONS, MOST_NET_SUMS = 3, 1 << 25
+"""Of nets, in a random subspace; numbers in the vector sums of their finest level."""
+
 
 def public_parameters(
     universe: Metric | EuclideanSpace,
@@ -67,7 +70,8 @@ def public_parameters(
         Finite universes: number of parts.
     tree : {"simhash", "net"}, optional
         Boxes: signs of random directions, for many dimensions; nested nets, for few or for a random
-        subspace of three. By default nets up to three dimensions.
+        subspace of log2(k), at least three, and no more than have nets of a size that a decoder can
+        sum vectors of (five in ten dimensions). By default nets up to three dimensions.
     depth : int, optional
         Levels of the tree.
     radius : float, optional
@@ -204,12 +208,9 @@ def _ball(
     kind = tree or ("net" if d <= 3 else "simhash")
     if depth is not None and not 1 <= (integer(depth) or 0) <= 20:
         raise InputError(f"depth must be from 1 to 20, got {shown(depth)}")
+    subspace, net_levels = _net_size(k, d, integer(depth))
     levels = integer(depth) or (
-        6
-        if kind == "net" and d <= 2
-        else 4
-        if kind == "net"
-        else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
+        net_levels if kind == "net" else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
     )
     plain = {
         "kind": kind,
@@ -218,7 +219,29 @@ def _ball(
         "depth": levels,
         "seed": seed,
     }
-    return plain | ({"subspace": 3} if kind == "net" else {})
+    return plain | ({"subspace": subspace} if kind == "net" else {})
+
+
+def _net_size(k: int, d: int, depth: int | None) -> tuple[int, int]:
+    """Dimensions of the nets' subspace, and their levels: about log2(k), in which projections keep
+    the cost of any clustering (the paper's d' = O(log k), Theorem 21), as far as the finest level's
+    sums of vectors fit; three at least.
+
+    Examples
+    --------
+    >>> [_net_size(k, 10, None) for k in (2, 8, 16, 1000)], _net_size(1000, 2, None)
+    ([(3, 4), (3, 4), (4, 4), (5, 2)], (3, 6))
+    """
+    if d <= FEWEST_NET_DIMENSIONS:
+        return FEWEST_NET_DIMENSIONS, 6 if d <= 2 else 4
+    wanted = min(d, math.ceil(math.log2(max(k, 2))))
+    for subspace in range(wanted, FEWEST_NET_DIMENSIONS, -1):
+        for levels in (4, 3, 2) if depth is None else (depth,):
+            spacing = 2.0**-levels * 2 / math.sqrt(subspace)
+            reach = math.ceil((1 + 2.0 ** (1 - levels)) / spacing) + 1
+            if (2 * reach + 1) ** subspace * d <= MOST_NET_SUMS:
+                return subspace, levels
+    return FEWEST_NET_DIMENSIONS, 4
 
 
 def _ball_roles(
