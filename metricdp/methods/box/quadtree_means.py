@@ -9,7 +9,8 @@ clusters tell reverse greedy which k centers stay.
 
 The paper begins with L = {0}; if the first tree cuts that badly, all records are set aside. Here
 the first tree sets nothing aside, and its centers are the first L (Lemma 6 takes any). It makes log
-n passes, and `n` is private; here their number is a public option.
+n passes, and `n` is private; here their number is a public option. Its footnote 9, the best of
+several runs of each pass, is not built: choosing the best reads the demand once more.
 
 **Privacy.** The tree is public, L was released before, and so are the badly cut centers. A record
 is set aside by its own place: it lies in one part of "the closed cells, and the clusters set

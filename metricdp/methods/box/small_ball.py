@@ -5,6 +5,10 @@ In each round, GOOD-RADIUS asks for the radius at which the best ball holds t of
 are left, GOOD-CENTER for such a ball. Then w of them, those nearest its center, are taken away: the
 center stands for them with weight w. Here balls are L-infinity balls of cells, as in the paper's
 Section 4.3, in any number of dimensions.
+
+Both are selections among the grid's radii and balls. The paper's GOOD-CENTER for more than two
+dimensions (a random projection, shifted boxes, a stable histogram, a noisy average: Nissim, Stemmer
+& Vadhan 2016) is not built; nor are the privacy levels by region of its Sections 1 and 6.
 """
 
 from __future__ import annotations
