@@ -114,3 +114,13 @@ def test_the_index_lists_every_document():
 def test_the_picture_is_small():
     pictures = list((ROOT / "docs" / "images").glob("*.png"))
     assert pictures and all(p.stat().st_size < 400_000 for p in pictures)
+
+
+@pytest.mark.parametrize(
+    "page", [d for d in DOCUMENTS if d.name != "CHANGELOG.md"], ids=lambda page: page.name
+)
+def test_text_keeps_within_140_columns(page):
+    """Tables, code and pictures, which cannot be broken, aside."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    wide = [line for line in text.splitlines() if len(line) > 140 and line[0] not in "|!"]
+    assert not wide, wide

@@ -50,7 +50,7 @@ def cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too, where those are left out whose
     mechanism another case shows.
     """
-    own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _votes, _levels)
+    own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _rounds, _levels)
     more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
     for make in (*own, *more):
         yield from make()
@@ -611,39 +611,38 @@ def _methods() -> Iterator[tuple[Case, bool]]:
             yield case, name == ("a path" if hint is None else "two points")
 
 
-def _votes() -> Iterator[tuple[Case, bool]]:
+def _rounds() -> Iterator[tuple[Case, bool]]:
     """The default method in a box of four dimensions: all designs that a number of records leads
     to, by Laplace and by Gaussian noise.
     """
     import metricdp as mdp
     from metricdp.accounting import Cost
-    from metricdp.methods.box import space_release, subspace_release, votes_release
+    from metricdp.methods import shares
+    from metricdp.methods.box import rounds
 
     space = mdp.EuclideanSpace([0.0] * 4, [1.0] * 4)
     world = World("a box in R^4", space, [[0.0] * 4, [1.0] * 4])
 
     def ask(design: str, hint: float, delta: Any, demand: Any, ledger: Any) -> Any:
         with ExitStack() as stack:
-            for module in (space_release, subspace_release, votes_release):
-                stack.enter_context(
-                    patched(module, "BITS", 3)
-                )  # the tape's noise goes beyond sums of a few records in 2^3 steps
-            stack.enter_context(patched(votes_release, "A_CENTER", (1, 2)))
+            # the tape's noise goes beyond sums of a few records in 2^3 steps
+            stack.enter_context(patched(shares, "SUM_BITS", 3))
+            stack.enter_context(patched(rounds, "A_CENTER", (1, 2)))
             result = mdp.k_means(
                 space, demand, 1, epsilon=EPSILON, delta=delta, ledger=ledger, records_hint=hint
             )
-        if result.release.plan.name != design:
-            raise AssertionError(f"{result.release.plan.name} in place of {design}")
+        if result.release.design.name != design:
+            raise AssertionError(f"{result.release.design.name} in place of {design}")
         return [result, result.release, result.release.histogram, result.release.k_median(1)]
 
     for few, relation in enumerate(RELATIONS, 1):
         for delta, hints in ((0, (10**6, 350, 1)), (Fraction(1, 100), (10**6, 70, 1))):
             rho = Cost.zcdp(EPSILON, delta).rho if delta else None
-            for design, hint in zip(("votes", "subspace", "mean"), hints):
+            for design, hint in zip(("rounds", "subspace", "mean"), hints):
                 name = f"k_means, {design}{', Gaussian' if delta else ''}"
                 reach = (
                     0.2
-                    if (relation, design, bool(delta)) == ("replace-one", "votes", True)
+                    if (relation, design, bool(delta)) == ("replace-one", "rounds", True)
                     else 0.5
                 )
                 call = partial(ask, design, float(hint * few), delta)

@@ -73,23 +73,22 @@ def small_nets() -> Iterator[None]:
     """Let boxes be covered by few points in this block: nets are public, and their size is not what
     is audited.
     """
-    from metricdp.methods import front as clustering
-    from metricdp.methods.box import quadtree, space_release, votes_release, zoom
-    from metricdp.methods.finite import partition as partition_release
+    from metricdp.methods import question
+    from metricdp.methods.box import default, focus, quadtree, rounds
+    from metricdp.methods.finite import partition
 
     sizes = [
-        (clustering, "NET_POINTS"),
-        (partition_release, "NET_POINTS"),
+        (question, "NET_POINTS"),
+        (partition, "NET_POINTS"),
         (quadtree, "POINTS"),
-        (space_release, "MOST_CELLS"),
+        (default, "MOST_CELLS"),
     ]
     with ExitStack() as stack:
         for module, name in [
             *sizes,
-            (space_release, "MOST_CENTERS"),
-            (votes_release, "MOST"),
-            (zoom, "LOOK_CELLS"),
-            (zoom, "BINS"),
+            (rounds, "MOST"),
+            (focus, "SURVEY_CELLS"),
+            (focus, "BINS"),
         ]:
             stack.enter_context(patched(module, name, 24))
         yield

@@ -216,7 +216,7 @@ def _methods(text: str | None) -> tuple[str, ...]:
 def _check(plan: Plan, k: Sequence[int], repeats: int) -> None:
     """Refuse bad arguments before anything is made."""
     import metricdp as mdp
-    from metricdp.methods.box.space_release import MOST_CENTERS
+    from metricdp.methods.question import NET_POINTS
 
     mdp.Ledger(1, plan.delta)  # its rules
     if plan.power not in (1, 2):
@@ -224,7 +224,7 @@ def _check(plan: Plan, k: Sequence[int], repeats: int) -> None:
     for name, value in (("repeats", repeats), ("records", plan.records)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    most = min(MOST_CENTERS, plan.records or MOST_CENTERS)
+    most = min(NET_POINTS, plan.records or NET_POINTS)
     if not k or min(k) < 1 or max(k) > most:
         raise InputError(
             f"k must be numbers from 1 to {most:,}, got {', '.join(map(str, k)) or 'none'}"

@@ -63,9 +63,9 @@ def run(args: Namespace) -> int:
     centers = read_centers(args.centers)
     others = None if args.against is None else read_centers(args.against)
     if args.epsilon is not None:
-        from metricdp.methods.shares import purse_price
+        from metricdp.methods.shares import price_in_shares
 
-        budget.check_budget(args, purse_price(args.epsilon, args.delta or 0))
+        budget.check_budget(args, price_in_shares(args.epsilon, args.delta or 0))
     metric = inputs.read_metric(args)
     metric.positions([*centers, *(others or [])])
     demand = inputs.read_demand(args, metric)

@@ -118,6 +118,23 @@ class Payer:
         return Grant(Cost.of(0), self.neighboring, self.demand.part)
 
 
+def checked_universe(universe: Any) -> Metric | EuclideanSpace:
+    """The universe given.
+
+    Raises
+    ------
+    InputError
+        It is neither a metric nor a box.
+    """
+    if not isinstance(universe, Metric | EuclideanSpace):
+        kind = type(universe).__name__
+        raise InputError(
+            f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) "
+            f"makes one of a graph"
+        )
+    return universe
+
+
 def _sum(prices: Sequence[Cost]) -> Cost:
     """Of calls charged together: basic composition."""
     return Cost.of(sum(each.epsilon for each in prices), sum(each.delta for each in prices))

@@ -20,9 +20,10 @@ from metricdp.arguments import chosen, file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.box.small_ball import reduced
-from metricdp.methods.question import Question
+from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
 
 STARTS = 3
@@ -169,6 +170,8 @@ class DemandRelease:
     ----------
     universe : Metric
         The finite universe of the answers; for a box, a public net of its points.
+    space : EuclideanSpace or None
+        The box whose points the universe consists of, if it does.
     weights : ndarray of float64, shape (n_points,), read-only
         Estimated demand at every point, in the order of ``universe.ids``: noisy.
     receipt : Receipt
@@ -183,15 +186,13 @@ class DemandRelease:
         weights: NDArray[np.float64],
         receipt: Receipt,
         *,
-        in_space: bool = False,
+        space: EuclideanSpace | None = None,
     ) -> None:
-        self.universe, self.weights, self.receipt, self._in_space = (
-            universe,
-            weights,
-            receipt,
-            in_space,
-        )
+        self.universe = universe
+        self.space = space
+        self.weights = weights
         self.weights.setflags(write=False)
+        self.receipt = receipt
 
     def k_median(
         self,
@@ -247,11 +248,9 @@ class DemandRelease:
             (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
         """
         at = np.flatnonzero(self.weights > 0)
-        question = Question.checked(
-            self.universe, 1 if k is None else k, 1, in_space=self._in_space
-        )
+        question = self._points.checked(self.universe, 1 if k is None else k, 1)
         if k is not None:
-            if not self._in_space:
+            if self.space is None:
                 raise InputError(
                     "a small coreset needs a box: in a finite universe, its points would be means"
                 )
@@ -298,7 +297,7 @@ class DemandRelease:
 
         return load(path, universe)
 
-    def answer(self, question: Question) -> Result:
+    def answer(self, question: Any) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
         return Result(
             question.names(self._centers(question)), question.k, self.method, self.receipt, self
@@ -307,10 +306,15 @@ class DemandRelease:
     def _centers(self, question: Question) -> NDArray[np.int64]:
         return question.answer(self.weights, STARTS)
 
+    @property
+    def _points(self) -> type[Question]:
+        return Question if self.space is None else PointsQuestion
+
+    def _question(self, k: int, power: int, **asked: Any) -> Any:
+        return self._points.checked(self.universe, k, power, **asked)
+
     def _asked(self, k: int, power: int, **asked: Any) -> Result:
-        return self.answer(
-            Question.checked(self.universe, k, power, in_space=self._in_space, **asked)
-        )
+        return self.answer(self._question(k, power, **asked))
 
 
 Release = DemandRelease

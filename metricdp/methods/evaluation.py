@@ -29,9 +29,8 @@ from metricdp.accounting import Budget, Cost, Grant
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
-from metricdp.methods.charging import Payer
-from metricdp.methods.front import checked_space
-from metricdp.methods.shares import Purse, purse_price
+from metricdp.methods.charging import Payer, checked_universe
+from metricdp.methods.shares import Allowance, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
@@ -224,13 +223,13 @@ def evaluate(
     >>> bool(report.loads.low[0] <= 40_000 <= report.loads.high[0])
     True
     """
-    payer = Payer(checked_space(universe), demand, ledger)
+    payer = Payer(checked_universe(universe), demand, ledger)
     design = _Design.of(universe, centers, within, against, release, clip)
 
     def check(price: Cost, neighboring: Neighboring) -> None:
         design.check_price(price, neighboring, demand.max_contributions)
 
-    grant = payer.charge(purse_price, check, [(epsilon, delta)], "evaluate")
+    grant = payer.charge(price_in_shares, check, [(epsilon, delta)], "evaluate")
     return _asked(design, demand, grant)
 
 
@@ -269,8 +268,8 @@ def plan_evaluation(
     >>> bool(wide > mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=1).mean.half_width)
     True
     """
-    design = _Design.of(checked_space(universe), centers, within, against, release, clip)
-    price = purse_price(epsilon, delta)
+    design = _Design.of(checked_universe(universe), centers, within, against, release, clip)
+    price = price_in_shares(epsilon, delta)
     return _planned(design, positive(records, "records"), price)
 
 
@@ -410,14 +409,15 @@ class _Design:
 
 def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     """Answers of the gate, each paid once with its share."""
-    purse, total = Purse(demand, grant, Fraction(1)), None
+    allowance, total = Allowance(demand, grant), None
     if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
-        total = float(purse.ask(CountQuery(), Fraction(1)).values[0])  # exact, and costs nothing
-    releases = [purse.ask(query, design.shares[name]) for name, query in design.queries.items()]
+        # exact, and costs nothing
+        total = float(allowance.ask(CountQuery(), Fraction(1)).values[0])
+    releases = [allowance.ask(query, design.shares[name]) for name, query in design.queries.items()]
     noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
     values = np.concatenate([r.values for r in releases])
     scales, laws = np.array([m.scale for m in noise]), [m.name for m in noise]
-    return design.report(design.read(values, scales, laws, total), purse.receipt)
+    return design.report(design.read(values, scales, laws, total), allowance.receipt)
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:

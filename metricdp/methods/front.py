@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
-from metricdp.methods.box.space_release import BoxRelease
-from metricdp.methods.charging import Payer
-from metricdp.methods.finite.partition import NET_POINTS, Partition, PartitionRelease
+from metricdp.methods.box.box_release import BoxRelease
+from metricdp.methods.charging import Payer, checked_universe
+from metricdp.methods.finite.partition import PartitionRelease
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
-from metricdp.methods.registry import method_of
-from metricdp.methods.result import Result, checked_seed
+from metricdp.methods.question import BoxQuestion, asked_of
+from metricdp.methods.registry import answering, default_of
+from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, PrivateDemand
@@ -115,19 +114,24 @@ def k_median(
     >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
     [(0, 0), (4, 4)]
     """
-    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    asked = {
+        "k": k,
+        "power": 1,
+        "candidates": candidates,
+        "opened": opened,
+        "seed": seed,
+        "time_limit": time_limit,
+    }
     return _cluster(
         universe,
         demand,
-        k,
-        1,
         (epsilon, delta),
         ledger,
         method,
-        weights,
         records_hint,
-        asked,
+        weights,
         certificate,
+        asked,
     )
 
 
@@ -149,19 +153,24 @@ def k_means(
     certificate: bool = False,
 ) -> Result:
     """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
-    asked = {"candidates": candidates, "opened": opened, "seed": seed, "time_limit": time_limit}
+    asked = {
+        "k": k,
+        "power": 2,
+        "candidates": candidates,
+        "opened": opened,
+        "seed": seed,
+        "time_limit": time_limit,
+    }
     return _cluster(
         universe,
         demand,
-        k,
-        2,
         (epsilon, delta),
         ledger,
         method,
-        weights,
         records_hint,
-        asked,
+        weights,
         certificate,
+        asked,
     )
 
 
@@ -190,95 +199,63 @@ def release(
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """
-    seed = checked_seed(seed)
-    method = Partition(records_hint=records_hint).within(checked_space(universe))
+    recipe = default_of(checked_universe(universe), records_hint)
     payer = Payer(universe, demand, ledger)
-    question = Question.checked(_finite(universe, seed), 1, 1)
-    check = partial(method.check, demand, question)
-    grant = payer.charge(method.price, check, [(epsilon, delta)], "release")
-    return method.release(demand, grant, seed)
+    question = asked_of(universe, 1, 1, seed=seed)
+    check = partial(recipe.check, demand, question)
+    grant = payer.charge(recipe.price, check, [(epsilon, delta)], "release")
+    return recipe.release(demand, grant, question.seed)
 
 
 def _cluster(
     universe: Metric | EuclideanSpace,
     demand: PrivateDemand | None,
-    k: int,
-    power: int,
     budget: tuple[Any, Any],
     ledger: Budget | None,
     method: Any,
-    weights: Any,
     records_hint: float | None,
-    asked: dict[str, Any],
+    weights: Any,
     certificate: bool,
+    asked: dict[str, Any],
 ) -> Result:
-    recipe = method_of(method)
-    if records_hint is not None:
-        recipe = replace(recipe, records_hint=records_hint)
-    recipe = recipe.within(checked_space(universe))
-    seed, in_space, certified = (
-        checked_seed(asked["seed"]),
-        isinstance(universe, EuclideanSpace),
-        flag(certificate, "certificate"),
-    )
-    for name in ("candidates", "opened"):
-        if in_space and asked[name] is not None:
-            raise InputError(f"{name} need a finite universe; centers in a box are free points")
-    if certified and (in_space or demand is not None):
+    recipe = answering(method, checked_universe(universe), records_hint)
+    question = asked_of(universe, **asked)
+    if flag(certificate, "certificate") and (
+        demand is not None or isinstance(universe, EuclideanSpace)
+    ):
         raise InputError(
             "a certificate is for public demand in a finite universe: the exact cost of private "
-            "demand stays private; "
-            "of a release, pass weights=release.weights in place of demand= to certify the cost "
-            "on its noisy weights"
+            "demand stays private; of a release, pass weights=release.weights in place of demand= "
+            "to certify the cost on its noisy weights"
         )
-    if in_space and not recipe.in_space:
-        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
-    if not in_space and not recipe.in_finite:
-        raise InputError(
-            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
-            f"finite universe"
-        )
-    question = Question.checked(_finite(universe, seed), k, power, **asked, in_space=in_space)
-    if demand is not None:
-        if weights is not None:
-            raise InputError("give demand (private) or weights (public), not both")
-        payer = Payer(universe, demand, ledger)
-        if recipe.free:
-            return recipe.answer(demand, payer.nothing(), question)
-        check = partial(recipe.check, demand, question)
-        purpose = ("k_median", "k_means")[power - 1]
-        grant = payer.charge(recipe.price, check, [budget], purpose)
-        return recipe.answer(demand, grant, question)
+    if demand is None:
+        return _public(question, budget, ledger, weights, certificate)
+    if weights is not None:
+        raise InputError("give demand (private) or weights (public), not both")
+    payer = Payer(universe, demand, ledger)
+    if recipe.free:
+        return recipe.answer(demand, payer.nothing(), question)
+    check = partial(recipe.check, demand, question)
+    purpose = ("k_median", "k_means")[question.power - 1]
+    return recipe.answer(demand, payer.charge(recipe.price, check, [budget], purpose), question)
+
+
+def _public(
+    question: Any, budget: tuple[Any, Any], ledger: Budget | None, weights: Any, certify: bool
+) -> Result:
+    """Centers for public demand."""
     if budget[0] is not None or ledger is not None or budget[1] != 0:
         raise InputError(
             "epsilon and ledger are for private demand, as is delta: give "
             "demand=PrivateDemand(...), or leave them out"
         )
-    public = _public_weights(question.metric, weights)
-    if certified:
-        question.check_certifiable(public)
-    found = question.answer(public)
-    return Result(
-        question.names(found),
-        question.k,
-        "public",
-        certificate=question.certificate(public, found) if certified else None,
-    )
-
-
-def checked_space(universe: Any) -> Metric | EuclideanSpace:
-    """The universe given, or an `InputError`."""
-    if not isinstance(universe, Metric | EuclideanSpace):
-        kind = type(universe).__name__
-        raise InputError(
-            f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) "
-            f"makes one of a graph"
-        )
-    return universe
-
-
-def _finite(universe: Metric | EuclideanSpace, seed: int) -> Metric:
-    return universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
+    finite = question.on_net() if isinstance(question, BoxQuestion) else question
+    public = _public_weights(finite.metric, weights)
+    if certify:
+        finite.check_certifiable(public)
+    found = finite.answer(public)
+    proof = finite.certificate(public, found) if certify else None
+    return Result(finite.names(found), finite.k, "public", certificate=proof)
 
 
 def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from metricdp.accounting import Cost, Grant
 from metricdp.arguments import positive
-from metricdp.methods.question import Question
+from metricdp.errors import InputError
 from metricdp.methods.result import Result
+from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Neighboring
 
@@ -38,6 +39,12 @@ class Method(ABC):
         Whether it reads no demand, and costs nothing.
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
+
+    Notes
+    -----
+    The front door calls `with_hint`, `price` and `check` before anything is charged, then `answer`
+    or `release` with what was charged. A question is a `metricdp.methods.question.Question`, or a
+    `BoxQuestion` in a box.
     """
 
     name: ClassVar[str]
@@ -53,8 +60,12 @@ class Method(ABC):
         if self.records_hint is not None:
             positive(self.records_hint, "records_hint")
 
-    def within(self, universe: object) -> Method:
-        """The method that answers for this one in a universe: itself, mostly."""
+    def with_hint(self, records_hint: float | None) -> Self:
+        """The same method with a guess of the number of records, if one is given."""
+        return self if records_hint is None else replace(self, records_hint=records_hint)
+
+    def within(self, space: EuclideanSpace) -> Method:
+        """The method that answers for this one in a box: itself, mostly."""
         return self
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
@@ -69,7 +80,7 @@ class Method(ABC):
         return Cost.of(Cost.of(epsilon, delta).epsilon)
 
     def check(  # noqa: B027
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse, from public facts and before anything is charged, whatever `answer` would refuse.
 
@@ -80,7 +91,18 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
         """Centers, paid from `grant`: all of it may be spent. Public coins come from
         ``question.seed``.
         """
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> Any:
+        """A release that answers any question, paid from `grant`: for methods whose release does
+        not depend on the first one.
+
+        Raises
+        ------
+        InputError
+            This method has none.
+        """
+        raise InputError(f"the method {self.name} makes no release before a question is asked")

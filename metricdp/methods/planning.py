@@ -27,11 +27,12 @@ from metricdp.accounting import Ledger, exact
 from metricdp.arguments import chosen, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box.space_release import starts_for
-from metricdp.methods.front import checked_space, k_means, k_median
+from metricdp.methods.box.box_release import starts_for
+from metricdp.methods.charging import checked_universe
+from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
-from metricdp.methods.registry import method_of
+from metricdp.methods.registry import answering
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -295,7 +296,7 @@ def plan(
     True
     """
     budgets = checked_epsilons(epsilons)
-    recipe = method_of(method).within(checked_space(universe))
+    recipe = answering(method, checked_universe(universe))
     n, m, rounds, seed = (
         _whole(records, "records"),
         _whole(max_contributions, "max_contributions"),

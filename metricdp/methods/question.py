@@ -1,21 +1,28 @@
-"""What is asked of the solver: the public arguments that every clustering call shares, checked
-before anything is charged.
+"""What is asked for, in a finite universe and in a box: the public arguments that every clustering
+call shares, checked before anything is charged.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import positive
+from metricdp.arguments import integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, checked_seed
 from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.solvers.bounds import Certificate, certificate, check_size
 from metricdp.solvers.kmedian import solve
+
+NET_POINTS = 4096
+"""Public points that stand for a box where a finite universe is needed; also the most centers that
+can be asked for in a box.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,6 @@ class Question:
         Public coins.
     time_limit : float or None
         Seconds for the search.
-    in_space : bool
-        The metric is a public net of a box: centers are told by their coordinates.
     """
 
     metric: Metric
@@ -47,7 +52,6 @@ class Question:
     opened: NDArray[np.int64]
     seed: int
     time_limit: float | None
-    in_space: bool = False
 
     @classmethod
     def checked(
@@ -60,8 +64,7 @@ class Question:
         opened: Any = None,
         seed: Any = 0,
         time_limit: Any = None,
-        in_space: bool = False,
-    ) -> Question:
+    ) -> Self:
         """Check ids, k, seed and time limit.
 
         Raises
@@ -76,11 +79,8 @@ class Question:
                 f"k counts the opened facilities: it must be at least their number, "
                 f"{len(fixed):,}; got {k}"
             )
-        if time_limit is not None and not (
-            isinstance(time_limit, float) and time_limit == float("inf")
-        ):
-            time_limit = positive(time_limit, "time_limit")
-        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), time_limit, in_space)
+        limit = _checked_limit(time_limit)
+        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit)
 
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
         """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as
@@ -99,9 +99,7 @@ class Question:
         ).centers
 
     def names(self, positions: NDArray[np.int64]) -> Any:
-        """The user's ids of positions; coordinates, shape (n, d), in a box."""
-        if self.in_space:
-            return self.metric.points[positions]  # type: ignore[attr-defined]
+        """The user's ids of positions."""
         return [self.metric.ids[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
@@ -113,12 +111,10 @@ class Question:
             There are too many pairs of candidate and demand point.
         """
         demand = np.count_nonzero(weights) or len(weights)
-        check_size(
-            len(self.metric)
-            if self.candidates is None
-            else len(np.union1d(self.candidates, self.opened)),
-            int(demand),
-        )
+        n_candidates = len(self.metric)
+        if self.candidates is not None:
+            n_candidates = len(np.union1d(self.candidates, self.opened))
+        check_size(n_candidates, int(demand))
 
     def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
         """How far these centers are from the best for public `weights`; the time limit counts from
@@ -133,3 +129,92 @@ class Question:
             opened=self.opened,
             time_limit=self.time_limit,
         )
+
+
+class PointsQuestion(Question):
+    """k of some points of a box, which are the metric's: centers are told by their coordinates."""
+
+    def names(self, positions: NDArray[np.int64]) -> Any:
+        """Coordinates of positions, shape (n, d)."""
+        points: NDArray[np.float64] = self.metric.points  # type: ignore[attr-defined]
+        return points[positions]
+
+
+@dataclass(frozen=True)
+class BoxQuestion:
+    """k centers anywhere in a box: all of it public.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+    k : int
+    power : {1, 2}
+        Sum of distances or of squared distances.
+    seed : int
+        Public coins.
+    time_limit : float or None
+        Seconds for the search.
+    """
+
+    space: EuclideanSpace
+    k: int
+    power: int
+    seed: int
+    time_limit: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        space: EuclideanSpace,
+        k: Any,
+        power: int,
+        *,
+        candidates: Any = None,
+        opened: Any = None,
+        seed: Any = 0,
+        time_limit: Any = None,
+    ) -> BoxQuestion:
+        """Check k, seed and time limit, and that nothing of a finite universe is asked for.
+
+        Raises
+        ------
+        InputError
+            One of them breaks its rule.
+        """
+        for name, given in (("candidates", candidates), ("opened", opened)):
+            if given is not None:
+                raise InputError(f"{name} need a finite universe; centers in a box are free points")
+        if not 1 <= (integer(k) or 0) <= NET_POINTS:
+            raise InputError(
+                f"k must be an integer from 1 to {NET_POINTS:,}, the number of points; got "
+                f"{shown(k)}"
+            )
+        return cls(space, int(k), power, checked_seed(seed), _checked_limit(time_limit))
+
+    def among(self, points: EuclideanMetric) -> PointsQuestion:
+        """The same of some points of the box."""
+        nothing = np.empty(0, np.int64)
+        return PointsQuestion(points, self.k, self.power, None, nothing, self.seed, self.time_limit)
+
+    def on_net(self) -> PointsQuestion:
+        """The same of a public net of the box."""
+        return self.among(self.space.net(NET_POINTS, self.seed))
+
+
+def asked_of(universe: Metric | EuclideanSpace, k: Any, power: int, **asked: Any) -> Any:
+    """The question of a universe: a `Question` of a metric, a `BoxQuestion` of a box.
+
+    Raises
+    ------
+    InputError
+        An argument breaks its rule.
+    """
+    if isinstance(universe, EuclideanSpace):
+        return BoxQuestion.checked(universe, k, power, **asked)
+    return Question.checked(universe, k, power, **asked)
+
+
+def _checked_limit(time_limit: Any) -> float | None:
+    if time_limit is None or (isinstance(time_limit, float) and time_limit == float("inf")):
+        return time_limit
+    return positive(time_limit, "time_limit")

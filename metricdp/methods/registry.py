@@ -1,15 +1,17 @@
-"""All methods by name: what `method=` accepts."""
+"""All methods by name, what `method=` accepts, and which of them answers in which universe."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from metricdp.arguments import chosen
+from metricdp.errors import InputError
 from metricdp.methods.baselines.balcan import Balcan
 from metricdp.methods.baselines.k_variates import KVariates
 from metricdp.methods.baselines.lloyd import Lloyd
 from metricdp.methods.baselines.lsh import LSHCoreset
-from metricdp.methods.box.coreset import Coreset
+from metricdp.methods.box.coreset import Coreset, ReleasedCoreset
+from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
 from metricdp.methods.box.quadtree import Quadtree
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.finite.local_search import LocalSearch
@@ -17,6 +19,8 @@ from metricdp.methods.finite.max_coverage import MaxCoverage
 from metricdp.methods.finite.partition import Partition
 from metricdp.methods.finite.uniform import Uniform
 from metricdp.methods.method import Method
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
 
 __all__ = [
     "DPHST",
@@ -29,8 +33,9 @@ __all__ = [
     "MaxCoverage",
     "Method",
     "Partition",
+    "Quadtree",
+    "Uniform",
 ]
-__all__ += ["Quadtree", "Uniform"]
 
 _CLASSES: tuple[type[Method], ...] = (
     Partition,
@@ -48,6 +53,7 @@ _CLASSES: tuple[type[Method], ...] = (
 BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""
+DEFAULT = METHODS[0]
 
 
 def method_of(method: Any) -> Method:
@@ -64,3 +70,50 @@ def method_of(method: Any) -> Method:
     Uniform(records_hint=None)
     """
     return method if isinstance(method, Method) else BY_NAME[chosen(method, METHODS, "method")]()
+
+
+def default_of(
+    universe: Metric | EuclideanSpace, records_hint: float | None = None
+) -> Partition | GridMethod | RoundsMethod:
+    """The default method of a universe: noisy counts of public parts in a finite one, of a grid's
+    cells in a box of few dimensions, of candidates' cells in one of many.
+    """
+    if not isinstance(universe, EuclideanSpace):
+        return Partition(records_hint=records_hint)
+    if universe.dimension <= MOST_DIMENSIONS:
+        return GridMethod(records_hint=records_hint)
+    return RoundsMethod(records_hint=records_hint)
+
+
+def answering(
+    method: Any, universe: Metric | EuclideanSpace, records_hint: float | None = None
+) -> Method:
+    """The method given, or named, as it answers in a universe.
+
+    Raises
+    ------
+    InputError
+        It is no method, or does not answer there.
+    """
+    recipe = method_of(method).with_hint(records_hint)
+    in_box = isinstance(universe, EuclideanSpace)
+    if in_box and not recipe.in_space:
+        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
+    if not in_box and not recipe.in_finite:
+        raise InputError(
+            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
+            f"finite universe"
+        )
+    return _in_box(recipe, universe) if isinstance(universe, EuclideanSpace) else recipe
+
+
+def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
+    """What answers in a box for a method that other methods answer for there."""
+    if isinstance(recipe, Partition):
+        if recipe.tree is not None:
+            raise InputError("a tree is of a finite universe, and cannot be cut in a box")
+        return default_of(space, recipe.records_hint)
+    if isinstance(recipe, Coreset) and not recipe.published:
+        source = default_of(space, recipe.records_hint)
+        return ReleasedCoreset(records_hint=recipe.records_hint, source=source)
+    return recipe.within(space)

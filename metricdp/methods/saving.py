@@ -25,14 +25,13 @@ from numpy.typing import NDArray
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
-from metricdp.methods.box.space_release import BoxRelease, starts_for
+from metricdp.methods.box.box_release import BoxRelease, searched
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.releases import Mechanism, Receipt
-from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import Deadline
 
 FORMAT = "metricdp release, 1"
@@ -63,16 +62,13 @@ class SavedBoxRelease(BoxRelease):
     def __init__(
         self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt, method: str
     ) -> None:
-        self.space, self.method = space, method
-        super().__init__(EuclideanMetric(points), weights, receipt, in_space=True)
+        self.method = method
+        super().__init__(space, EuclideanMetric(points), weights, receipt)
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points = self.universe.points  # type: ignore[attr-defined]
+        points = self.universe.points
         n = min(k, len(points))
-        starts = starts_for(k)
-        found = lloyd(
-            points, self.weights, n, power=power, seed=seed, starts=starts, deadline=deadline
-        )
+        found = searched(points, self.weights, n, power=power, seed=seed, deadline=deadline)
         return np.concatenate([found, self.space.net(k).points[: k - n]])
 
     def __repr__(self) -> str:
@@ -88,7 +84,7 @@ def save(release: DemandRelease, path: Any) -> None:
         The path is none, or cannot be written.
     """
     target = Path(os.path.realpath(file_path(path, "path")))
-    space = getattr(release, "space", None)
+    space = release.space
     header: dict[str, Any] = {"format": FORMAT, "method": release.method}
     header["receipt"] = release.receipt.to_dict()
     if isinstance(space, EuclideanSpace):

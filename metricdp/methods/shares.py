@@ -1,30 +1,95 @@
-"""One grant spent in shares: what it costs, whether the shares are enough for the noise, and the
-purse that holds them.
+"""One grant spent in shares: what a call costs, whether its shares are enough for the noise, what
+they pay for, and the number of records, which many methods ask for first.
+
+A method shares its grant by fixed fractions of the whole. With a delta these are fractions of a
+pool's rho, and noise is discrete Gaussian; else of epsilon, and noise is discrete Laplace.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metricdp.accounting import Cost, Grant, Pool, zcdp_epsilon
 from metricdp.accounting.cost import ZCDP
-from metricdp.methods.box.space_release import BITS, Cells
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import HistogramQuery, PrivateDemand, Query, SumsQuery, measure, thinned
+from metricdp.partitions.box.cells import WholeBox
+from metricdp.privacy import (
+    CountQuery,
+    HistogramQuery,
+    Partition,
+    PrivateDemand,
+    Query,
+    SumsQuery,
+    measure,
+    thinned,
+)
 from metricdp.privacy.noise import gaussian_scale, laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
 
+COUNT_SHARE = Fraction(1, 20)
+"""Of the budget, for the number of records: it only chooses how fine a release is, and a method
+whose noise is much larger can afford no more. Saved by ``records_hint=``.
+"""
+SUM_BITS = 12
+"""Of the integers in which records' offsets are summed: a clipped offset is 2^12 long."""
 
-def purse_price(epsilon: Any, delta: Any) -> Cost:
+
+def price_in_shares(epsilon: Any, delta: Any) -> Cost:
     """Epsilon alone, or a pool of rho where there is a delta."""
     cost = Cost.of(epsilon, delta)
     return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
 
 
-def affordable(
+def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
+    """Shares of levels or steps, each `factor` times the one before, which add up to exactly 1.
+
+    Examples
+    --------
+    >>> level_shares(Fraction(1, 2), 3)
+    [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
+    """
+    weights = [factor**i for i in range(n_levels)]
+    return [weight / sum(weights) for weight in weights]
+
+
+def clipped_sums(
+    cells: Partition, centers: Any = None, radii: Any = None, *, folded: bool = False
+) -> SumsQuery:
+    """Sums of the offsets of every cell's records from its center, clipped at its radius, which is
+    no less than integers of `SUM_BITS` bits can tell; parameters as `SumsQuery`.
+    """
+    if radii is not None:
+        radii = np.maximum(radii, least_radius(cells.universe))
+    return SumsQuery(HistogramQuery(cells), SUM_BITS, centers, radii, folded)
+
+
+def least_radius(space: Any) -> float:
+    """The smallest radius at which sums of a box's records are clipped."""
+    return space.diameter_bound() * 2.0**-19
+
+
+def check_counts(
+    demand: PrivateDemand, price: Cost, share: Fraction, neighboring: Neighboring
+) -> None:
+    """Refuse a price of which a share is too small for the noise of counts of parts.
+
+    Raises
+    ------
+    InputError
+    """
+    sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
+    if price.pooled:
+        gaussian_scale(sensitivity**2, _rho(price) * share)
+    else:
+        laplace_scale(sensitivity, price.epsilon * share)
+
+
+def check_sums(
     demand: PrivateDemand,
     space: EuclideanSpace,
     price: Cost,
@@ -39,33 +104,59 @@ def affordable(
     ------
     InputError
     """
-    sums, m = (
-        SumsQuery(HistogramQuery(Cells(space, space.lower[None])), BITS),
-        demand.max_contributions,
-    )
+    sums = clipped_sums(WholeBox(space))
+    m = demand.max_contributions
     if price.pooled:
-        gaussian_scale(
-            times * sums.squared_sensitivity(neighboring, m), (price.rho or Fraction(0)) * share
-        )
+        gaussian_scale(times * sums.squared_sensitivity(neighboring, m), _rho(price) * share)
     else:
         laplace_scale(times * sums.sensitivity(neighboring, m), price.epsilon * share)
 
 
-class Purse:
-    """Shares of one grant, as much of its rho or of its epsilon, and the receipts of what they paid
-    for.
+def deviation(release: Release) -> float:
+    """Standard deviation of a release's noise."""
+    noise = release.receipt.mechanisms[0]
+    return noise.scale if noise.rho is not None else noise.scale * math.sqrt(2.0)
+
+
+class Records(NamedTuple):
+    """How many records there are, as far as is known.
+
+    Attributes
+    ----------
+    number : float
+        A noisy count, or the caller's guess.
+    release : Release or None
+        Of the count, if it was paid for.
+    """
+
+    number: float
+    release: Release | None
+
+
+class Allowance:
+    """A grant that is spent in shares, and the receipts of what they paid for.
 
     Parameters
     ----------
     demand : PrivateDemand
     grant : Grant
+        From a `Pool`, a share is one of rho, and noise is Gaussian.
     whole : Fraction
         What the shares that will be asked for add up to.
+
+    Attributes
+    ----------
+    demand : PrivateDemand
+        What is asked: the records, or since `sample` some of them.
+    everyone : PrivateDemand
     """
 
-    def __init__(self, demand: PrivateDemand, grant: Grant, whole: Fraction) -> None:
-        self.demand, self.grant, self.whole, self.receipts = demand, grant, whole, list[Receipt]()
+    def __init__(self, demand: PrivateDemand, grant: Grant, whole: Fraction = Fraction(1)) -> None:
+        self.demand = demand
         self.everyone = demand
+        self.grant = grant
+        self.whole = whole
+        self.receipts = list[Receipt]()
 
     def price(self, share: Fraction) -> Any:
         """A share, as the gate takes it."""
@@ -75,23 +166,47 @@ class Purse:
             return Cost(zcdp_epsilon(rho, self.grant.delta), self.grant.delta, rho, ZCDP)
         return self.grant.epsilon * part
 
-    def thin(self, share: float) -> float:
+    @property
+    def left(self) -> Fraction:
+        """The share that is not spent yet."""
+        grant = self.grant
+        if isinstance(grant, Pool):
+            return (1 - grant.spent_rho / grant.rho) * self.whole
+        return grant.left / grant.epsilon * self.whole
+
+    def spread(self, shares: Fraction) -> None:
+        """From now on shares that add up to `shares` spend all that is left."""
+        left = self.left
+        if left > 0:  # else the grant refuses whatever is asked
+            self.whole *= shares / left
+
+    def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
+        """Measure, paid with a share; `demand` may be an image of the allowance's own
+        (`metricdp.privacy.mapped`).
+        """
+        asked = self.demand if demand is None else demand
+        release = measure(asked, query, self.price(share), self.grant)
+        self.receipts.append(release.receipt)
+        return release
+
+    def records(self, share: Fraction, hint: float | None) -> Records:
+        """How many records there are: paid with a share, or the caller's guess, free."""
+        if hint is not None:
+            return Records(float(hint), None)
+        count = self.ask(CountQuery(), share)
+        return Records(float(count.values[0]), count)
+
+    def part(self, share: Fraction) -> Grant:
+        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`."""
+        return self.grant.charge(Cost.of(self.price(share)))
+
+    def sample(self, share: float) -> float:
         """From now on ask a random sample of the records, this share of them if it is less than 1
         (`everyone` stays); return the share.
         """
         if share < 1:
             self.demand = thinned(self.everyone, share)
         return min(share, 1.0)
-
-    def spread(self, shares: Fraction) -> None:
-        """From now on shares that add up to `shares` spend all that is left."""
-        grant = self.grant
-        left = (
-            1 - grant.spent_rho / grant.rho
-            if isinstance(grant, Pool)
-            else grant.left / grant.epsilon
-        )
-        self.whole = shares / left
 
     @property
     def receipt(self) -> Receipt:
@@ -104,23 +219,44 @@ class Purse:
             )
         return self.grant.receipt(self.receipts)
 
-    def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
-        """Measure, paid with a share; `demand` may be an image of the purse's own
-        (`metricdp.privacy.mapped`).
-        """
-        release = measure(
-            self.demand if demand is None else demand, query, self.price(share), self.grant
-        )
-        self.receipts.append(release.receipt)
-        return release
-
-    def count_noise(self, share: Fraction) -> float:
+    def deviation_of_counts(self, share: Fraction) -> float:
         """Standard deviation that the noise of a histogram paid with a share will have."""
         m = self.demand.max_contributions
         price = self.price(share)
         if isinstance(price, Cost):
             twice = 1 if self.grant.neighboring == "add-remove" else 2
-            return float(np.sqrt(m * m * twice / (2 * float(price.rho or 1))))
-        return (
-            HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(price) * np.sqrt(2.0)
-        )
+            return math.sqrt(m * m * twice / (2 * float(price.rho or 1)))
+        sensitivity = HistogramQuery.sensitivity_of(self.grant.neighboring, m)
+        return sensitivity / float(price) * math.sqrt(2.0)
+
+    def scale_of_counts(self, share: Fraction) -> float:
+        """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
+        noise as large as its Gaussian noise.
+        """
+        price = self.price(share)
+        if isinstance(price, Cost):
+            return self.deviation_of_counts(share) / math.sqrt(2.0)
+        m = self.demand.max_contributions
+        return HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(price)
+
+    def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
+        """Standard deviation that the noise of a coordinate of a sum paid with a share will have,
+        in lengths of a clipped offset of a box's records.
+        """
+        sums = clipped_sums(WholeBox(space))
+        m = self.demand.max_contributions
+        relation = self.grant.neighboring
+        price = self.price(share)
+        if isinstance(price, Cost):
+            square = float(sums.squared_sensitivity(relation, m)) / (2 * float(price.rho or 1))
+            return math.sqrt(square) / 2**SUM_BITS
+        return math.sqrt(2.0) * sums.sensitivity(relation, m) / float(price) / 2**SUM_BITS
+
+
+def shares_of_rest(shares: Sequence[Fraction]) -> list[Fraction]:
+    """What each of some shares is of those that are left when its turn comes."""
+    return [share / sum(shares[i:]) for i, share in enumerate(shares)]
+
+
+def _rho(price: Cost) -> Fraction:
+    return price.rho or Fraction(0)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.errors import MetricDPError
-from metricdp.methods import front as clustering
+from metricdp.methods import question
 from metricdp.methods.finite import partition as partition_release
 from tests.fuzzing import PRINTABLE, Case, assert_graph, fuzz, spoiled, tried
 
@@ -59,7 +59,7 @@ NET = 64
 @pytest.fixture(autouse=True, scope="module")
 def small_nets() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clustering, "NET_POINTS", NET)
+        patch.setattr(question, "NET_POINTS", NET)
         patch.setattr(partition_release, "NET_POINTS", NET)
         yield
 

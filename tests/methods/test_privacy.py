@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods import front as clustering
-from metricdp.methods.box import space_release
+from metricdp.methods import question, shares
 from metricdp.methods.finite import partition as recipe
 from metricdp.methods.result import Result
 from metricdp.privacy import (
@@ -164,7 +163,7 @@ def leaks(result, world) -> list[str]:
 @pytest.fixture(autouse=True)
 def small_nets(monkeypatch):
     monkeypatch.setattr(recipe, "NET_POINTS", 200)
-    monkeypatch.setattr(clustering, "NET_POINTS", 200)
+    monkeypatch.setattr(question, "NET_POINTS", 200)
 
 
 @pytest.mark.parametrize("kind", ["graph", "points", "users", "box"])
@@ -253,7 +252,7 @@ def fixed(monkeypatch, total=700, seed=5):
         )
         return Release(np.array(values), query, release.receipt)
 
-    for module in (recipe, space_release):
+    for module in (recipe, shares):
         monkeypatch.setattr(module, "measure", deaf)
     return asked
 

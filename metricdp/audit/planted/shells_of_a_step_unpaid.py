@@ -16,16 +16,16 @@ CAUGHT_BY = ("private_mean, a box, add-remove", "private_median, a box, add-remo
 def plant() -> AbstractContextManager[None]:
     """Give the histogram a grant of its own."""
     from metricdp.accounting import Cost, Grant
-    from metricdp.methods.box.private_lloyd import Zones
-    from metricdp.methods.shares import Purse
+    from metricdp.methods.shares import Allowance
+    from metricdp.partitions.box.cells import Shells
 
-    real = Purse.ask
+    real = Allowance.ask
 
     def ask(self: Any, query: Any, share: Fraction, demand: Any = None) -> Any:
-        if not isinstance(getattr(query, "partition", None), Zones):
+        if not isinstance(getattr(query, "partition", None), Shells):
             return real(self, query, share, demand)
         paid = self.grant
         own = Grant(Cost.of(paid.epsilon), paid.neighboring, paid.scope)
-        return real(Purse(self.demand, own, Fraction(1)), query, Fraction(1))
+        return real(Allowance(self.demand, own, Fraction(1)), query, Fraction(1))
 
-    return patched(Purse, "ask", ask)
+    return patched(Allowance, "ask", ask)

@@ -17,20 +17,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.accounting.ledger import MIN_EPSILON
 from metricdp.arguments import positive
 from metricdp.errors import InputError
-from metricdp.methods.box.space_release import BITS, BoxRelease, deviation, starts_for
+from metricdp.methods.box.box_release import BoxRelease, searched
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
-from metricdp.methods.shares import Purse, affordable, purse_price
+from metricdp.methods.shares import (
+    Allowance,
+    check_sums,
+    clipped_sums,
+    deviation,
+    price_in_shares,
+)
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.privacy import HistogramQuery, PrivateDemand, Query, SumsQuery
-from metricdp.releases import Neighboring, Receipt, Release
-from metricdp.solvers.lloyd import lloyd
+from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.stopping import Deadline
+
+COUNTS_SHARE = Fraction(1, 4)
+"""Of what averages get, for their counts; the rest is for the sums."""
 
 Array = NDArray[np.float64]
 
@@ -42,69 +49,44 @@ class Averages(NamedTuple):
 
     counts: Array
     means: Array
-    told: NDArray[np.bool_]
+    standing: NDArray[np.bool_]
 
     def at(self, kept: NDArray[np.bool_]) -> Averages:
         """Those of some parts."""
-        return Averages(self.counts[kept], self.means[kept], self.told[kept])
+        return Averages(self.counts[kept], self.means[kept], self.standing[kept])
 
 
-class Funds(Purse):
-    """A grant spent in shares of the whole, and how much of it is left."""
+def averages(
+    allowance: Allowance,
+    query: HistogramQuery,
+    count_share: Fraction,
+    sum_share: Fraction,
+    radius: float,
+    around: Any = None,
+) -> Averages:
+    """Noisy means of all parts: noisy sums of the records' offsets over noisy counts.
 
-    def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
-        super().__init__(demand, grant, Fraction(1))
-        self.left = Fraction(1)
-
-    def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
-        """As a purse's."""
-        self.left -= share
-        return super().ask(query, share, demand)
-
-    def part(self, share: Fraction) -> Grant:
-        """A grant of a share, to be spent elsewhere."""
-        self.left -= share
-        return self.grant.charge(self.price(share))
-
-    def averages(
-        self,
-        query: HistogramQuery,
-        count_share: Fraction,
-        sum_share: Fraction,
-        radius: float,
-        around: Any = None,
-    ) -> Averages:
-        """Noisy means of all parts: noisy sums of the records' offsets over noisy counts.
-
-        Parameters
-        ----------
-        query : HistogramQuery
-        count_share, sum_share : Fraction
-        radius : float
-            Public: offsets farther than this are moved onto the ball.
-        around : ndarray of float64, shape (n_parts, d), optional
-            From where offsets are taken: the middle of the box by default. It is the mean of parts
-            whose count is not `told`.
-        """
-        space: Any = self.demand.universe
-        counted = self.ask(query, count_share)
-        summed = SumsQuery(
-            query,
-            BITS,
-            around,
-            np.full(query.n_parts, max(radius, space.diameter_bound() * 2.0**-19)),
-        )
-        noisy = self.ask(summed, sum_share)
-        counts = counted.values.astype(float)
-        told = counts > max(deviation(counted), 1.0)
-        offset = (
-            noisy.values.reshape(-1, space.dimension)
-            * summed.steps[:, None]
-            / np.where(told, counts, 1.0)[:, None]
-        )
-        return Averages(
-            counts, space.clip(summed.centers + np.where(told[:, None], offset, 0.0)), told
-        )
+    Parameters
+    ----------
+    allowance : Allowance
+    query : HistogramQuery
+    count_share, sum_share : Fraction
+    radius : float
+        Public: offsets farther than this are moved onto the ball.
+    around : ndarray of float64, shape (n_parts, d), optional
+        From where offsets are taken: the middle of the box by default. It is the mean of parts
+        whose count does not stand out.
+    """
+    space: Any = allowance.demand.universe
+    counted = allowance.ask(query, count_share)
+    sums = clipped_sums(query.partition, around, np.full(query.n_parts, radius))
+    summed = allowance.ask(sums, sum_share)
+    counts = counted.values.astype(float)
+    standing = counts > max(deviation(counted), 1.0)
+    offset = summed.values.reshape(-1, space.dimension) * sums.steps[:, None]
+    offset /= np.where(standing, counts, 1.0)[:, None]
+    means = space.clip(sums.centers + np.where(standing[:, None], offset, 0.0))
+    return Averages(counts, means, standing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,14 +125,14 @@ class Baseline(Method):
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
         """Epsilon alone, or a pool of rho where there is a delta."""
-        return purse_price(epsilon, delta)
+        return price_in_shares(epsilon, delta)
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse an epsilon too small for the noise."""
         space: Any = demand.universe
-        affordable(demand, space, price, self.least_share, neighboring)
+        check_sums(demand, space, price, self.least_share, neighboring)
         if not price.pooled and price.epsilon * self.least_share < MIN_EPSILON:
             raise InputError(
                 f"epsilon must be at least {float(MIN_EPSILON / self.least_share):g} for the "
@@ -174,10 +156,10 @@ class MeansRelease(BoxRelease):
     """
 
     def __init__(self, method: str, partition: Any, found: Averages, receipt: Receipt) -> None:
-        self.method, self.space, self.partition = method, partition.universe, partition
-        super().__init__(
-            EuclideanMetric(found.means), np.maximum(found.counts, 0.0), receipt, in_space=True
-        )
+        self.method = method
+        self.partition = partition
+        weights = np.maximum(found.counts, 0.0)
+        super().__init__(partition.universe, EuclideanMetric(found.means), weights, receipt)
 
     def __repr__(self) -> str:
         return (
@@ -186,7 +168,5 @@ class MeansRelease(BoxRelease):
         )
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points: Array = self.universe.points  # type: ignore[attr-defined]
-        return lloyd(
-            points, self.weights, k, power=power, seed=seed, starts=starts_for(k), deadline=deadline
-        )
+        points = self.universe.points
+        return searched(points, self.weights, k, power=power, seed=seed, deadline=deadline)

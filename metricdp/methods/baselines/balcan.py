@@ -30,18 +30,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Grant
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.baselines.averages import Array, Baseline, Funds
-from metricdp.methods.box.space_release import Cells, deviation, unequal
+from metricdp.methods.baselines.averages import COUNTS_SHARE, Array, Baseline, averages
+from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
+from metricdp.methods.shares import Allowance, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import HistogramQuery, PrivateDemand, moved
 
@@ -51,7 +52,6 @@ STANDS_OUT = 4.0
 """A cell is divided if its noisy count exceeds so many standard deviations of its noise."""
 PUBLIC, MOST = 16, 2048
 """Public candidates beside k, and most candidates in all, those of the largest counts."""
-COUNT_SHARE = Fraction(1, 4)
 
 
 class Projection:
@@ -88,22 +88,6 @@ class Projection:
         return self.image.clip(place)
 
 
-class Seen:
-    """A partition of the projection's image as one of the box."""
-
-    def __init__(self, projection: Projection, parts: Any) -> None:
-        self.universe, self.n_parts, self._projection, self._parts = (
-            projection.space,
-            parts.n_parts,
-            projection,
-            parts,
-        )
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """Part of each point's image, shape (n,)."""
-        return self._parts.encode(self._projection(records))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Balcan(Baseline):
     """Candidates by projection and grids, private local search on them, noisy means.
@@ -138,27 +122,32 @@ class Balcan(Baseline):
             ) <= 1000:
                 raise InputError(f"{name} must be an integer from 1 to 1000, got {shown(value)}")
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers."""
         space: Any = demand.universe
-        funds, k = Funds(demand, grant), question.k
+        allowance, k = Allowance(demand, grant), question.k
         dimensions = self.dimensions or max(2, math.ceil(math.log2(k)) + 1)
         projection = Projection(space, min(dimensions, space.dimension), question.seed)
-        metric = EuclideanMetric(_candidates(funds, projection, k, question.seed))
-        parts = Cells(projection.image, metric.points)
+        metric = EuclideanMetric(_candidates(allowance, projection, k, question.seed))
+        parts = VoronoiCells(projection.image, metric.points)
         search = LocalSearch(steps=self.swaps or k, start="k-median++")
         elsewhere = Question.checked(
             metric, k, question.power, seed=question.seed, time_limit=question.time_limit
         )
         found = search.answer(
-            moved(demand, Seen(projection, parts), metric), funds.part(THIRD), elsewhere
+            moved(demand, PartsOfImages(projection.space, projection, parts), metric),
+            allowance.part(THIRD),
+            elsewhere,
         )
         if found.receipt is not None:
-            funds.receipts.append(found.receipt)
-        chosen = Cells(projection.image, metric.points[metric.positions(found.centers)])
-        query, counts = HistogramQuery(Seen(projection, chosen)), funds.left * COUNT_SHARE
-        means = funds.averages(query, counts, funds.left - counts, self.reach(space)).means
-        return Result(unequal(space, means), k, self.name, funds.receipt)
+            allowance.receipts.append(found.receipt)
+        chosen = VoronoiCells(projection.image, metric.points[metric.positions(found.centers)])
+        query, counts = (
+            HistogramQuery(PartsOfImages(projection.space, projection, chosen)),
+            allowance.left * COUNTS_SHARE,
+        )
+        means = averages(allowance, query, counts, allowance.left - counts, self.reach(space)).means
+        return Result(distinct_in(space, means), k, self.name, allowance.receipt)
 
     @property
     def least_share(self) -> Fraction:
@@ -166,14 +155,17 @@ class Balcan(Baseline):
         return THIRD / (GRIDS * LEVELS)
 
 
-def _candidates(funds: Funds, projection: Projection, k: int, seed: int) -> Array:
+def _candidates(allowance: Allowance, projection: Projection, k: int, seed: int) -> Array:
     """Step 2, shape (n_candidates, p): all different."""
     p, image = projection.image.dimension, projection.image
     points, counts = [image.net(k + PUBLIC, seed).points], [np.full(k + PUBLIC, np.inf)]
     for i in range(GRIDS):
         cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).opened()
         for _ in range(LEVELS):
-            counted = funds.ask(HistogramQuery(Seen(projection, cells)), THIRD / (GRIDS * LEVELS))
+            counted = allowance.ask(
+                HistogramQuery(PartsOfImages(projection.space, projection, cells)),
+                THIRD / (GRIDS * LEVELS),
+            )
             full = counted.values > STANDS_OUT * max(deviation(counted), 1.0)
             at = cells.leaves[full]
             points.append(cells.centers[at])

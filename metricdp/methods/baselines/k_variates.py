@@ -19,28 +19,33 @@ nodes is made on noisy numbers.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from metricdp.accounting import Grant
-from metricdp.methods.baselines.averages import Array, Baseline, Funds, MeansRelease
-from metricdp.methods.question import Question
+from metricdp.methods.baselines.averages import (
+    COUNTS_SHARE,
+    Array,
+    Baseline,
+    MeansRelease,
+    averages,
+)
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
+from metricdp.methods.shares import Allowance
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.solvers.stopping import Deadline
 
 BITS = 9
-COUNT_SHARE = Fraction(1, 4)
 
 
 class VariatesRelease(MeansRelease):
     """Noisy draws and counts of the nodes; every question is answered by a seeding of its own."""
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points: Array = self.universe.points  # type: ignore[attr-defined]
+        points: Array = self.universe.points
         return seeded(points, self.weights, k, power, np.random.default_rng([seed, 29]))
 
 
@@ -80,13 +85,16 @@ class KVariates(Baseline):
     summary = "k-means++ seeding on noisy averages of hashed nodes"
     releases = True
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the release they were drawn from."""
         space: Any = demand.universe
-        funds, cells = Funds(demand, grant), HashCells.complete(SimHash(space, BITS, question.seed))
-        found = funds.averages(
-            HistogramQuery(cells), COUNT_SHARE, 1 - COUNT_SHARE, self.reach(space)
+        allowance, cells = (
+            Allowance(demand, grant),
+            HashCells.complete(SimHash(space, BITS, question.seed)),
         )
-        kept = found.told.copy()
+        found = averages(
+            allowance, HistogramQuery(cells), COUNTS_SHARE, 1 - COUNTS_SHARE, self.reach(space)
+        )
+        kept = found.standing.copy()
         kept[int(np.argmax(found.counts))] = True
-        return VariatesRelease(self.name, cells, found.at(kept), funds.receipt).answer(question)
+        return VariatesRelease(self.name, cells, found.at(kept), allowance.receipt).answer(question)

@@ -30,10 +30,12 @@ import numpy as np
 from metricdp.accounting import Grant
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.baselines.averages import Baseline, Funds
-from metricdp.methods.box.space_release import Cells, unequal
-from metricdp.methods.question import Question
+from metricdp.methods.baselines.averages import Baseline, averages
+from metricdp.methods.box.descent import distinct_in
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
+from metricdp.methods.shares import Allowance
+from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.privacy import HistogramQuery, PrivateDemand
 
 RHO = 0.225
@@ -84,19 +86,19 @@ class Lloyd(Baseline):
                 f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
             )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers after the last step."""
         space: Any = demand.universe
-        funds, centers = Funds(demand, grant), _random(space, question)
+        allowance, centers = Allowance(demand, grant), _random(space, question)
         counts, each = count_share(space.dimension), Fraction(1, self.steps)
         for step in range(self.steps):
-            query = HistogramQuery(Cells(space, centers))
+            query = HistogramQuery(VoronoiCells(space, centers))
             radius, around = self.reach(space), None
             if question.power == 1:
                 radius, around = 2 * radius / 2.0 ** min(step, SMALLEST), centers
-            now = funds.averages(query, each * counts, each * (1 - counts), radius, around)
-            centers = np.where(now.told[:, None], now.means, centers)
-        return Result(unequal(space, centers), question.k, self.name, funds.receipt)
+            now = averages(allowance, query, each * counts, each * (1 - counts), radius, around)
+            centers = np.where(now.standing[:, None], now.means, centers)
+        return Result(distinct_in(space, centers), question.k, self.name, allowance.receipt)
 
     @property
     def least_share(self) -> Fraction:
@@ -116,6 +118,6 @@ def count_share(d: int) -> Fraction:
     return Fraction(max(round(100 * part / (d + part)), 1), 100)
 
 
-def _random(space: Any, question: Question) -> np.ndarray:
+def _random(space: Any, question: BoxQuestion) -> np.ndarray:
     rng = np.random.default_rng([question.seed, 5])
     return space.lower + rng.random((question.k, space.dimension)) * (space.upper - space.lower)

@@ -27,15 +27,15 @@ import numpy as np
 from metricdp.accounting import Cost, Grant
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.baselines.averages import Baseline, Funds, MeansRelease
-from metricdp.methods.box.space_release import deviation
-from metricdp.methods.question import Question
+from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, MeansRelease, averages
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
+from metricdp.methods.shares import Allowance, deviation
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand
 
-LEVELS_SHARE, COUNT_SHARE = Fraction(1, 2), Fraction(1, 4)
-"""Of the whole, for all levels of the tree together; of what they left, for the last counts."""
+LEVELS_SHARE = Fraction(1, 2)
+"""Of the whole, for all levels of the tree together."""
 MOST_BITS = 24
 LOW_NOISE, BRANCHING = 10, 3
 """A node should hold so many times the noise of its sum over the radius; one that is opened, so
@@ -74,27 +74,31 @@ class LSHCoreset(Baseline):
                 f"depth must be an integer from 1 to {MOST_BITS}, got {shown(self.depth)}"
             )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the coreset they were computed from."""
         space: Any = demand.universe
-        funds = Funds(demand, grant)
-        cells, fewest = self._tree(funds, SimHash(space, self.depth, question.seed), question.k)
+        allowance = Allowance(demand, grant)
+        cells, fewest = self._tree(allowance, SimHash(space, self.depth, question.seed), question.k)
         query = HistogramQuery(cells)
-        found = funds.averages(
-            query, funds.left * COUNT_SHARE, funds.left * (1 - COUNT_SHARE), self.reach(space)
+        found = averages(
+            allowance,
+            query,
+            allowance.left * COUNTS_SHARE,
+            allowance.left * (1 - COUNTS_SHARE),
+            self.reach(space),
         )
         kept = found.counts >= fewest
         kept[int(np.argmax(found.counts))] = True
-        return MeansRelease(self.name, cells, found.at(kept), funds.receipt).answer(question)
+        return MeansRelease(self.name, cells, found.at(kept), allowance.receipt).answer(question)
 
-    def _tree(self, funds: Funds, hashed: SimHash, k: int) -> tuple[HashCells, float]:
+    def _tree(self, allowance: Allowance, hashed: SimHash, k: int) -> tuple[HashCells, float]:
         """Step 1, and the count that a node of the coreset needs."""
         cells, fewest = HashCells.whole(hashed), 1.0
         for level in range(self.depth):
-            counted = funds.ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
+            counted = allowance.ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
             counts = counted.values.astype(float)
             if level == 0:
-                low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * _sum_noise(funds)
+                low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * _sum_noise(allowance)
                 total = float(counts[0]) if self.records_hint is None else float(self.records_hint)
                 fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
             at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
@@ -106,13 +110,14 @@ class LSHCoreset(Baseline):
     @property
     def least_share(self) -> Fraction:
         """Of a level."""
-        return LEVELS_SHARE * COUNT_SHARE / self.depth
+        return LEVELS_SHARE * COUNTS_SHARE / self.depth
 
 
-def _sum_noise(funds: Funds) -> float:
+def _sum_noise(allowance: Allowance) -> float:
     """Standard deviation of the noise of the sums' coordinates, at least, in radii."""
-    price, m = funds.price(LEVELS_SHARE * (1 - COUNT_SHARE)), funds.demand.max_contributions
-    twice = 1 if funds.grant.neighboring == "add-remove" else 2
+    price = allowance.price(LEVELS_SHARE * (1 - COUNTS_SHARE))
+    m = allowance.demand.max_contributions
+    twice = 1 if allowance.grant.neighboring == "add-remove" else 2
     if isinstance(price, Cost):
         return m * twice / math.sqrt(2 * float(price.rho or 1))
-    return m * twice * math.sqrt(2.0 * funds.demand.universe.dimension) / float(price)  # type: ignore[union-attr]
+    return m * twice * math.sqrt(2.0 * allowance.demand.universe.dimension) / float(price)  # type: ignore[union-attr]

@@ -3,7 +3,7 @@ questions about centers.
 
 **The default** releases one noisy histogram (or, beyond three dimensions, noisy counts and means
 around candidates) with the whole budget, by the default method's own steps 1 to 3
-(`metricdp.methods.box.space_release`), and answers from it. Its coreset holds all that was counted:
+(`metricdp.methods.box.default`), and answers from it. Its coreset holds all that was counted:
 cells that do not stand out of the noise one by one are told by large blocks (`WholeRelease`).
 `DemandRelease.coreset` with a number of centers makes it as small as the paper's by the paper's
 rounds, run on what is released: free.
@@ -47,6 +47,8 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.box.box_release import Array, BoxRelease, searched
+from metricdp.methods.box.grid_release import GridRelease
 from metricdp.methods.box.rec_concave import (
     published_promise,
     rec_concave,
@@ -54,39 +56,22 @@ from metricdp.methods.box.rec_concave import (
     selections_of,
 )
 from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes, small_balls
-from metricdp.methods.box.space_release import (
-    Array,
-    BoxRelease,
-    SpaceRelease,
-    deviation,
-    starts_for,
-)
-from metricdp.methods.box.votes_release import Purse
-from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
+from metricdp.methods.shares import COUNT_SHARE, Allowance, check_counts, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import (
-    CountQuery,
-    HistogramQuery,
-    PrivateDemand,
-    select,
-    selection_epsilon,
-    split,
-)
+from metricdp.privacy import PrivateDemand, select, selection_epsilon, split
 from metricdp.privacy.balls import PeeledQuery
-from metricdp.privacy.noise import gaussian_scale, laplace_scale
 from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
 from metricdp.releases import Neighboring, Receipt
-from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import Deadline
 
 RADII = ("exponential", "rec-concave")
-COUNT_SHARE, RADIUS_SHARE = Fraction(1, 20), Fraction(1, 5)
-"""Of the budget, for the number of records; of the rest, for radii."""
+RADIUS_SHARE = Fraction(1, 5)
+"""Of what the number of records leaves, for radii."""
 LOSS = 0.5
 """Delta, in what a selection among the grid's cells may lose."""
 MOST_CELLS, MOST_RECORDS = 1 << 22, 1 << 40
@@ -114,12 +99,11 @@ class CoresetRelease(BoxRelease):
     def __init__(
         self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt
     ) -> None:
-        self.space = space
         if not len(points):
             points, weights = space.net(RESERVE).points, np.zeros(RESERVE)
         distinct, place = np.unique(points, axis=0, return_inverse=True)
         total = np.bincount(place.ravel(), weights, len(distinct)).astype(np.float64)
-        super().__init__(EuclideanMetric(distinct), total, receipt, in_space=True)
+        super().__init__(space, EuclideanMetric(distinct), total, receipt)
 
     def __repr__(self) -> str:
         return (
@@ -128,17 +112,15 @@ class CoresetRelease(BoxRelease):
         )
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points, weights = self.universe.points, self.weights  # type: ignore[attr-defined]
+        points, weights = self.universe.points, self.weights
         if k > len(points):
             points = np.concatenate([points, self.space.net(k).points])
             weights = np.r_[weights, np.zeros(k)]
-        return lloyd(
-            points, weights, k, power=power, seed=seed, starts=starts_for(k), deadline=deadline
-        )
+        return searched(points, weights, k, power=power, seed=seed, deadline=deadline)
 
 
 class WholeRelease(BoxRelease):
-    """A release of a box's cells for publication: whole, where `SpaceRelease` leaves out cells that
+    """A release of a box's cells for publication: whole, where `GridRelease` leaves out cells that
     do not stand out of the noise.
 
     Lone records in such cells are few, but far away, and cost much. Their noisy counts are summed
@@ -151,7 +133,7 @@ class WholeRelease(BoxRelease):
     universe : EuclideanMetric
         Middles of the grid's cells.
     weights : ndarray of float64, shape (n_points,), read-only
-    standing : SpaceRelease
+    standing : GridRelease
         The release without the rest.
     receipt : Receipt
         What it cost.
@@ -159,12 +141,13 @@ class WholeRelease(BoxRelease):
 
     method = "coreset"
 
-    def __init__(self, standing: SpaceRelease) -> None:
-        self.space, self.standing, self.histogram = standing.space, standing, standing.histogram
+    def __init__(self, standing: GridRelease) -> None:
+        self.standing = standing
+        self.histogram = standing.histogram
         weights = standing.weights.copy()
-        rest = np.flatnonzero(~standing.support)
-        blocks = Grid(self.space, BLOCKS)
-        block = blocks.encode(standing.universe.points[rest])  # type: ignore[attr-defined]
+        rest = np.flatnonzero(~standing.standing)
+        blocks = Grid(standing.space, BLOCKS)
+        block = blocks.encode(standing.universe.points[rest])
         counts = standing.histogram.values[rest].astype(np.float64)
         sums, extent = (
             np.bincount(block, counts, blocks.n_parts),
@@ -174,7 +157,7 @@ class WholeRelease(BoxRelease):
         if sums.sum() > 0:
             sums *= max(float(counts.sum()), 0.0) / sums.sum()
         weights[rest] = (sums / extent.clip(1))[block]
-        super().__init__(standing.universe, weights, standing.receipt, in_space=True)
+        super().__init__(standing.space, standing.universe, weights, standing.receipt)
 
     def __repr__(self) -> str:
         return (
@@ -257,17 +240,6 @@ class Coreset(Method):
                 "give published=True too"
             )
 
-    def within(self, universe: object) -> Method:
-        """The method that answers in a box: itself if `published`, else the default method's
-        release.
-        """
-        if self.published or not isinstance(universe, EuclideanSpace):
-            return self
-        return ReleasedCoreset(
-            records_hint=self.records_hint,
-            source=Partition(records_hint=self.records_hint).within(universe),
-        )
-
     def price(self, epsilon: Any, delta: Any) -> Cost:
         """Both, as rho, where there is a delta."""
         cost = Cost.of(epsilon, delta)
@@ -275,16 +247,12 @@ class Coreset(Method):
         return Cost.zcdp(cost.epsilon, cost.delta) if pooled else Cost.of(cost.epsilon)
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse an epsilon too small for the noise, and RecConcave's own promise where it cannot
         be kept.
         """
-        sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
-        if price.pooled:
-            gaussian_scale(sensitivity**2, (price.rho or Fraction(0)) * COUNT_SHARE)
-        else:
-            laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
+        check_counts(demand, price, COUNT_SHARE, neighboring)
         if self.radius == "rec-concave" and self.promise is None:
             space: Any = demand.universe
             if not price.delta:
@@ -303,14 +271,12 @@ class Coreset(Method):
                     "are as many (records_hint=)"
                 )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the coreset they were computed from."""
         space: Any = demand.universe
-        receipts, total = list[Receipt](), self.records_hint
-        if total is None:
-            purse = Purse(demand, grant, Fraction(1))
-            total = float(purse.ask(CountQuery(), COUNT_SHARE).values[0])
-            receipts += purse.receipts
+        allowance = Allowance(demand, grant)
+        total = allowance.records(COUNT_SHARE, self.records_hint).number
+        receipts = list(allowance.receipts)
         records, left = max(0, round(min(total, MOST_RECORDS))), grant.left
         parts, n_parts = [(demand, grant)], max(1, round(records / self.chunk)) if self.chunk else 1
         if n_parts > 1:
@@ -395,8 +361,7 @@ class ReleasedCoreset(Method):
     """The default: the whole budget for a release of the default method in a box, and centers
     computed from it.
 
-    **Privacy.** The release's: `metricdp.methods.box.space_release`, or
-    `metricdp.methods.box.votes_release` beyond three dimensions.
+    **Privacy.** The release's: `metricdp.methods.box.default`.
     """
 
     name = "coreset"
@@ -412,15 +377,15 @@ class ReleasedCoreset(Method):
         return self.source.price(epsilon, delta)
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
     ) -> None:
         """As the release."""
         self.source.check(demand, question, price, neighboring)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the coreset they were computed from."""
         release = self.source.release(demand, grant, question.seed)
-        whole = WholeRelease(release) if isinstance(release, SpaceRelease) else release
+        whole = WholeRelease(release) if isinstance(release, GridRelease) else release
         return replace(whole.answer(question), method=self.name)
 
 

@@ -32,13 +32,20 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import place_coins
-from metricdp.methods.box.private_lloyd import MOST_STEPS, Array, Zones, checked, lloyd_steps, moved
-from metricdp.methods.box.space_release import deviation, unequal
+from metricdp.methods.box.descent import distinct_in
+from metricdp.methods.box.distances import N_SHELLS, RATIO
+from metricdp.methods.box.private_lloyd import (
+    MOST_STEPS,
+    Array,
+    check_steps,
+    lloyd_step,
+    lloyd_steps,
+)
 from metricdp.methods.charging import Payer
-from metricdp.methods.finite.hst_counts import level_shares
 from metricdp.methods.result import Result, checked_seed
-from metricdp.methods.shares import Purse, purse_price
+from metricdp.methods.shares import Allowance, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand
 
 METHODS = ("geometric", "rings")
@@ -135,11 +142,11 @@ def private_median(
     first = _shares(steps, GROWTH[1])
     shares = first if method == "geometric" else [*(s * RING_SHARE for s in first), *_ring_shares()]
     start = _start(space, center)
-    purse = _purse(space, demand, shares, (epsilon, delta), ledger, "private_median")
-    at = lloyd_steps(purse, space, start, shares[: len(first)], power=1)
+    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
+    at = lloyd_steps(allowance, space, start, shares[: len(first)], power=1)
     if method == "rings":
-        at = _on_rings(purse, space, at, share, seed)
-    return Result(at, 1, f"private-median, {method}", purse.receipt)
+        at = _on_rings(allowance, space, at, share, seed)
+    return Result(at, 1, f"private-median, {method}", allowance.receipt)
 
 
 def private_mean(
@@ -181,12 +188,12 @@ def private_mean(
     within = None if radius is None else positive(radius, "radius")
     shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
     start = _start(space, center)
-    purse = _purse(space, demand, shares, (epsilon, delta), ledger, "private_mean")
+    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_mean")
     return Result(
-        lloyd_steps(purse, space, start, shares, power=2, radius=within),
+        lloyd_steps(allowance, space, start, shares, power=2, radius=within),
         1,
         "private-mean",
-        purse.receipt,
+        allowance.receipt,
     )
 
 
@@ -226,12 +233,11 @@ def private_lloyd(
         raise InputError(f"power must be 1 or 2, got {shown(power)}")
     within = None if radius is None else positive(radius, "radius")
     shares = _shares(steps, Fraction(1))
-    start = unequal(
-        _boxed(space), space.clip(np.atleast_2d(floats(centers, "centers must be numbers")))
-    )
-    purse = _purse(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
-    found = lloyd_steps(purse, space, start, shares, power=power, radius=within)
-    return Result(found, len(found), "private-lloyd", purse.receipt)
+    given = np.atleast_2d(floats(centers, "centers must be numbers"))
+    start = distinct_in(_boxed(space), space.clip(given))
+    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
+    found = lloyd_steps(allowance, space, start, shares, power=power, radius=within)
+    return Result(found, len(found), "private-lloyd", allowance.receipt)
 
 
 class Rings:
@@ -241,8 +247,8 @@ class Rings:
     Parameters
     ----------
     space : EuclideanSpace
-    zones : Zones
-        Shells around one center.
+    shells : Shells
+        Around one center.
     kept : ndarray of bool, shape (n_shells,)
     sample : float
     seed : int
@@ -251,32 +257,28 @@ class Rings:
     n_parts = 2
 
     def __init__(
-        self, space: EuclideanSpace, zones: Zones, kept: NDArray[np.bool_], sample: float, seed: int
+        self,
+        space: EuclideanSpace,
+        shells: Shells,
+        kept: NDArray[np.bool_],
+        sample: float,
+        seed: int,
     ) -> None:
-        self.universe, self._zones, self._kept, self._sample = space, zones, kept, sample
+        self.universe = space
+        self._shells = shells
+        self._kept = kept
+        self._sample = sample
         self._key = np.uint64(np.random.default_rng([seed, 23]).integers(2**63))
 
     def encode(self, records: Array) -> NDArray[np.int64]:
         """0 for points of the sample in kept rings, else 1, shape (n,)."""
-        kept = self._kept[self._zones.encode(records)]
+        kept = self._kept[self._shells.encode(records)]
         if self._sample < 1:
             kept &= (
                 place_coins(np.ascontiguousarray(records, np.float64).view(np.uint64), self._key)
                 < self._sample
             )
         return np.where(kept, 0, 1)
-
-
-class _Whole:
-    """A box in one part."""
-
-    n_parts = 1
-
-    def __init__(self, space: EuclideanSpace) -> None:
-        self.universe = space
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        return np.zeros(len(records), np.int64)
 
 
 def _ring_shares() -> list[Fraction]:
@@ -286,21 +288,20 @@ def _ring_shares() -> list[Fraction]:
 
 
 def _on_rings(
-    purse: Purse, space: EuclideanSpace, center: Array, sample: float, seed: int
+    allowance: Allowance, space: EuclideanSpace, center: Array, sample: float, seed: int
 ) -> Array:
     """Algorithm 5 from its second line on: rings that hold enough, and steps of their sample."""
-    zones, (count, *steps) = Zones(_Whole(space), center), _ring_shares()
-    seen = purse.ask(HistogramQuery(zones), count)
+    shells = Shells(WholeBox(space), center, N_SHELLS, RATIO)
+    count, *steps = _ring_shares()
+    seen = allowance.ask(HistogramQuery(shells), count)
     kept = seen.values > KEPT * deviation(seen)
-    inner = np.argmax(
-        np.cumsum(np.where(kept, seen.values, 0)[::-1]) * 2 >= np.where(kept, seen.values, 0).sum()
-    )
-    kept[len(kept) - 1 - inner :] = (
-        True  # within the median distance: one ball, whose records are near the center
-    )
-    rings = Rings(space, zones, kept, sample, seed)
+    held = np.where(kept, seen.values, 0)
+    inner = np.argmax(np.cumsum(held[::-1]) * 2 >= held.sum())
+    # within the median distance all is one ball, whose records are near the center
+    kept[len(kept) - 1 - inner :] = True
+    rings = Rings(space, shells, kept, sample, seed)
     for share in steps:
-        center = moved(purse, rings, np.repeat(center, 2, axis=0), share, power=1)[:1]
+        center = lloyd_step(allowance, rings, np.repeat(center, 2, axis=0), share, power=1)[:1]
     return center
 
 
@@ -320,24 +321,21 @@ def _boxed(space: Any) -> EuclideanSpace:
 
 def _start(space: Any, center: ArrayLike | None) -> Array:
     box = _boxed(space)
-    return box.clip(
-        (
-            (box.lower + box.upper) / 2
-            if center is None
-            else floats(center, "center must be numbers")
-        )[None]
-    )
+    at = (box.lower + box.upper) / 2
+    if center is not None:
+        at = floats(center, "center must be numbers")
+    return box.clip(at[None])
 
 
-def _purse(
+def _charged(
     space: EuclideanSpace,
     demand: PrivateDemand,
     shares: Sequence[Fraction],
     budget: tuple[Any, Any],
     ledger: Budget | None,
     purpose: str,
-) -> Purse:
-    """A charged purse, once nothing else can be refused."""
-    check = partial(checked, demand, space, shares)
-    grant = Payer(space, demand, ledger).charge(purse_price, check, [budget], purpose)
-    return Purse(demand, grant, sum(shares, Fraction(0)))
+) -> Allowance:
+    """A charged allowance, once nothing else can be refused."""
+    check = partial(check_steps, demand, space, shares)
+    grant = Payer(space, demand, ledger).charge(price_in_shares, check, [budget], purpose)
+    return Allowance(demand, grant, sum(shares, Fraction(0)))

@@ -19,8 +19,8 @@ length 1, moves the center.
   localization) and private gradient descent do, with two linear passes a step in place of all pairs
   of records.
 
-A step s is shortened by ``max(0, 1 - (1.5 v / |s|)²)``, v the length of its noise (James and Stein,
-with a margin): a step that noise could have made does not happen.
+The sum moves the center as `metricdp.methods.box.descent` says, if it is 1.5 times as long as its
+noise.
 
 **Privacy.** Both reads are histogram-like: a record is in one shell of one cluster
 (`HistogramQuery`: L1 sensitivity m, or 2m under replace-one), and adds one vector of length at most
@@ -39,141 +39,34 @@ Yi, "Instance-optimal mean estimation under differential privacy", NeurIPS 2021.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
-from metricdp.kernels.projections import squares_from
-from metricdp.methods.box.space_release import BITS, Cells, deviation, unequal
-from metricdp.methods.shares import Purse, affordable
+from metricdp.methods.box.descent import Step, descended, distinct_in
+from metricdp.methods.box.distances import Distances, measured_distances
+from metricdp.methods.shares import Allowance, check_sums
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import HistogramQuery, Partition, PrivateDemand, SumsQuery
+from metricdp.partitions.box.cells import VoronoiCells
+from metricdp.privacy import Partition, PrivateDemand
 from metricdp.releases import Neighboring
 
-N_SHELLS, RATIO = 30, 2.0**-0.5
-"""Shells around a center: the outermost ends at the diagonal of the box, each at this fraction of
-the one around it; the last is a ball.
-"""
 SHELL_SHARE = Fraction(1, 5)
 """Of a step's budget, for the shells."""
-STANDS_OUT = 3.0
-"""Standard deviations of noise above which a count is told from nothing, where it says how far
-records lie.
-"""
 MARGIN = 1.5
 """Lengths of noise below which a step is not believed."""
 SMOOTHED = 0.1
 """Quantile of the distances below which medians are smoothed."""
+BULK = 0.9
+"""Quantile of the distances at which means are clipped before the last step."""
 MOST_STEPS = 100
-FEW = 0.002
-"""Share of a cluster that may always be clipped: tails are long, and noise of counts is."""
 
 Array = NDArray[np.float64]
 
 
-class Zones:
-    """Clusters cut into shells by the distance to their centers: part ``j · N_SHELLS + s`` is shell
-    s of cluster j, 0 the outermost.
-
-    Parameters
-    ----------
-    cells : Partition
-        Of a box into k clusters.
-    centers : ndarray of float64, shape (k, d)
-    """
-
-    def __init__(self, cells: Partition, centers: Array) -> None:
-        self.universe, self.cells, self.centers = cells.universe, cells, centers
-        self.n_parts = len(centers) * N_SHELLS
-        self.edges = self.universe.diameter_bound() * RATIO ** np.arange(1, N_SHELLS)
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """Part of each point, shape (n,)."""
-        label = self.cells.encode(records)
-        distance = np.sqrt(squares_from(records, label, self.centers))
-        return label * N_SHELLS + np.searchsorted(-self.edges, -distance, side="right")
-
-
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """What the shells told about every cluster.
-
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (k, n_shells)
-        Noisy.
-    noise : float
-        Standard deviation of one count's noise.
-    outer : ndarray of float64, shape (n_shells,)
-        Outer radii of the shells, falling.
-    """
-
-    counts: Array
-    noise: float
-    outer: Array
-
-    @cached_property
-    def held(self) -> Array:
-        """Counts that stand out of the noise, else 0, shape (k, n_shells); those of all clusters
-        for one that hardly stands out.
-        """
-        own = np.where(self.counts > STANDS_OUT * self.noise, self.counts, 0.0)
-        few = own.sum(axis=1) <= np.maximum(self.mass, 0.0) / 2
-        return np.where(few[:, None], self.pooled, own)
-
-    @cached_property
-    def pooled(self) -> Array:
-        """Counts of all clusters together that stand out of the noise, else 0, shape
-        (n_shells,).
-        """
-        total = self.counts.sum(axis=0)
-        return np.where(total > STANDS_OUT * self.noise * np.sqrt(len(self.counts)), total, 0.0)
-
-    @cached_property
-    def mass(self) -> Array:
-        """Records in each cluster, shape (k,): of the shells around those where there are any, as
-        the others have noise alone.
-        """
-        at = np.flatnonzero(self.pooled > 0)
-        near = self.counts[:, max(at[0] - 1, 0) : at[-1] + 2] if len(at) else self.counts[:, :0]
-        total = near.sum(axis=1)
-        return np.where(total > self.noise * np.sqrt(near.shape[1]), total, 0.0)
-
-    def quantile(self, share: float) -> Array:
-        """Outer radius of the shell with the quantile of each cluster's distances, shape (k,)."""
-        mass = np.cumsum(self.held[:, ::-1], axis=1)
-        at = (mass < share * mass[:, -1:]).sum(axis=1)
-        return np.where(
-            mass[:, -1] > 0, self.outer[::-1][at.clip(max=len(self.outer) - 1)], self.outer[0]
-        )
-
-    def reach(self, spare: float) -> Array:
-        """Smallest outer radius beyond which a cluster has no more records than `spare`, a few of
-        all, or noise, shape (k,).
-        """
-        counts = np.where(self.mass[:, None] > 0, self.counts, self.pooled)
-        beyond, shells = np.cumsum(counts, axis=1) - counts, np.arange(counts.shape[1])
-        fits = beyond <= np.maximum(
-            np.maximum(spare, self.noise * np.sqrt(shells)), FEW * self.mass[:, None]
-        )
-        last = len(self.outer) - 1 - np.argmax(fits[:, ::-1], axis=1)
-        return np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
-
-    def curvature(self, radii: Array, dimension: int) -> Array:
-        """Of the smoothed sum of distances around each center, in units of 1 / radius, shape
-        (k,).
-        """
-        middle = self.outer * (1 + RATIO) / 2
-        far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
-        share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)
-        return self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(axis=1)
-
-
-def checked(
+def check_steps(
     demand: PrivateDemand,
     space: EuclideanSpace,
     shares: Sequence[Fraction],
@@ -186,11 +79,12 @@ def checked(
     ------
     InputError
     """
-    affordable(demand, space, price, min(shares) * min(SHELL_SHARE, 1 - SHELL_SHARE), neighboring)
+    least = min(shares) * min(SHELL_SHARE, 1 - SHELL_SHARE)
+    check_sums(demand, space, price, least, neighboring)
 
 
-def moved(
-    purse: Purse,
+def lloyd_step(
+    allowance: Allowance,
     cells: Partition,
     centers: Array,
     share: Fraction,
@@ -203,13 +97,13 @@ def moved(
 
     Parameters
     ----------
-    purse : Purse
+    allowance : Allowance
         Of demand in a box.
     cells : Partition
         The clusters: of the box, as many as centers; public, or released before.
     centers : ndarray of float64, shape (k, d)
     share : Fraction
-        Of the purse's grant.
+        Of the allowance.
     power : {1, 2}
         Weiszfeld's, or Lloyd's.
     radius : float, optional
@@ -218,58 +112,29 @@ def moved(
         For means: keep the tails in; else records beyond the bulk may as well be clipped.
     """
     space, d = cells.universe, centers.shape[1]
-    zones = Zones(cells, centers)
-    seen = purse.ask(HistogramQuery(zones), share * SHELL_SHARE)
-    outer = space.diameter_bound() * RATIO ** np.arange(N_SHELLS)
-    distances = Distances(
-        seen.values.astype(np.float64).reshape(len(centers), N_SHELLS), deviation(seen), outer
-    )
+    distances = measured_distances(allowance, cells, centers, share * SHELL_SHARE)
     rest = share * (1 - SHELL_SHARE)
     if radius is not None:
         radii = np.full(len(centers), radius)
     elif power == 1:
         radii = distances.quantile(SMOOTHED)
+    elif last:
+        radii = distances.reach(allowance.deviation_of_sums(space, rest) * np.sqrt(d))
     else:
-        radii = (
-            distances.reach(_length_of_noise(purse, cells, rest))
-            if last
-            else distances.quantile(0.9)
-        )
-    mass = distances.mass if power == 2 else distances.curvature(radii, d)
-    query = SumsQuery(
-        HistogramQuery(cells), BITS, centers, np.maximum(radii, space.diameter_bound() * 2.0**-19)
-    )
-    sums = purse.ask(query, rest)
-    pull = sums.values.reshape(centers.shape)
-    noise = MARGIN * deviation(sums) * np.sqrt(d)
-    length = np.maximum(np.linalg.norm(pull, axis=1), 1e-300)
-    trust = np.where(mass > 0, np.maximum(1 - (noise / length) ** 2, 0.0), 0.0)
-    far = length * trust * query.steps / np.where(mass > 0, mass, 1.0)
-    farthest = radii if power == 2 else distances.quantile(1.0)
-    step = pull * (np.minimum(far, farthest) / length)[:, None]
-    return space.clip(centers + step)
+        radii = distances.quantile(BULK)
+    step = _step(distances, radii, power, d)
+    return space.clip(descended(allowance, cells, centers, step, rest))
 
 
-def _length_of_noise(purse: Purse, cells: Partition, share: Fraction) -> float:
-    """Length that the noise of a sum paid with a share will have, in clipped records."""
-    query = SumsQuery(HistogramQuery(cells), BITS)
-    m, relation, d = (
-        purse.demand.max_contributions,
-        purse.grant.neighboring,
-        cells.universe.dimension,
-    )
-    price = purse.price(share)
-    if isinstance(price, Cost):
-        scale = (
-            float(query.squared_sensitivity(relation, m) / (2 * (price.rho or Fraction(1)))) ** 0.5
-        )
-    else:
-        scale = query.sensitivity(relation, m) / float(price) * 2**0.5
-    return float(scale * np.sqrt(d) / 2**BITS)
+def _step(distances: Distances, radii: Array, power: int, dimension: int) -> Step:
+    if power == 2:
+        return Step(radii, distances.mass, MARGIN, farthest=radii)
+    mass = distances.curvature(radii, dimension)
+    return Step(radii, mass, MARGIN, farthest=distances.quantile(1.0))
 
 
 def lloyd_steps(
-    purse: Purse,
+    allowance: Allowance,
     space: EuclideanSpace,
     centers: Array,
     shares: Sequence[Fraction],
@@ -281,14 +146,8 @@ def lloyd_steps(
     points of the box, shape (k, d).
     """
     for i, share in enumerate(shares):
-        at = unequal(space, centers)
-        centers = moved(
-            purse,
-            Cells(space, at),
-            at,
-            share,
-            power=power,
-            radius=radius,
-            last=i == len(shares) - 1,
-        )
-    return unequal(space, centers)
+        at = distinct_in(space, centers)
+        cells = VoronoiCells(space, at)
+        last = i == len(shares) - 1
+        centers = lloyd_step(allowance, cells, at, share, power=power, radius=radius, last=last)
+    return distinct_in(space, centers)

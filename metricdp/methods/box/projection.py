@@ -30,23 +30,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.kernels.points import nearest_centers
-from metricdp.kernels.projections import projected
-from metricdp.methods.box.private_lloyd import MOST_STEPS, checked, moved
-from metricdp.methods.box.space_release import Array, Cells, unequal
-from metricdp.methods.finite.hst_counts import level_shares
-from metricdp.methods.finite.partition import NET_POINTS
+from metricdp.methods.box.descent import distinct_in
+from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_step
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
-from metricdp.methods.registry import BY_NAME, method_of
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Purse
+from metricdp.methods.shares import Allowance, level_shares
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from metricdp.partitions.box.images import Projection
 from metricdp.privacy import PrivateDemand, mapped
 from metricdp.releases import Neighboring, Receipt
 
@@ -56,71 +53,6 @@ INNER_SHARE, GROWTH, STEPS = Fraction(1, 2), Fraction(2), 3
 """Of the budget, for the inner method; what a step gets of the budget of the one before; steps
 after the first, of all records.
 """
-WIDE = 3.0
-"""Half a side of the images' box, in standard deviations of the image of a corner, where no image
-of the box reaches farther.
-"""
-
-
-class Projection:
-    """Coordinates along random orthogonal directions, stretched so that squared lengths are kept on
-    average: a map for `mapped`.
-
-    Parameters
-    ----------
-    universe : EuclideanSpace
-        Of d dimensions.
-    dimensions : int
-        q <= d.
-    seed : int
-        Public coins.
-
-    Attributes
-    ----------
-    images : EuclideanSpace
-        The public box of R^q; the few images outside are moved to it.
-    """
-
-    def __init__(self, universe: EuclideanSpace, dimensions: int, seed: int) -> None:
-        d = universe.dimension
-        drawn = np.linalg.qr(np.random.default_rng([seed, 29]).normal(size=(d, dimensions)))[0]
-        self.universe, self._rows = (
-            universe,
-            np.ascontiguousarray(drawn.T) * np.sqrt(d / dimensions),
-        )
-        self._middle, half = (
-            (universe.lower + universe.upper) / 2,
-            (universe.upper - universe.lower) / 2,
-        )
-        reach = np.minimum(
-            np.abs(self._rows) @ half, WIDE * np.linalg.norm(half) / np.sqrt(dimensions)
-        )
-        self.images = EuclideanSpace(-reach, reach)
-
-    def encode(self, records: Array) -> Array:
-        """Image of each point, shape (n, q)."""
-        return projected(records, self._middle, self._rows)
-
-    def lifted(self, images: Array, near: Array) -> Array:
-        """Of the points with these images the nearest to a point `near`, shape (1, d), moved into
-        the box, shape (k, d).
-        """
-        q, d = self._rows.shape
-        return self.universe.clip(near + (images - self.encode(near)) @ self._rows * (q / d))
-
-
-class ImageCells:
-    """A box cut by which of a few centers is nearest to a point's image."""
-
-    def __init__(self, projection: Projection, centers: Array) -> None:
-        self.universe, self.n_parts = projection.universe, len(centers)
-        self._projection, self._centers = projection, centers
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """Cell of each point, shape (n,)."""
-        return nearest_centers(
-            self._projection.images.clip(self._projection.encode(records)), self._centers
-        )[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,17 +112,15 @@ class Projected(Method):
         cost = Cost.of(epsilon, delta)
         return Cost.of(cost.epsilon, cost.delta)
 
-    def within(self, universe: object) -> Method:
+    def within(self, space: EuclideanSpace) -> Method:
         """The inner method itself, where the box has no more dimensions than the images of any
         k.
         """
         few = self.dimensions or FEWEST
-        if isinstance(universe, EuclideanSpace) and universe.dimension <= few:
-            return self._method(universe)
-        return self
+        return self._method(space) if space.dimension <= few else self
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse what the inner method would, and an epsilon too small for the noise."""
         space: Any = demand.universe
@@ -206,10 +136,11 @@ class Projected(Method):
         )
         nobody = PrivateDemand(images, np.empty((0, images.dimension)), **user)
         inner_price, rest = self._prices(images, price)
-        self._method(images).check(nobody, _asked(images, question), inner_price, neighboring)
-        checked(demand, space, _of_whole(self._shares()), rest, neighboring)
+        asked = replace(question, space=images)
+        self._method(images).check(nobody, asked, inner_price, neighboring)
+        check_steps(demand, space, _of_whole(self._shares()), rest, neighboring)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers in the original space."""
         space: Any = demand.universe
         if self._dimensions(space, question.k) >= space.dimension:
@@ -217,34 +148,43 @@ class Projected(Method):
             paid = grant.charge(alone.price(grant.epsilon, grant.delta))
             return alone.answer(demand, paid, question)
         projection = self._projection(space, question)
+        power = question.power
+        found, allowance, before = self._of_images(demand, grant, projection, question)
+        first, *shares = self._shares()
+        middle = ((space.lower + space.upper) / 2)[None]
+        middle = lloyd_step(allowance, VoronoiCells(space, middle), middle, first, power=power)
+        centers = projection.lifted(found, middle)
+        cells: Any = VoronoiCells(projection.images, found)
+        cells = PartsOfImages(space, projection.inside, cells)
+        for share in shares[:-1] or shares:
+            centers = lloyd_step(allowance, cells, centers, share, power=power)
+        if len(shares) > 1:
+            centers = distinct_in(space, centers)
+            cells = VoronoiCells(space, centers)
+            centers = lloyd_step(allowance, cells, centers, shares[-1], power=power, last=True)
+        receipt = Receipt.combined([*before, allowance.receipt])
+        return Result(distinct_in(space, centers), question.k, self.name, receipt)
+
+    def _of_images(
+        self, demand: PrivateDemand, grant: Grant, projection: Projection, question: BoxQuestion
+    ) -> tuple[Any, Allowance, list[Receipt]]:
+        """Centers of the images by the inner method, shape (k, q); what is left for the steps, and
+        the receipts of what is not in it.
+        """
         images = projection.images
         part, rest = self._prices(images, Cost.of(grant.epsilon, grant.delta))
         if part.pooled:
             grant = grant.charge(Cost.zcdp(grant.epsilon, grant.delta))
-        image, asked = mapped(demand, projection, images), _asked(images, question)
+        image = mapped(demand, projection, images)
+        asked = replace(question, space=images)
         inner = self._method(images).answer(image, grant.charge(part), asked)
-        whole = Purse(demand, grant, Fraction(1))
-        before = [inner.receipt]
-        if part.pooled:
-            whole.receipts.append(inner.receipt)  # type: ignore[arg-type]
-            before = []
-        else:
-            whole = Purse(demand, grant.charge(rest), 1 - INNER_SHARE)
+        receipts = [] if inner.receipt is None else [inner.receipt]
         found = np.asarray(inner.centers)
-        cells: Any = ImageCells(projection, found)
-        first, *shares = self._shares()
-        middle = ((space.lower + space.upper) / 2)[None]
-        middle = moved(whole, Cells(space, middle), middle, first, power=question.power)
-        centers = projection.lifted(found, middle)
-        for share in shares[:-1] or shares:
-            centers = moved(whole, cells, centers, share, power=question.power)
-        if len(shares) > 1:
-            centers = unequal(space, centers)
-            centers = moved(
-                whole, Cells(space, centers), centers, shares[-1], power=question.power, last=True
-            )
-        receipt = Receipt.combined([*before, whole.receipt])  # type: ignore[list-item]
-        return Result(unequal(space, centers), question.k, self.name, receipt)
+        if not part.pooled:
+            return found, Allowance(demand, grant.charge(rest), 1 - INNER_SHARE), receipts
+        allowance = Allowance(demand, grant)
+        allowance.receipts += receipts
+        return found, allowance, []
 
     def _prices(self, images: EuclideanSpace, price: Cost) -> tuple[Cost, Cost]:
         """What the inner method pays, and what the steps: shares of one pool if the inner method
@@ -259,15 +199,12 @@ class Projected(Method):
         return Cost.of(price.epsilon * INNER_SHARE), steps
 
     def _method(self, space: EuclideanSpace) -> Method:
-        inner = method_of(self.inner)
-        return (
-            inner if self.records_hint is None else replace(inner, records_hint=self.records_hint)
-        ).within(space)
+        return answering(self.inner, space, self.records_hint)
 
     def _dimensions(self, space: EuclideanSpace, k: int) -> int:
         return self.dimensions or max(FEWEST, int(np.ceil(PER_LOG * np.log2(max(k, 2)))))
 
-    def _projection(self, space: EuclideanSpace, question: Question) -> Projection:
+    def _projection(self, space: EuclideanSpace, question: BoxQuestion) -> Projection:
         return Projection(space, self._dimensions(space, question.k), question.seed)
 
     def _shares(self) -> list[Fraction]:
@@ -284,8 +221,4 @@ def _part(price: Cost, share: Fraction) -> Cost:
     if not price.pooled or price.rho is None:
         return Cost.of(price.epsilon * share)
     pool = Pool(price, "add-remove")
-    return Cost.of(Purse(None, pool, Fraction(1)).price(share))  # type: ignore[arg-type]
-
-
-def _asked(images: EuclideanSpace, question: Question) -> Question:
-    return replace(question, metric=images.net(max(NET_POINTS, question.k), question.seed))
+    return Cost.of(Allowance(None, pool).price(share))  # type: ignore[arg-type]

@@ -29,7 +29,8 @@ is post-processing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -43,38 +44,35 @@ from metricdp.errors import InputError
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box.private_lloyd import MOST_STEPS, checked, lloyd_steps
+from metricdp.methods.box.box_release import searched
+from metricdp.methods.box.descent import Step, descended, distinct_in
+from metricdp.methods.box.grid_release import REACH, pulls, weighted_quantile
+from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_steps
 from metricdp.methods.box.quadtree_means import improved_means
-from metricdp.methods.box.space_release import REACH, starts_for, stepped
 from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.finite.hst_counts import (
-    COUNT_SHARE,
-    checked_budget,
-    level_shares,
-    noise_variance,
-)
+from metricdp.methods.finite.hst_counts import checked_budget, noise_variance
 from metricdp.methods.finite.partition import number_of_parts
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Purse
+from metricdp.methods.shares import (
+    COUNT_SHARE,
+    Allowance,
+    check_counts,
+    level_shares,
+    shares_of_rest,
+)
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.partitions.finite.ward import PartitionTree
-from metricdp.privacy import (
-    CountQuery,
-    HistogramQuery,
-    OpeningQuery,
-    PrivateDemand,
-    foreseen,
-    measure,
-)
+from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, foreseen
 from metricdp.privacy.noise import laplace_scale
 from metricdp.privacy.opening import FACTOR
 from metricdp.releases import Neighboring, Receipt, Release
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
-from metricdp.solvers.lloyd import distinct, lloyd, settled
+from metricdp.solvers.lloyd import distinct, settled
 
 CENTERS, OPENINGS = ("solver", "tree"), ("rounds", "privtree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
@@ -99,6 +97,8 @@ PUBLISHED_STEPS, PUBLISHED_PASSES = 4, 2
 """Lloyd steps in the paper's experiments; trees, for k-means: one, and another for what it cuts
 well.
 """
+MARGIN = 2.0
+"""Lengths of noise below which a step is not believed."""
 SOLVER_POINTS = 10_000
 """Beyond, the solver starts from seedings only."""
 SUPPORT = 3.0
@@ -132,7 +132,9 @@ class QuadtreeRelease(DemandRelease):
     def __init__(
         self, cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str, how: str
     ) -> None:
-        self.cells, self.counts, self._how = cells, counts, how
+        self.cells = cells
+        self.counts = counts
+        self._how = how
         self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
         fine, amounts = cells.refined(self.amounts, POINTS)
         weights, diameter = amounts[fine.leaves], fine.diameter[fine.leaves]
@@ -141,7 +143,10 @@ class QuadtreeRelease(DemandRelease):
             float((held * diameter).sum() / held.sum()) / 4
         )  # about what a cell's points are away from its middle
         super().__init__(
-            EuclideanMetric(fine.centers[fine.leaves]), weights, receipt, in_space=True
+            EuclideanMetric(fine.centers[fine.leaves]),
+            weights,
+            receipt,
+            space=cells.universe,
         )
 
     def __repr__(self) -> str:
@@ -155,41 +160,35 @@ class QuadtreeRelease(DemandRelease):
         if self._how == "tree":
             centers = self.tree_centers(question.k, question.power)
         else:
-            points = self.universe.points
-            if len(points) > SOLVER_POINTS:
-                held, starts = np.maximum(self.weights, 0.0), starts_for(question.k)
-                found = lloyd(
-                    points,
-                    held,
-                    question.k,
-                    power=question.power,
-                    seed=question.seed,
-                    starts=starts,
-                    smooth=self._smooth,
-                )
-            else:
-                found = points[self._centers(question)]
-            centers = distinct(
-                settled(points, self.weights, found, power=question.power, smooth=self._smooth),
-                points,
-            )
+            centers = self._solver_centers(question)
         return Result(centers, question.k, self.method, self.receipt, self)
 
-    def scales(
+    def _solver_centers(self, question: Question) -> NDArray[np.float64]:
+        points, power, smooth = self.universe.points, question.power, self._smooth
+        if len(points) > SOLVER_POINTS:
+            held = np.maximum(self.weights, 0.0)
+            found = searched(
+                points, held, question.k, power=power, seed=question.seed, smooth=smooth
+            )
+        else:
+            found = points[self._centers(question)]
+        better = settled(points, self.weights, found, power=power, smooth=smooth)
+        return distinct(better, points)
+
+    def radii_and_mass(
         self, centers: NDArray[np.float64], power: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For `metricdp.methods.box.space_release.stepped`: radius of every center, a quantile of
-        its cells' distances, and its mass.
+        """For a step from these centers: where their records' offsets are clipped, and what their
+        sums are divided by, both of shape (k,).
         """
         points, counts = self.universe.points, self.weights
         label, square = nearest_centers(points, centers)
         distance = np.sqrt(square)
-        cells = [label == j for j in range(len(centers))]
-        radii = np.maximum(
-            [_quantile(distance[at], counts[at], REACH[power]) for at in cells], 2 * self._smooth
-        )
-        force = counts if power == 2 else counts * radii[label] / np.maximum(distance, radii[label])
-        return radii, np.bincount(label, force, len(centers)).astype(np.float64)
+        radii = np.full(len(centers), 2 * self._smooth)
+        for j in range(len(centers)):
+            at = label == j
+            radii[j] = max(radii[j], weighted_quantile(distance[at], counts[at], REACH[power]) or 0)
+        return radii, pulls(counts, distance, radii[label], label, power, len(centers))
 
     def tree_centers(self, k: int, power: int = 1) -> NDArray[np.float64]:
         """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
@@ -308,49 +307,43 @@ class Quadtree(Method):
             )
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
         space = _box(demand)
         ShiftedQuadtree(space, self._depth(space))
         tree, steps = self._split(space, question.power)
-        shares = (
-            [OPENING_SHARE]
-            if self._privtree(space)
-            else [COUNT_SHARE, *(s * (1 - COUNT_SHARE) for s in self._shares(space))]
-        )
-        least = min(shares) * min(tree) * price.epsilon
-        factor = FACTOR if self._privtree(space) else 1
-        laplace_scale(
-            factor * HistogramQuery.sensitivity_of(neighboring, demand.max_contributions), least
-        )
+        if self._privtree(space):
+            least = OPENING_SHARE * min(tree)
+            m = demand.max_contributions
+            sensitivity = FACTOR * HistogramQuery.sensitivity_of(neighboring, m)
+            laplace_scale(sensitivity, price.epsilon * least)
+        else:
+            rounds = (share * (1 - COUNT_SHARE) for share in self._shares(space))
+            check_counts(demand, price, min(COUNT_SHARE, *rounds) * min(tree), neighboring)
         if steps:
-            checked(demand, space, steps, Cost.of(price.epsilon), neighboring)
+            check_steps(demand, space, steps, Cost.of(price.epsilon), neighboring)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the release they were computed from, which cost less than they did where
         steps follow.
         """
-        space = _box(demand)
-        (first, *more), steps = self._split(space, question.power)
-        release = self._release(demand, grant, question.seed, grant.left * first)
-        result = release.answer(replace(question, metric=release.universe))
-        purse = Purse(demand, grant, Fraction(1))
-        centers = result.centers
+        space, power = _box(demand), question.power
+        (first, *more), steps = self._split(space, power)
+        allowance = Allowance(demand, grant)
+        release = self._release(allowance, question.seed, first)
+        centers: Any = release.answer(question.among(release.universe)).centers
         if more:
-            counted = partial(self._release, demand, grant)
-            centers = improved_means(counted, self._depth(space), purse, release, question, more)
+            counted = partial(self._release, allowance)
+            depth = self._depth(space)
+            centers = improved_means(counted, depth, allowance, centers, question, more)
         if self.published and steps:
-            centers = lloyd_steps(purse, space, centers, steps, power=question.power)
+            centers = lloyd_steps(allowance, space, centers, steps, power=power)
         for share in () if self.published else steps:
-            price = purse.price(share)
-            centers, receipt = stepped(
-                demand, space, centers, *release.scales(centers, question.power), price, grant
-            )
-            purse.receipts.append(receipt)
-        if purse.receipts:
-            return Result(centers, question.k, self.name, release.receipt + purse.receipt, release)
-        return result
+            step = Step(*release.radii_and_mass(centers, power), MARGIN)
+            cells = VoronoiCells(space, centers)
+            centers = distinct_in(space, descended(allowance, cells, centers, step, share))
+        return Result(centers, question.k, self.name, allowance.receipt, release)
 
     def _depth(self, space: EuclideanSpace) -> int:
         return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
@@ -388,51 +381,63 @@ class Quadtree(Method):
         )
 
     def _release(
-        self, demand: PrivateDemand, grant: Grant, seed: int, epsilon: Fraction, kept: Any = None
+        self, allowance: Allowance, seed: int, share: Fraction, kept: Any = None
     ) -> QuadtreeRelease:
-        """Steps 1 to 3, for so much of the grant; `kept` makes of cells what is counted: one more
-        part holds other records.
+        """Steps 1 to 3, for a share; `kept` makes of cells what is counted: one more part holds
+        other records.
         """
-        space, receipts, end = _box(demand), [], grant.left - epsilon
+        space = _box(allowance.demand)
+        before, end = len(allowance.receipts), allowance.left - share
         tree = ShiftedQuadtree(space, seed=seed)
-        demand = foreseen(demand, tree)
-        cells, depth, counted = (
-            tree.opened(),
-            self._depth(space),
-            kept or (lambda cells: cells),
-        )
+        demand = foreseen(allowance.demand, tree)
+        cells = tree.opened()
+
+        def histogram(cells: OpenedCells, share: Fraction) -> Release:
+            counted = cells if kept is None else kept(cells)
+            return allowance.ask(HistogramQuery(counted), share, demand)
+
         known = CellCounts(np.array([self.records_hint or 0.0]), np.array([np.inf]))
         if self._privtree(space):
-            found = measure(demand, OpeningQuery(cells, depth), epsilon * OPENING_SHARE, grant)
-            receipts.append(found.receipt)
-            cells, shares = cells.opened_again(found.values), [Fraction(1)]
+            query = OpeningQuery(cells, self._depth(space))
+            found = allowance.ask(query, share * OPENING_SHARE, demand)
+            cells = cells.opened_again(found.values)
+            counts = histogram(cells, allowance.left - end)
+            known = known.with_values(cells, cells.leaves, counts)
         else:
-            shares = self._shares(space)
-            if self.records_hint is None:
-                count = measure(demand, CountQuery(), epsilon * COUNT_SHARE, grant)
-                receipts.append(count.receipt)
-                known = known.with_values(cells, np.array([0]), count)
-        sensitivity = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions)
+            records = allowance.records(share * COUNT_SHARE, self.records_hint)
+            if records.release is not None:
+                known = known.with_values(cells, np.array([0]), records.release)
+            cells, known = self._rounds(allowance, end, cells, known, histogram)
+        estimate, how = ("own", "tree") if self.published else ("supported", "solver")
+        receipt = Receipt.combined(allowance.receipts[before:])
+        return QuadtreeRelease(
+            cells, known, receipt, self.estimate or estimate, self.centers or how
+        )
+
+    def _rounds(
+        self,
+        allowance: Allowance,
+        end: Fraction,
+        cells: OpenedCells,
+        known: CellCounts,
+        histogram: Callable[[OpenedCells, Fraction], Release],
+    ) -> tuple[OpenedCells, CellCounts]:
+        """Step 2, until so much of the allowance is left: the cells, and what is known of them."""
+        space = _box(allowance.demand)
+        shares = shares_of_rest(self._shares(space))
         for i, share in enumerate(shares):
-            left = grant.left - end
-            paid, last, opened = left * (share / sum(shares[i:])), i == len(shares) - 1, cells
-            if not self._privtree(space):
-                opened = self._opened(cells, known, sensitivity / float(paid), depth)
-                last = last or (self.published and opened is cells)
-                if opened is cells and not last:
-                    continue  # what this round had is left to the next ones
+            left = allowance.left - end
+            scale = allowance.scale_of_counts(left * share)
+            opened = self._opened(cells, known, scale, self._depth(space))
+            last = i == len(shares) - 1 or (self.published and opened is cells)
+            if opened is cells and not last:
+                continue  # what this round had is left to the next ones
             cells = opened
-            histogram = measure(
-                demand, HistogramQuery(counted(cells)), left if last else paid, grant
-            )
-            receipts.append(histogram.receipt)
-            known = known.with_values(cells, cells.leaves, histogram)
+            counts = histogram(cells, left if last else left * share)
+            known = known.with_values(cells, cells.leaves, counts)
             if last:
                 break
-        estimate, how = ("own", "tree") if self.published else ("supported", "solver")
-        return QuadtreeRelease(
-            cells, known, Receipt.combined(receipts), self.estimate or estimate, self.centers or how
-        )
+        return cells, known
 
     def _opened(
         self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
@@ -449,13 +454,6 @@ class Quadtree(Method):
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
         return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
-
-
-def _quantile(values: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> float:
-    """Of values by weight, negative weights as 0; 0 of nothing."""
-    order, held = np.argsort(values), np.maximum(weights, 0.0)
-    mass = np.cumsum(held[order])
-    return float(values[order][np.searchsorted(mass, share * mass[-1])]) if held.sum() > 0 else 0.0
 
 
 def _box(demand: PrivateDemand) -> EuclideanSpace:

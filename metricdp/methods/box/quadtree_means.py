@@ -21,19 +21,18 @@ of the sizes are exact rationals that add up to what there is for them: sequenti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.badly_cut import badly_cut
-from metricdp.methods.box.space_release import Cells, unequal
-from metricdp.methods.question import Question
-from metricdp.methods.shares import Purse
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.methods.box.descent import distinct_in
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.shares import Allowance
+from metricdp.partitions.box.cells import VoronoiCells
+from metricdp.partitions.box.quadtree import OpenedCells, RemainingCells, ShiftedQuadtree
 from metricdp.privacy import HistogramQuery
 from metricdp.solvers.reverse_greedy import reverse_greedy
 
@@ -43,34 +42,12 @@ CHANCE = 0.5
 Array = NDArray[np.float64]
 
 
-class Remaining:
-    """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
-    their records are in.
-
-    Parameters
-    ----------
-    cells : OpenedCells
-    centers : ndarray of float64, shape (k, d)
-    aside : ndarray of bool, shape (k,)
-        Whose clusters are set aside.
-    """
-
-    def __init__(self, cells: OpenedCells, centers: Array, aside: NDArray[np.bool_]) -> None:
-        self.universe, self.n_parts = cells.universe, cells.n_parts + 1
-        self._cells, self._centers, self._aside = cells, centers, aside
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """Part of each point, shape (n,): the last for those set aside."""
-        label = nearest_centers(records, self._centers)[0]
-        return np.where(self._aside[label], self.n_parts - 1, self._cells.encode(records))
-
-
 def improved_means(
     counted: Callable[[int, Fraction, Any], Any],
     depth: int,
-    purse: Purse,
-    first: Any,
-    question: Question,
+    allowance: Allowance,
+    centers: Array,
+    question: BoxQuestion,
     shares: Sequence[Fraction],
 ) -> Array:
     """k centers after further passes: one for each share but the last, which pays for the sizes of
@@ -79,25 +56,24 @@ def improved_means(
     Parameters
     ----------
     counted : callable
-        Makes the release of a pass, of public coins, epsilon, and what makes of cells what is
+        Makes the release of a pass, of public coins, a share, and what makes of cells what is
         counted.
     depth : int
         Of the trees.
-    purse : Purse
-    first : QuadtreeRelease
+    allowance : Allowance
+    centers : ndarray of float64, shape (k, d)
         Of the first pass.
-    question : Question
+    question : BoxQuestion
         A k-means.
     shares : sequence of Fraction
-        Of the purse's grant.
+        Of the allowance.
 
     Returns
     -------
     ndarray of float64, shape (k, d)
         Distinct.
     """
-    grant, space = purse.grant, first.cells.universe
-    centers: Any = first.answer(replace(question, metric=first.universe)).centers
+    space = question.space
     for number, share in enumerate(shares[:-1], 1):
         seed = question.seed + (number << 64)
         bad = badly_cut(ShiftedQuadtree(space, seed=seed), centers, depth, CHANCE)
@@ -105,14 +81,12 @@ def improved_means(
 
         def remaining(
             cells: OpenedCells, before: Array = before, bad: NDArray[np.bool_] = bad
-        ) -> Remaining:
-            return Remaining(cells, before, bad)
+        ) -> RemainingCells:
+            return RemainingCells(cells, before, bad)
 
-        release = counted(seed, grant.epsilon * share, remaining)
-        purse.receipts.append(release.receipt)
-        found: Any = release.answer(replace(question, metric=release.universe)).centers
-        centers = unequal(space, np.concatenate([found, before[bad]]))
-    sizes = purse.ask(HistogramQuery(Cells(space, centers)), shares[-1])
-    return unequal(
-        space, centers[reverse_greedy(centers, sizes.values.astype(np.float64), question.k)]
-    )
+        release = counted(seed, share, remaining)
+        found: Any = release.answer(question.among(release.universe)).centers
+        centers = distinct_in(space, np.concatenate([found, before[bad]]))
+    sizes = allowance.ask(HistogramQuery(VoronoiCells(space, centers)), shares[-1])
+    kept = reverse_greedy(centers, sizes.values.astype(np.float64), question.k)
+    return distinct_in(space, centers[kept])

@@ -19,17 +19,16 @@ from metricdp.arguments import chosen, flag, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import STARTS, DemandRelease
 from metricdp.methods.finite.hst_counts import (
-    COUNT_SHARE,
     MOST_LEVELS,
     TreeCounts,
     checked_budget,
     count_levels,
-    level_shares,
     shares_of_noise,
 )
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
+from metricdp.methods.shares import COUNT_SHARE, level_shares
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for

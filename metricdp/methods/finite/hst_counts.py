@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, Pool, zcdp_epsilon
+from metricdp.accounting import Cost, Grant
 from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.methods.shares import COUNT_SHARE, Allowance, level_shares
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import LevelCells
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.releases import Mechanism, Receipt
 
 BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
 """What each level gets of the budget of the level above it."""
-COUNT_SHARE = Fraction(1, 20)
 FLOOR = 4.0
 """Standard deviations of noise above which a node's count is told from nothing."""
 PARTS_FACTOR, PARTS_POWER = 0.6, 0.8
@@ -57,18 +57,6 @@ def checked_budget(budget: Any) -> Fraction:
             f"budget must be {names} or a factor from 0.001 to 1000, got {shown(budget)}"
         )
     return Fraction(budget).limit_denominator(1000)
-
-
-def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
-    """Shares of the levels, the highest first, which add up to exactly 1.
-
-    Examples
-    --------
-    >>> level_shares(Fraction(1, 2), 3)
-    [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
-    """
-    weights = [factor**i for i in range(n_levels)]
-    return [weight / sum(weights) for weight in weights]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,31 +163,26 @@ def count_levels(
     each : bool
         Count all levels below the root, split or not, and keep every level's counts.
     """
-    receipts, budget = [], _Purse(grant)
-    if levels is None and records_hint is None:
-        count = budget.measure(demand, CountQuery(), COUNT_SHARE)
-        receipts.append(count.receipt)
-        records_hint = float(count.values[0])
+    allowance = Allowance(demand, grant)
     if levels is None:
-        levels = number_of_levels(tree, float(records_hint or 0.0), budget.scale(demand))
+        records = allowance.records(COUNT_SHARE, records_hint).number
+        levels = number_of_levels(tree, records, allowance.scale_of_counts(allowance.left))
     below = list(range(1, tree.n_levels)) if each else []
     counted = (below or splitting_levels(tree))[:levels]
     kept, total, precision = [], np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
-    shares = level_shares(factor, len(counted))
-    for i, level in enumerate(counted):
-        noisy = budget.measure(
-            demand, HistogramQuery(LevelCells(tree, level)), shares[i] / sum(shares[i:])
-        )
-        receipts.append(noisy.receipt)
+    allowance.spread(Fraction(1))
+    for level, share in zip(counted, level_shares(factor, len(counted))):
+        noisy = allowance.ask(HistogramQuery(LevelCells(tree, level)), share)
         kept.append(noisy.values)
-        nodes, exactness = tree.nodes_at(level), 1.0 / noise_variance(noisy.receipt.mechanisms[0])
+        nodes = tree.nodes_at(level)
+        exactness = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
         total[nodes] += exactness * noisy.values
         precision[nodes] += exactness
     with np.errstate(divide="ignore"):
         variance = 1.0 / precision
     measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
     values = tuple(kept) if each else ()
-    return TreeCounts(tree, tuple(counted), measured, variance, grant.receipt(receipts), values)
+    return TreeCounts(tree, tuple(counted), measured, variance, allowance.receipt, values)
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:
@@ -221,38 +204,6 @@ def noise_variance(mechanism: Mechanism) -> float:
         return max(mechanism.scale**2, 1 / 12)
     ratio = np.exp(-1.0 / mechanism.scale)
     return max(float(2 * ratio / (1 - ratio) ** 2), 1 / 12)
-
-
-class _Purse:
-    """A grant, spent by shares of what is left of it: of epsilon, or of rho in a pool."""
-
-    def __init__(self, grant: Grant) -> None:
-        self.grant = grant
-
-    def measure(self, demand: PrivateDemand, query: Any, share: Fraction) -> Any:
-        """Answer of the gate for this share of what is left."""
-        return measure(demand, query, self.cost(share), self.grant)
-
-    def cost(self, share: Fraction) -> Cost:
-        if isinstance(self.grant, Pool):
-            rho = (self.grant.rho - self.grant.spent_rho) * share
-            return pooled_cost(rho, self.grant.delta)
-        return Cost.of(self.grant.left * share)
-
-    def scale(self, demand: PrivateDemand) -> float:
-        """Noise scale of one histogram that took all."""
-        cost, m = self.cost(Fraction(1)), demand.max_contributions
-        if isinstance(self.grant, Pool) and cost.rho:
-            square = m**2 if self.grant.neighboring == "add-remove" else 2 * m**2
-            return (
-                float(square / (4 * cost.rho)) ** 0.5
-            )  # Laplace noise of this scale has the same variance
-        return HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(cost.epsilon)
-
-
-def pooled_cost(rho: Fraction, delta: Fraction) -> Cost:
-    """Price of so much of a pool."""
-    return Cost(zcdp_epsilon(rho, delta), delta, rho, "zCDP")
 
 
 def shares_of_noise(shares: Sequence[Fraction], cost: Cost) -> tuple[float, float]:

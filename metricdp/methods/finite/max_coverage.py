@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -42,10 +42,11 @@ from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.finite.partition import COUNT_SHARE, SpacePartition, number_of_parts
+from metricdp.methods.finite.partition import SpacePartition, number_of_parts
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
+from metricdp.methods.shares import COUNT_SHARE
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
@@ -123,9 +124,9 @@ class CoverageRelease(DemandRelease):
         receipt: Receipt,
         centers: list[tuple[NDArray[np.int64], float]],
         *,
-        in_space: bool = False,
+        space: EuclideanSpace | None = None,
     ) -> None:
-        super().__init__(universe, weights, receipt, in_space=in_space)
+        super().__init__(universe, weights, receipt, space=space)
         self.centers = centers
 
     def __repr__(self) -> str:
@@ -231,7 +232,7 @@ class MaxCoverage(Method):
         return Cost.of(cost.epsilon, cost.delta)
 
     def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
@@ -258,12 +259,14 @@ class MaxCoverage(Method):
             self.published or universe.dimension > self.net_dimensions
         )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
         """Centers, and the release they were computed from."""
         space = demand.universe
         if isinstance(space, EuclideanSpace) and self._takes_candidates(space):
             release = self._on_candidates(demand, space, grant, question)
-            return release.answer(replace(question, metric=release.universe))
+            return release.answer(question.among(release.universe))
+        if isinstance(question, BoxQuestion):
+            question = question.on_net()
         return (self._as_published if self.published else self._refined)(
             demand, grant, question
         ).answer(question)
@@ -305,7 +308,7 @@ class MaxCoverage(Method):
             tree.spread(estimate),
             Receipt.combined(receipts),
             centers,
-            in_space=question.in_space,
+            space=box_of(demand),
         )
 
     def _on_candidates(
@@ -328,7 +331,7 @@ class MaxCoverage(Method):
         weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
         return CandidatesRelease(
-            metric, weights, Receipt.combined([receipt, covered, counted]), centers, in_space=True
+            metric, weights, Receipt.combined([receipt, covered, counted]), centers, space=space
         )
 
     def _candidate_metric(
@@ -366,7 +369,7 @@ class MaxCoverage(Method):
             weights,
             Receipt.combined([receipt, counted]),
             centers,
-            in_space=question.in_space,
+            space=box_of(demand),
         )
 
 
@@ -385,6 +388,12 @@ def _counted(
     weights = np.zeros(len(metric))
     weights[at] = np.maximum(counts.values, 0)
     return weights, counts.receipt
+
+
+def box_of(demand: PrivateDemand) -> EuclideanSpace | None:
+    """The box that the demand is in, if it is in one."""
+    space = demand.universe
+    return space if isinstance(space, EuclideanSpace) else None
 
 
 def located(partition: Any, demand: PrivateDemand) -> Any:

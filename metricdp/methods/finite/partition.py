@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
-from metricdp.methods.box.space_release import MOST_DIMENSIONS, SpaceMethod
-from metricdp.methods.box.votes_release import VotesMethod
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import NET_POINTS, Question
 from metricdp.methods.result import Result
+from metricdp.methods.shares import COUNT_SHARE
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.hst import HST
@@ -41,9 +40,7 @@ from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 
-COUNT_SHARE = Fraction(1, 20)
 PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
-NET_POINTS = 4096
 
 
 class SpacePartition:
@@ -83,9 +80,9 @@ class PartitionRelease(DemandRelease):
         histogram: Release,
         receipt: Receipt,
         *,
-        in_space: bool,
+        space: EuclideanSpace | None = None,
     ) -> None:
-        super().__init__(partition.universe, weights, receipt, in_space=in_space)
+        super().__init__(partition.universe, weights, receipt, space=space)
         self.partition, self.histogram = partition, histogram
 
     def __repr__(self) -> str:
@@ -118,19 +115,6 @@ class Partition(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
-
-    def within(self, universe: object) -> Partition | SpaceMethod | VotesMethod:
-        """In a box up to three dimensions a grid (`metricdp.methods.box.space_release`); beyond,
-        `metricdp.methods.box.votes_release`.
-
-        The latter picks one of four designs once it knows how many records there are
-        (`metricdp.methods.box.subspace_release.planned`).
-        """
-        if not isinstance(universe, EuclideanSpace) or self.tree is not None:
-            return self
-        return (SpaceMethod if universe.dimension <= MOST_DIMENSIONS else VotesMethod)(
-            records_hint=self.records_hint
-        )
 
     def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> PartitionRelease:
         """Spend the whole grant on a release alone."""
@@ -209,9 +193,8 @@ def partition_release(
         max(total_scale, 0.5),
     )
     receipt = Receipt.combined([*receipts, histogram.receipt])
-    return PartitionRelease(
-        parts, parts.spread(estimate), histogram, receipt, in_space=finite is not universe
-    )
+    space = universe if isinstance(universe, EuclideanSpace) else None
+    return PartitionRelease(parts, parts.spread(estimate), histogram, receipt, space=space)
 
 
 def number_of_parts(records: float, scale: float) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from metricdp.accounting import Grant
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Receipt
@@ -26,9 +27,10 @@ class Uniform(Method):
     in_space = True
     free = True
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
         """Centers of the universe; the grant is not spent, only its neighboring relation is named
         on the receipt.
         """
-        found = question.names(question.answer(np.ones(len(question.metric))))
+        finite = question.on_net() if isinstance(question, BoxQuestion) else question
+        found = finite.names(finite.answer(np.ones(len(finite.metric))))
         return Result(found, question.k, self.name, Receipt.of([], grant.neighboring, demand.unit))

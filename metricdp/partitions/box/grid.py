@@ -198,3 +198,28 @@ def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
         counts[axis] = max(1, int(share + 1e-9))
         left = max(left / counts[axis], 1.0)
     return tuple(counts.tolist())
+
+
+class ChosenGrids:
+    """The own cells of some grids of a nested grid; all others together are one part, the last.
+
+    Parameters
+    ----------
+    nested : NestedGrid
+    chosen : list of EuclideanSpace
+        Boxes of the grids, by identity.
+    """
+
+    def __init__(self, nested: NestedGrid, chosen: list[EuclideanSpace]) -> None:
+        wanted = {id(space) for space in chosen}
+        self.universe = nested.universe
+        self.nested = nested
+        self.grids = [grid for grid in nested.grids() if id(grid.universe) in wanted]
+        own = [np.full(grid.n_own, id(grid.universe) in wanted) for grid in nested.grids()]
+        cells = np.concatenate(own)
+        self.n_parts = int(cells.sum()) + 1
+        self.part = np.where(cells, np.cumsum(cells) - 1, self.n_parts - 1)
+
+    def encode(self, records: NDArray[np.float64]) -> Places:
+        """Part of each point, shape (n,)."""
+        return self.part[self.nested.encode(records)]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.quadtree_cells import (
     BITS,
     MOST_CUTS,
@@ -325,3 +326,30 @@ def _axes(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
         if used[j] < MOST_CUTS:
             heapq.heappush(heap, (length / 2, j))
     return axes
+
+
+class RemainingCells:
+    """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
+    their records are in.
+
+    Parameters
+    ----------
+    cells : OpenedCells
+    centers : ndarray of float64, shape (k, d)
+    aside : ndarray of bool, shape (k,)
+        Whose clusters are set aside.
+    """
+
+    def __init__(
+        self, cells: OpenedCells, centers: NDArray[np.float64], aside: NDArray[np.bool_]
+    ) -> None:
+        self.universe = cells.universe
+        self.n_parts = cells.n_parts + 1
+        self._cells = cells
+        self._centers = centers
+        self._aside = aside
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Part of each point, shape (n,): the last for those set aside."""
+        label = nearest_centers(records, self._centers)[0]
+        return np.where(self._aside[label], self.n_parts - 1, self._cells.encode(records))

@@ -32,13 +32,12 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
-from metricdp.methods.charging import Payer
-from metricdp.methods.finite.partition import NET_POINTS
-from metricdp.methods.front import checked_space, k_means, k_median
+from metricdp.methods.charging import Payer, checked_universe
+from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
-from metricdp.methods.question import Question
-from metricdp.methods.registry import method_of
+from metricdp.methods.question import asked_of
+from metricdp.methods.registry import answering
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
@@ -230,15 +229,13 @@ def explore(
     >>> ledger.left, [level.name for level in levels.levels]
     (Fraction(1, 2), ['Good', 'Strong'])
     """
-    recipe = method_of(method).within(checked_space(universe))
+    recipe = answering(method, checked_universe(universe))
     order = _named(epsilons, names)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     solve = (k_median, k_means)[power - 1]
     _check(universe, recipe, records, repeats)
     payer = Payer(universe, demand, ledger)
-    in_space = isinstance(universe, EuclideanSpace)
-    finite = universe.net(NET_POINTS) if isinstance(universe, EuclideanSpace) else universe
-    question = Question.checked(finite, k, power, seed=seed, in_space=in_space)
+    question = asked_of(universe, k, power, seed=seed)
     exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
     check = partial(recipe.check, demand, question)
     grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
@@ -246,35 +243,38 @@ def explore(
         solve(universe, demand, k, epsilon=e, delta=delta, ledger=grant, method=recipe, seed=seed)
         for e in order
     ]
-    told = None
-    if repeats:
-        guess = records or max(
-            1, round(float(f"{max(results[-1].release.weights.sum(), 1.0):.2g}"))
-        )
-        with suppress(KeyboardInterrupt):  # what was paid for is not lost with it
-            told = plan(
-                universe,
-                records=guess,
-                k=k,
-                epsilons=order,
-                delta=delta,
-                method=recipe,
-                objective=objective,
-                neighboring=payer.neighboring,
-                max_contributions=demand.max_contributions,
-                repeats=repeats,
-                seed=seed,
-            )
-    receipts = Receipt.combined(
-        [result.receipt for result in results if result.receipt is not None]
-    )
-    levels = _levels(
-        list(order),
-        results,
-        None if told is None else [told.forecast(i) for i in range(len(order))],
-        list(order.values()),
-    )
-    return Exploration(universe, int(k), levels, receipts, told, exact)
+    simulated = {
+        "k": k,
+        "epsilons": tuple(order),
+        "delta": delta,
+        "method": recipe,
+        "objective": objective,
+        "neighboring": payer.neighboring,
+        "max_contributions": demand.max_contributions,
+        "seed": seed,
+    }
+    guess = records or _rounded(results[-1].release.weights.sum())
+    prediction = _predicted(universe, guess, repeats, simulated) if repeats else None
+    forecasts = None
+    if prediction is not None:
+        forecasts = [prediction.forecast(i) for i in range(len(order))]
+    levels = _levels(tuple(order), results, forecasts, tuple(order.values()))
+    receipts = [result.receipt for result in results if result.receipt is not None]
+    return Exploration(universe, int(k), levels, Receipt.combined(receipts), prediction, exact)
+
+
+def _rounded(noisy: float) -> int:
+    """A noisy number of records, to two digits."""
+    return max(1, round(float(f"{max(noisy, 1.0):.2g}")))
+
+
+def _predicted(
+    universe: Metric | EuclideanSpace, records: int, repeats: int, simulated: dict[str, Any]
+) -> Plan | None:
+    """The public simulation of the levels, unless Ctrl-C ends it."""
+    with suppress(KeyboardInterrupt):  # what was paid for is not lost with it
+        return plan(universe, records=records, repeats=repeats, **simulated)
+    return None
 
 
 def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, str]:
@@ -311,13 +311,6 @@ def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
     if not recipe.releases:
         raise InputError(
             f"the method {recipe.name} releases no weights, so there is no coreset to show"
-        )
-    if isinstance(universe, EuclideanSpace) and not recipe.in_space:
-        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
-    if not isinstance(universe, EuclideanSpace) and not recipe.in_finite:
-        raise InputError(
-            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
-            f"finite universe"
         )
     if records is not None and (integer(records) is None or records < 1):
         raise InputError(f"records must be an integer of at least 1, got {shown(records)}")

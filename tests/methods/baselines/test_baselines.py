@@ -12,9 +12,10 @@ from metricdp.audit.patch import patched
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
 from metricdp.methods.baselines import balcan, k_variates, lsh
-from metricdp.methods.baselines.averages import Funds
 from metricdp.methods.baselines.lloyd import _random, count_share
-from metricdp.methods.question import Question
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.shares import Allowance
+from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
 
@@ -127,7 +128,7 @@ def test_lloyd_without_noise_is_lloyd(exactly, power):
     found = ask(
         BOX, PrivateDemand(BOX, points), 4, epsilon=1, method=M.Lloyd(steps=5), seed=3
     ).centers
-    centers = _random(BOX, Question.checked(BOX.net(8), 4, power, in_space=True, seed=3))
+    centers = _random(BOX, BoxQuestion.checked(BOX, 4, power, seed=3))
     for step in range(5):
         label = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
         moved_to = centers.copy()
@@ -202,7 +203,7 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     ).release
     part = release.partition.encode(points)
     counts = np.bincount(part, minlength=release.partition.n_parts)
-    funds = Funds(PrivateDemand(BOX, []), mdp.Ledger(1).charge(1))
+    funds = Allowance(PrivateDemand(BOX, []), mdp.Ledger(1).charge(1))
     fewest = min(lsh.LOW_NOISE * np.sqrt(2) * lsh._sum_noise(funds), 4000 / 6)
     kept = np.flatnonzero(counts >= fewest)
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
@@ -254,7 +255,7 @@ def test_candidates_lie_where_the_records_are(exactly):
     points, middle = blobs(5000)
     demand = PrivateDemand(BOX, points)
     found = balcan._candidates(
-        Funds(demand, mdp.Ledger(1).charge(1)), balcan.Projection(BOX, 2, 0), 3, 0
+        Allowance(demand, mdp.Ledger(1).charge(1)), balcan.Projection(BOX, 2, 0), 3, 0
     )
     assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
     assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6
@@ -268,7 +269,7 @@ def test_candidates_lie_where_the_records_are(exactly):
 def test_moved_records_are_where_their_part_is():
     points = blobs(400)[0]
     metric = mdp.EuclideanMetric(BOX.net(9).points)
-    parts = balcan.Cells(BOX, metric.points)
+    parts = VoronoiCells(BOX, metric.points)
     demand = PrivateDemand(BOX, points, user=[i // 2 for i in range(400)], max_contributions=2)
     there = moved(demand, parts, metric)
     assert (there.universe, there.unit, there.max_contributions, there.part) == (
@@ -313,7 +314,7 @@ class Merged(UnitCells):
 
 def test_moved_parts_are_paid_from_their_own_grant():
     points, metric = blobs(100)[0], mdp.EuclideanMetric(BOX.net(2).points)
-    halves = balcan.Cells(BOX, metric.points)
+    halves = VoronoiCells(BOX, metric.points)
     (part, grant), _ = split(PrivateDemand(BOX, points), halves, 1, mdp.Ledger(1))
     there = moved(part, halves, metric)
     finest = HistogramQuery(Labels(metric, (0, 1), 2))
@@ -328,7 +329,7 @@ def test_moved_parts_are_paid_from_their_own_grant():
         ({"universe": mdp.EuclideanMetric([[0.0], [1.0], [2.0]])}, "one point for each part"),
         ({"universe": BOX}, "one point for each part"),
         ({"demand": [[1.0, 1.0]]}, "a PrivateDemand can be moved"),
-        ({"partition": balcan.Cells(box(2), np.zeros((2, 2)))}, "different universes"),
+        ({"partition": VoronoiCells(box(2), np.zeros((2, 2)))}, "different universes"),
         ({"partition": 3}, "a histogram needs a partition"),
     ],
 )
@@ -336,7 +337,7 @@ def test_bad_moves_are_refused(change, message):
     metric = mdp.EuclideanMetric(BOX.net(2).points)
     good = {
         "demand": PrivateDemand(BOX, [[1.0, 1.0]]),
-        "partition": balcan.Cells(BOX, metric.points),
+        "partition": VoronoiCells(BOX, metric.points),
         "universe": metric,
     }
     with pytest.raises(InputError, match=message):

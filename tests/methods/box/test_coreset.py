@@ -553,10 +553,10 @@ def test_a_pool_is_not_overspent():
     points, _ = clusters(3000)
     ledger = mdp.Ledger(1, "1/1000000", neighboring="replace-one")
     pool = ledger.charge(Coreset(published=True).price(1, "1/1000000"))
-    from metricdp.methods.question import Question
+    from metricdp.methods.question import BoxQuestion
 
     Coreset(published=True, cells=100).answer(
-        mdp.PrivateDemand(PLANE, points), pool, Question.checked(PLANE.net(64), 3, 2, in_space=True)
+        mdp.PrivateDemand(PLANE, points), pool, BoxQuestion.checked(PLANE, 3, 2)
     )
     assert Fraction(99, 100) * pool.rho < pool.spent_rho <= pool.rho
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import finest
-from metricdp.methods.box.private_candidates import HashPartition, private_candidates
+from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.finite.max_coverage import MaxCoverage
+from metricdp.partitions.box.buckets import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
 from tests import naive
 
@@ -30,7 +31,7 @@ CUBE = st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=8)
 @settings(deadline=None)
 @given(CUBE, st.integers(1, 20), st.sampled_from([0.1, 0.7]))
 def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
-    points, hashed = inside(unit), HistogramQuery(HashPartition(BOX, radius, 3))
+    points, hashed = inside(unit), HistogramQuery(HashBuckets(BOX, radius, 3))
     query = SumsQuery(hashed, bits)
     expected = naive.relative_sums(
         points, hashed.parts(points), [[0.0, 2.0, 2.5]] * hashed.n_parts, query.steps, 2**bits
@@ -41,7 +42,7 @@ def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
 @settings(deadline=None)
 @given(CUBE.filter(bool), st.integers(1, 20))
 def test_no_record_counts_for_more_than_the_sensitivities(unit, bits):
-    query = SumsQuery(HistogramQuery(HashPartition(BOX, 0.5, 0)), bits)
+    query = SumsQuery(HistogramQuery(HashBuckets(BOX, 0.5, 0)), bits)
     for m in (1, 3):
         for relation, factor in (("add-remove", 1), ("replace-one", 2)):
             assert query.squared_sensitivity(relation, m) == (m * factor * 2**bits) ** 2
@@ -59,12 +60,12 @@ def test_sums_are_of_boxes_and_are_released_with_their_noise():
     line = mdp.EuclideanMetric([[0.0], [1.0]])
     for bad in (
         lambda: SumsQuery(HistogramQuery(finest(line))),
-        lambda: SumsQuery(HistogramQuery(HashPartition(BOX, 1.0, 0)), 0),
+        lambda: SumsQuery(HistogramQuery(HashBuckets(BOX, 1.0, 0)), 0),
         lambda: SumsQuery(3),
     ):
         with pytest.raises(mdp.InputError):
             bad()
-    query = SumsQuery(HistogramQuery(HashPartition(BOX, 1.0, 0)))
+    query = SumsQuery(HistogramQuery(HashBuckets(BOX, 1.0, 0)))
     ledger = mdp.Ledger(2, "1e-6")
     demand = PrivateDemand(BOX, inside([[0.5, 0.5, 0.5]] * 10))
     laplace = measure(demand, query, 1, ledger.charge(1)).receipt
@@ -75,8 +76,8 @@ def test_sums_are_of_boxes_and_are_released_with_their_noise():
 
 def test_a_hash_looks_at_nothing_but_the_record_and_public_coins():
     one, other, points = (
-        HashPartition(BOX, 0.4, 7),
-        HashPartition(BOX, 0.4, 7),
+        HashBuckets(BOX, 0.4, 7),
+        HashBuckets(BOX, 0.4, 7),
         inside(np.random.default_rng(0).random((200, 3))),
     )
     codes = one.encode(points)
@@ -86,7 +87,7 @@ def test_a_hash_looks_at_nothing_but_the_record_and_public_coins():
     assert codes.max() < one.n_parts
     assert len(set(codes.tolist())) > 10
     assert codes.tolist() == [int(one.encode(point[None])[0]) for point in points]
-    assert (codes != HashPartition(BOX, 0.4, 8).encode(points)).any()
+    assert (codes != HashBuckets(BOX, 0.4, 8).encode(points)).any()
     near = points + 1e-6
     assert (codes == one.encode(near)).mean() > 0.95
 

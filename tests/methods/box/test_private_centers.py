@@ -10,10 +10,11 @@ import pytest
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import place_coins, projected, squares_from
-from metricdp.methods import shares as purses
+from metricdp.methods import shares
 from metricdp.methods.box import private_centers as module
-from metricdp.methods.box.private_lloyd import N_SHELLS, RATIO, SMOOTHED, Distances, Zones
-from metricdp.methods.box.space_release import Cells
+from metricdp.methods.box.distances import N_SHELLS, RATIO, Distances
+from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
+from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
 from metricdp.releases import Mechanism, Receipt, Release
 from tests import naive_centers as naive
 
@@ -135,7 +136,7 @@ def test_what_is_asked_depends_on_released_values_alone(method):
     seen = []
     for points in (np.empty((0, 2)), cloud(200), np.full((300, 2), 99.0)):
         asked = []
-        with patched(purses, "measure", scripted(asked)):
+        with patched(shares, "measure", scripted(asked)):
             result = mdp.private_median(
                 BOX, mdp.PrivateDemand(BOX, points), epsilon=1, method=method, sample=0.7
             )
@@ -143,19 +144,17 @@ def test_what_is_asked_depends_on_released_values_alone(method):
     assert len(seen[0][0]) >= 12 and seen[0] == seen[1] == seen[2]
 
 
-def test_zones_and_rings_are_what_they_say():
+def test_shells_and_rings_are_what_they_say():
     rng = np.random.default_rng(5)
     centers, points = rng.uniform(0, 100, (3, 2)), rng.uniform(0, 100, (400, 2))
-    zones, outer = (
-        Zones(Cells(BOX, centers), centers),
-        BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS),
-    )
-    for x, part in zip(points, zones.encode(points)):
+    shells = Shells(VoronoiCells(BOX, centers), centers, N_SHELLS, RATIO)
+    outer = BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS)
+    for x, part in zip(points, shells.encode(points)):
         away = np.linalg.norm(centers - x, axis=1)
         label, shell = divmod(int(part), N_SHELLS)
         assert label == away.argmin() and away[label] <= outer[shell]
         assert shell == N_SHELLS - 1 or away[label] > outer[shell + 1]
-    one = Zones(module._Whole(BOX), centers[:1])
+    one = Shells(WholeBox(BOX), centers[:1], N_SHELLS, RATIO)
     kept = np.arange(N_SHELLS) == 4
     parts = module.Rings(BOX, one, kept, 1.0, 0).encode(points)
     away = np.linalg.norm(points - centers[0], axis=1)
@@ -218,9 +217,8 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
     center = np.array([[40.0, 60.0]])
     demand = mdp.PrivateDemand(BOX, points)
     grant = mdp.Ledger(1000).charge(1000)
-    found = module.moved(
-        purses.Purse(demand, grant, Fraction(1)), Cells(BOX, center), center, Fraction(1), power=1
-    )
+    allowance, cells = shares.Allowance(demand, grant), VoronoiCells(BOX, center)
+    found = lloyd_step(allowance, cells, center, Fraction(1), power=1)
     told = grant_free_distances(points, center)
     radius = told.quantile(SMOOTHED)
     pull = np.array(naive.smoothed_gradient(points.tolist(), center[0].tolist(), radius[0]))
@@ -230,8 +228,8 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
 
 
 def grant_free_distances(points, center):
-    zones = Zones(Cells(BOX, center), center)
-    counts = np.bincount(zones.encode(points), minlength=N_SHELLS).astype(float)[None]
+    shells = Shells(VoronoiCells(BOX, center), center, N_SHELLS, RATIO)
+    counts = np.bincount(shells.encode(points), minlength=N_SHELLS).astype(float)[None]
     return Distances(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
 
 

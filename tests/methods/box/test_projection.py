@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.projection import ImageCells, Projected, Projection
+from metricdp.methods.box.projection import Projected
+from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from metricdp.partitions.box.images import Projection
 
 
 def mixture(n=6000, d=30, k=4, seed=0):
@@ -77,7 +79,8 @@ def test_images_keep_lengths_on_average_and_lie_in_their_box():
     )  # the lifted points may be moved into the box
     for i in (0, 7):
         assert np.array_equal(projection.encode(points[i : i + 1]), images[i : i + 1])
-    cells = ImageCells(projection, images[:5])
+    around = VoronoiCells(projection.images, projection.images.clip(images[:5]))
+    cells = PartsOfImages(projection.universe, projection.inside, around)
     assert cells.encode(points[:5]).tolist() == [0, 1, 2, 3, 4]
 
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
+from metricdp.methods import shares
 from metricdp.methods.box import quadtree as module
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.quadtree import OPENINGS, CellCounts
-from metricdp.methods.box.quadtree_means import Remaining
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.solvers.reverse_greedy import reverse_greedy
@@ -149,7 +149,7 @@ def test_what_is_asked_depends_on_released_values_alone(method):
     seen = []
     for points in ([], blobs(500)[0], [[9.9, 9.9]] * 700):
         asked = []
-        with patched(module, "measure", scripted(3, asked)):
+        with patched(shares, "measure", scripted(3, asked)):
             result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, points), 2, epsilon=1, method=method)
         seen.append((asked, result.centers.tolist(), result.release.weights.tolist()))
     assert len(seen[0][0]) >= 4 and seen[0] == seen[1] == seen[2]
@@ -411,7 +411,7 @@ def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_ma
 def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
     points, middle = blobs(300)
     cells = ShiftedQuadtree(BOX).opened().open([0]).open([1, 2])
-    some = Remaining(cells, middle, np.array([True, False, False]))
+    some = RemainingCells(cells, middle, np.array([True, False, False]))
     parts = some.encode(points)
     near = np.linalg.norm(points[:, None] - middle, axis=2).argmin(axis=1)
     assert some.n_parts == cells.n_parts + 1 and (parts[near == 0] == cells.n_parts).all()

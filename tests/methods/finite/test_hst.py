@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
-from metricdp.errors import InputError
+from metricdp.errors import BudgetError, InputError
 from metricdp.methods.finite.hst import TreeRelease, hst_centers
 from metricdp.methods.finite.hst_counts import (
     BUDGETS,
     checked_budget,
     count_levels,
-    level_shares,
     noise_variance,
     number_of_levels,
     splitting_levels,
 )
 from metricdp.methods.question import Question
+from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 
 DPHST = mdp.methods.DPHST
@@ -160,7 +160,7 @@ def test_a_share_of_a_grant_gives_initial_centers(grid, records):
         and receipt.epsilon == Fraction(1, 3)
         and (share.left, grant.left) == (0, Fraction(2, 3))
     )
-    with pytest.raises(InputError):
+    with pytest.raises(BudgetError):
         hst_centers(demand, share, Question.checked(grid, 3, 1), levels=3)
     pool = Ledger(1, "1/100").charge(Cost.zcdp(1, "1/100"))
     centers, receipt = hst_centers(demand, pool, Question.checked(grid, 3, 2), budget="geometric")

@@ -16,7 +16,7 @@ from scipy.stats import binomtest, chisquare
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.methods.box import votes_release
+from metricdp.methods.box import default
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -352,8 +352,8 @@ def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch)
     places = rng.uniform(-0.7, 0.7, (3, 5))
     points = places[rng.integers(0, 3, 20_000)] + rng.normal(0, 0.05, (20_000, 5))
     box, read = EuclideanSpace(-np.ones(5), np.ones(5)), []
-    monkeypatch.setattr(votes_release, "ENOUGH", 2000)
-    monkeypatch.setattr(votes_release, "RECORDS_PER_NOISE", 1)
+    monkeypatch.setattr(default, "ENOUGH", 2000)
+    monkeypatch.setattr(default, "RECORDS_PER_NOISE", 1)
     noisy, demand = gate._noisy, PrivateDemand(box, points)
     monkeypatch.setattr(
         gate,

@@ -1,6 +1,4 @@
-"""The default method in a box of many dimensions: what it finds and costs, and what it does where
-there is next to nothing.
-"""
+"""The default method in a box of many dimensions: what it finds, costs and may see."""
 
 import pickle
 from fractions import Fraction
@@ -10,10 +8,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
-from metricdp.methods.box import votes_release as recipe
-from metricdp.methods.box.subspace_release import N_SHELLS, RATIO, Shells, ball
-from metricdp.methods.box.votes_release import around
-from metricdp.methods.shares import Purse
 from metricdp.privacy import (
     CountQuery,
     HistogramQuery,
@@ -25,7 +19,7 @@ from metricdp.privacy import (
 )
 from metricdp.releases import Release
 from metricdp.solvers.lloyd import lloyd
-from tests.methods.box.test_space_release import cost
+from tests.methods.box.test_default import cost
 
 DELTA = Fraction(1, 10**6)
 
@@ -74,11 +68,12 @@ def test_what_is_paid(delta, m, neighboring):
     )
     ledger = Ledger("1/2", delta, neighboring=neighboring)
     found = mdp.k_means(space, demand, 3, epsilon="1/2", delta=delta, ledger=ledger)
-    receipt, plan = found.receipt, found.release.plan
-    told = [str(plan.n_axes)] * (0 if not plan.shares.directions else 1 if plan.n_axes == 4 else 2)
+    receipt, design = found.receipt, found.release.design
+    rounds = 0 if not design.shares.directions else 1 if design.n_axes == 4 else 2
+    told = [str(design.n_axes)] * rounds
     kinds = ["number", "histogram", "sums", "histogram", *told]
     kinds += ["histogram", "sums", "histogram", "histogram", "sums", "histogram", "sums"]
-    assert m == 3 or plan.n_axes == 4  # else too much noise to look for all directions
+    assert m == 3 or design.n_axes == 4  # else too much noise to look for all directions
     assert ledger.left == 0 and ledger.left_delta == 0
     asked = [mechanism.query.split()[0] for mechanism in receipt.mechanisms]
     if asked[4] == "sums":  # noise made the box look loose: the mean was told again
@@ -91,10 +86,10 @@ def test_what_is_paid(delta, m, neighboring):
     )
     twice = 1 if neighboring == "add-remove" else 2
     along = int(
-        m * twice * 4096 * plan.n_axes**0.5
+        m * twice * 4096 * design.n_axes**0.5
     )  # the sums of the two rounds; those of the mean and the last step have all coordinates
     sums, counts = m * twice * 4096 * 2, m if neighboring == "add-remove" else m - 1
-    assert {mechanism.sensitivity for mechanism in receipt.mechanisms} - {plan.n_axes * sums} == {
+    assert {mechanism.sensitivity for mechanism in receipt.mechanisms} - {design.n_axes * sums} == {
         counts,
         m * twice,
         sums,
@@ -113,7 +108,7 @@ def test_what_is_paid(delta, m, neighboring):
     )
     release = mdp.release(space, demand, epsilon="1/2", delta=delta)
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 2), delta)
-    assert release.plan != plan or len(release.receipt.mechanisms) - len(kinds) in (
+    assert release.design != design or len(release.receipt.mechanisms) - len(kinds) in (
         -4,
         -2,
         0,
@@ -147,7 +142,6 @@ def test_results_are_functions_of_the_noisy_values(d, hint, delta, monkeypatch):
         return Release(values, query, release.receipt)
 
     monkeypatch.setattr("metricdp.methods.shares.measure", deaf)
-    monkeypatch.setattr("metricdp.methods.box.space_release.measure", deaf)
     for n, spread in ((3, 1), (9000, 4)):
         demand = PrivateDemand(space, np.random.default_rng(n).random((n, d)) ** spread)
         result = mdp.k_means(space, demand, 4, epsilon=0.8, delta=delta, records_hint=hint)
@@ -170,71 +164,3 @@ def test_refusals_charge_nothing():
         with pytest.raises((mdp.InputError, mdp.BudgetError)):
             mdp.k_means(space, demand, 2, epsilon=epsilon, delta=delta, ledger=ledger)
     assert (ledger.left, ledger.left_delta) == (1, DELTA)
-
-
-def test_shells_by_hand():
-    space = mdp.EuclideanSpace([0.0, 0.0], [3.0, 4.0])
-    centers, points = (
-        np.array([[0.0, 0.0], [3.0, 4.0]]),
-        np.random.default_rng(0).random((200, 2)) * [3, 4],
-    )
-    points[0], shells = centers[1], Shells(space, centers)
-    for point, shell in zip(points, shells.encode(points)):
-        distance = min(np.linalg.norm(point - center) for center in centers)
-        outer, inner = 5 * RATIO**shell, 5 * RATIO ** (shell + 1) if shell < N_SHELLS - 1 else -1
-        assert inner <= distance * (1 + 1e-12) and distance <= outer * (1 + 1e-12)
-    counts = np.zeros(N_SHELLS)
-    counts[[3, 6]] = 10, 90
-    assert shells.quantile(counts, 0.0, 0.9) == pytest.approx(5 * RATIO**6)
-    assert shells.quantile(counts, 0.0, 0.91) == pytest.approx(5 * RATIO**3)
-    assert shells.quantile(counts, 4.0, 0.99) == pytest.approx(
-        5 * RATIO**6
-    )  # 10 does not stand out of such noise
-    assert shells.quantile(counts, 90.0, 0.5) == pytest.approx(
-        5 * RATIO**6
-    )  # nothing does: the largest
-    assert shells.quantile(np.zeros(N_SHELLS), 1.0, 0.5) == 5
-    distance = 5 * RATIO ** np.array([3.5, 6.5])
-    assert shells.force(counts, 0.0, 1.0) == pytest.approx(
-        (10 * min(1, 1 / distance[0]) + 90 * min(1, 1 / distance[1])) / 100
-    )
-
-
-def test_candidates():
-    rng = np.random.default_rng(0)
-    points = ball(4000, 3, rng)
-    lengths = np.linalg.norm(points, axis=1)
-    assert (
-        lengths.max() <= 1
-        and abs((lengths < 0.5).mean() - 1 / 8) < 0.03
-        and np.abs(points.mean(axis=0)).max() < 0.05
-    )
-    means, first = np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([[0.0, 1.0], [5.0, 4.0]])
-    found = around(means, np.array([1.0, 9.0]), 102, first, 7 * np.eye(2), rng)
-    assert found[:2].tolist() == means.tolist() and len(found) == 102
-    near = np.linalg.norm(found[:, None] - means, axis=2).min(axis=1)
-    assert near.max() <= recipe.SCATTER[1] and 70 < (found[:, 0] > 2.5).sum() < 100
-    assert around(means, np.array([1.0, 9.0]), 1, first, np.eye(2), rng).tolist() == means.tolist()
-    flat = around(means, np.array([1.0, 9.0]), 102, first, np.diag([3.0, 0.0]), rng)
-    assert set(flat[:, 1]) == {0.0, 5.0} and np.ptp(flat[:, 0]) > 5
-
-
-def test_a_purse_spends_shares_of_the_rest():
-    space, points = scene(d=4, n=10)
-    for cost_, relation in ((Cost.zcdp(1, DELTA), "replace-one"), (Cost.of(1), "add-remove")):
-        purse = Purse(
-            PrivateDemand(space, points),
-            Ledger(1, DELTA, neighboring=relation).charge(cost_),
-            Fraction(1, 2),
-        )
-        release = purse.ask(HistogramQuery(Shells(space, points[:1])), Fraction(1, 4))
-        scale = release.receipt.mechanisms[0].scale
-        assert purse.count_noise(Fraction(1, 4)) == pytest.approx(
-            scale * (1 if cost_.delta else 2**0.5)
-        )
-        purse.spread(Fraction(1, 5))  # what is left, a half, for shares that add up to a fifth
-        again = purse.ask(
-            HistogramQuery(Shells(space, points[:1])), Fraction(1, 5)
-        ).receipt.mechanisms[0]
-        assert again.scale == pytest.approx(scale)
-        assert purse.receipt.epsilon == 1 and purse.receipt.delta == cost_.delta

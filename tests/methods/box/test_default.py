@@ -1,5 +1,5 @@
-"""The default method in a box of R^d: what it finds, what it costs, and what it does where there is
-next to nothing.
+"""The default method in a box of few dimensions: what it finds, what it costs, and what it does
+where there is next to nothing.
 """
 
 from fractions import Fraction
@@ -9,8 +9,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box import zoom
-from metricdp.methods.box.space_release import number_of_cells
+from metricdp.methods.box import focus
+from metricdp.methods.box.default import number_of_cells
 from metricdp.solvers.lloyd import lloyd
 
 
@@ -48,7 +48,7 @@ def test_costs_are_near_those_of_public_records(d, power):
 
 
 def test_the_step_gains_what_the_grid_cannot_see(monkeypatch):
-    monkeypatch.setattr(zoom, "PAYS", np.inf)
+    monkeypatch.setattr(focus, "PAYS", np.inf)
     space = mdp.EuclideanSpace([0, 0], [100, 100])
     points = np.random.default_rng(1).normal([40.13, 7.71], 0.01, (50_000, 2))  # all in one cell
     found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=100)
@@ -103,17 +103,17 @@ def test_what_is_paid(neighboring, hint, m):
         "user" if m > 1 else "record",
     )
     *before, histogram, sums = receipt.mechanisms
-    count, looks = (before[:1], before[1:]) if hint is None else ([], before)
+    count, surveys = (before[:1], before[1:]) if hint is None else ([], before)
     exact = not hint and neighboring == "replace-one" and m == 1  # the number of records is public
     spent = Fraction(0) if hint or exact else Fraction(17, 20) / 200
     assert sum(c.epsilon for c in count) == spent
-    assert 1 <= len(looks) <= zoom.MOST_LOOKS and all(
-        look.epsilon == Fraction(17, 20) / 50 for look in looks
+    assert 1 <= len(surveys) <= focus.MOST_SURVEYS and all(
+        survey.epsilon == Fraction(17, 20) / 50 for survey in surveys
     )
-    assert looks[0].sensitivity == m * twice and all(
-        look.sensitivity == 2 * m * twice for look in looks[1:]
+    assert surveys[0].sensitivity == m * twice and all(
+        survey.sensitivity == 2 * m * twice for survey in surveys[1:]
     )
-    rest = Fraction(17, 40) - spent - len(looks) * Fraction(17, 20) / 50
+    rest = Fraction(17, 40) - spent - len(surveys) * Fraction(17, 20) / 50
     assert (histogram.epsilon, histogram.sensitivity) == (rest, m * twice)
     assert (sums.epsilon, sums.sensitivity) == (Fraction(3, 40), int(m * twice * 4096 * 2**0.5))
     assert found.release.receipt.epsilon == Fraction(17, 40)

@@ -1,0 +1,307 @@
+"""The default method in a box, from the records to the centers.
+
+*Up to three dimensions* (`grid_release`): fine grids where the records are, and one step.
+
+1. Pay 1 % for the number of records, unless it is public (replace-one) or guessed (`records_hint`),
+   and 4 % for every survey of where the records are (`metricdp.methods.box.focus`): one in a box
+   that they fill.
+2. Cut the box into G near-cubes, G from the noise scale and that number, and into finer ones where
+   the surveys say so; release the histogram of the cells with the rest.
+3. The cells that stand out are a coreset for any number of questions
+   (`metricdp.methods.box.grid_release`): cluster it.
+4. A call for k centers keeps 15 % for one more step on the records
+   (`metricdp.methods.box.descent`), clipped at radii of the coreset.
+
+*Beyond* (`rounds_release`): counts and means around candidates, and one step.
+
+1. Pay 1 % for the number of records, unless it is public or guessed. It makes the *design*: the
+   shares of all reads, and whether the rounds take place in the whole box or along few directions
+   (`metricdp.methods.box.directions`, also for steps 2 and 3).
+2. Release the mean, and the radius that holds the records around it.
+3. Release the directions along which the records spread: a subspace, with an ellipsoid in it.
+4. Two rounds of counts and means in the cells of candidates, drawn in the ellipsoid and then where
+   the first round found records (`metricdp.methods.box.rounds`), make a coreset: cluster it.
+5. A call for k centers keeps a part for one step on the records, in all dimensions: shells around
+   the centers tell where to clip, then the sums move them. In the whole box each center moves by
+   its own sum; along few directions all move together first, where noise is least, and then each by
+   what its sum leaves.
+
+Where there are many more records than they need (`ENOUGH`), steps 2 to 4 and the shells of step 5
+read a random sample of them: then a further record costs the time of the count and of one step's
+sums. Where directions could not be told from noise, steps 3 to 5 are left out, and the mean gets
+the budget.
+
+**Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
+or their images, paid from one grant in shares (`metricdp.methods.shares`): of epsilon, with
+discrete Laplace noise, so epsilon-DP by sequential composition; or, beyond three dimensions and
+where there is a delta, of a pool's rho, with discrete Gaussian noise, so (epsilon, delta)-DP by
+zCDP composition. What surveys leave is the histogram's, however many there are. Grids, design,
+subspace, candidates, radii and centers are functions of public facts and of what was released
+before. All else is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, Pool
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.descent import Step, descended, distinct_in
+from metricdp.methods.box.directions import (
+    MOST_AXES,
+    Subspace,
+    chosen_design,
+    private_mean,
+    private_subspace,
+    scales_around,
+)
+from metricdp.methods.box.distances import measured_together
+from metricdp.methods.box.focus import focused_grid
+from metricdp.methods.box.grid_release import GridRelease
+from metricdp.methods.box.rounds import ALONG, WHOLE, Round, RoundsRelease, two_rounds
+from metricdp.methods.method import Method
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.result import Result
+from metricdp.methods.shares import (
+    Allowance,
+    check_counts,
+    check_sums,
+    deviation,
+    least_radius,
+    price_in_shares,
+)
+from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from metricdp.partitions.box.images import Scaled
+from metricdp.privacy import HistogramQuery, PrivateDemand, Query, mapped
+from metricdp.releases import Neighboring, Release
+
+MOST_DIMENSIONS = 3
+"""Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
+COUNT_SHARE = Fraction(1, 100)
+"""Of what the release gets, for the number of records: much less than other methods pay
+(`metricdp.methods.shares.COUNT_SHARE`), as a box takes many more cells than a network.
+"""
+SURVEY_SHARE, STEP_SHARE = Fraction(1, 25), Fraction(3, 20)
+"""Of what the release gets, for every survey; of the whole, for the last step."""
+CELLS_FACTOR, LINE_FACTOR, FEWEST_CELLS, MOST_CELLS = 19.0, 5.0, 16, 1 << 17
+MARGIN, MARGIN_ALONG = 2.0, 1.0
+"""Lengths of noise below which the last step is not believed; the same along few directions."""
+ENOUGH, RECORDS_PER_NOISE = 1 << 18, 1 << 15
+"""The rounds see a random sample of so many records, or of so many for each standard deviation of a
+sum's noise, if that is more.
+"""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridMethod(Method):
+    """What the default method is in a box of few dimensions: `grid_release`, the solver on its
+    coreset, and one private step.
+
+    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing, and is not spent.
+    """
+
+    name = "partition"
+    summary = "noisy counts of a grid's cells, and one private step"
+    in_space = True
+    releases = True
+
+    def check(
+        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse an epsilon too small for the noise."""
+        space: Any = demand.universe
+        check_counts(demand, price, COUNT_SHARE * (1 - STEP_SHARE), neighboring)
+        check_sums(demand, space, price, STEP_SHARE, neighboring)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+        """Centers, and the release they were computed from, which cost less than they did."""
+        allowance = Allowance(demand, grant)
+        noisy = grid_release(allowance, 1 - STEP_SHARE, self.records_hint)
+        centers = noisy.centers(question)
+        radii, mass = noisy.radii_and_mass(centers, question.power)
+        cells = VoronoiCells(noisy.space, centers)
+        moved = descended(allowance, cells, centers, Step(radii, mass, MARGIN), allowance.left)
+        final = distinct_in(noisy.space, moved)
+        return Result(final, question.k, self.name, allowance.receipt, noisy)
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> GridRelease:
+        """Spend the whole grant on a release alone."""
+        return grid_release(Allowance(demand, grant), Fraction(1), self.records_hint)
+
+
+def grid_release(
+    allowance: Allowance, share: Fraction, records_hint: float | None = None
+) -> GridRelease:
+    """Spend a share on one release of demand in a box of few dimensions; see the module's text for
+    the steps and the guarantee.
+
+    Parameters
+    ----------
+    allowance : Allowance
+        Of demand in an `EuclideanSpace`.
+    share : Fraction
+    records_hint : float, optional
+        A public guess of the number of records, which saves the paid count.
+
+    Notes
+    -----
+    O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.
+    """
+
+    def survey(query: Query) -> tuple[Release, float]:
+        release = allowance.ask(query, share * SURVEY_SHARE)
+        return release, deviation(release)
+
+    kept = allowance.left - share
+    space: Any = allowance.demand.universe
+    records = allowance.records(share * COUNT_SHARE, records_hint).number
+    scale = allowance.scale_of_counts(share)
+    n_cells = number_of_cells(records, scale, space.dimension)
+    grid = focused_grid(survey, space, records, n_cells, FEWEST_CELLS)
+    histogram = allowance.ask(HistogramQuery(grid), allowance.left - kept)
+    return GridRelease(grid, histogram, allowance.receipt)
+
+
+def number_of_cells(records: float, scale: float, dimension: int) -> int:
+    """c = 19·√(records / scale), on a line 5·√c, where more would only split up what is sparse; 16
+    to 131,072.
+
+    Public inputs only: `records` a noisy count or a guess, `scale` the histogram's noise scale.
+    """
+    cells = CELLS_FACTOR * np.sqrt(max(records / scale, 0.0))
+    if dimension == 1:
+        cells = LINE_FACTOR * np.sqrt(cells)
+    return int(np.clip(cells, FEWEST_CELLS, MOST_CELLS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundsMethod(Method):
+    """What the default method is in a box of many dimensions: `rounds_release`, the solver on its
+    coreset, and one private step.
+
+    **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
+    """
+
+    name = "partition"
+    summary = "noisy counts and means around candidates, in two rounds, and one private step"
+    in_space = True
+    releases = True
+
+    def price(self, epsilon: Any, delta: Any) -> Cost:
+        """Epsilon alone, or a pool of rho where there is a delta."""
+        return price_in_shares(epsilon, delta)
+
+    def check(
+        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse an epsilon too small for the noise."""
+        space: Any = demand.universe
+        most = min(MOST_AXES, space.dimension)
+        check_sums(demand, space, price, COUNT_SHARE, neighboring, most)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+        """Centers, and the release they were computed from, which cost less than they did."""
+        allowance = Allowance(demand, grant)
+        noisy = rounds_release(
+            allowance, question.k, self.records_hint, seed=question.seed, step_follows=True
+        )
+        centers = noisy.centers(question)
+        moved = last_step(allowance, noisy, centers, question.power)
+        return Result(moved, question.k, self.name, allowance.receipt, noisy)
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> RoundsRelease:
+        """Spend the whole grant on a release alone."""
+        return rounds_release(Allowance(demand, grant), None, self.records_hint, seed=seed)
+
+
+def rounds_release(
+    allowance: Allowance,
+    k: int | None = None,
+    records_hint: float | None = None,
+    *,
+    seed: int = 0,
+    step_follows: bool = False,
+) -> RoundsRelease:
+    """A design, a subspace, and in it two rounds of counts and means; see the module's text for the
+    steps and the guarantee.
+
+    Parameters
+    ----------
+    allowance : Allowance
+        Of demand in an `EuclideanSpace`.
+    k : int, optional
+        Centers that will be asked for, if that is known: more of them get more candidates.
+    records_hint : float, optional
+        A public guess of the number of records, in place of the noisy one.
+    seed : int
+        Public coins of the directions and candidates.
+    step_follows : bool
+        Keep the shares of a last step.
+
+    Notes
+    -----
+    For q directions and M candidates O(n · (M + d) · q) in all: some ten passes over the n records
+    (or a sample), two for every direction.
+    """
+    space: Any = allowance.demand.universe
+    rng = np.random.default_rng([seed, 11])
+    noise = allowance.deviation_of_sums(space, allowance.whole)
+    records = allowance.records(COUNT_SHARE, records_hint).number
+    sampled = allowance.sample(max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0))
+    records *= sampled
+    pooled = isinstance(allowance.grant, Pool)
+    design = chosen_design(space.dimension, records, noise, pooled)
+    shares = design.shares
+    rest = shares.total(step_follows)
+    allowance.spread(rest)
+    mean = private_mean(allowance, space, records, shares)
+    allowance.spread(rest - shares.around - shares.mean - shares.near)
+    if design.n_axes:
+        subspace = private_subspace(allowance, design, mean, records, rng)
+        found = two_rounds(allowance, design, subspace, records, k, rng)
+    else:
+        subspace = Subspace(space, mean.point, None, np.zeros((space.dimension,) * 2))
+        cells = VoronoiCells(space, mean.point[None])
+        counted = allowance.ask(HistogramQuery(cells), shares.counts)
+        found = Round(cells, counted, mean.point[None], np.maximum(counted.values, 1.0))
+    return RoundsRelease(design, subspace, found, sampled, allowance.receipt)
+
+
+def last_step(allowance: Allowance, release: RoundsRelease, centers: Array, power: int) -> Array:
+    """Shells around the centers of a release tell where to clip, and how records lie in a cell;
+    then one private step moves them: k distinct points of the box.
+    """
+    shares = release.design.shares
+    if not shares.last_sums:
+        return centers
+    space, whole = release.space, release.subspace.is_whole
+    scaled = None
+    seen, everyone = allowance.demand, allowance.everyone
+    cells: Any = VoronoiCells(space, centers)
+    if not whole:
+        point = release.subspace.point
+        scaled = Scaled(space, point, scales_around(space, point))
+        seen = mapped(seen, scaled, scaled.space)
+        everyone = mapped(everyone, scaled, scaled.space)
+        cells = PartsOfImages(scaled.space, scaled.back, cells)
+    places = centers if scaled is None else scaled.encode(centers)
+    distances = measured_together(allowance, seen, places, shares.last_shells)
+    radius = distances.quantile((WHOLE if whole else ALONG).clipped[power])
+    label = nearest_centers(release.universe.points, centers)[0]
+    mass = np.bincount(label, release.weights, len(centers)).astype(np.float64)
+    if power == 1 or not whole:
+        mass *= distances.force(radius)
+    radii = np.full(len(centers), radius)
+    step = Step(radii, mass, MARGIN)
+    if scaled is not None:
+        farthest = np.maximum(radii, least_radius(scaled.space))
+        step = Step(radii, mass, MARGIN_ALONG, farthest, together=True, scaled=scaled)
+    moved = descended(allowance, cells, centers, step, shares.last_sums, everyone)
+    return distinct_in(space, moved)

@@ -1,0 +1,126 @@
+"""One private step of centers in a box: the sum of every cluster's records, seen from its center
+and clipped, moves the center.
+
+A record x of a cluster with center c and radius r counts as the vector ``(x - c) / max(|x - c|,
+r)``, in units of r: at most 1 long, however far it lies. The sum of these vectors, times r, over a
+*mass* moves the center.
+
+- *Means.* The mass is the cluster's number of records: the center moves to their mean, far ones
+  moved onto the ball of radius r.
+- *Medians.* The sum is minus the gradient of the sum of distances, smoothed below r; the mass is
+  its curvature, in units of 1/r: one of Weiszfeld's steps, or of Newton's.
+
+A move that its noise could have made does not happen: a vector of length s is shortened by the
+factor ``max(0, 1 - (margin · noise / s)²)`` (James and Stein's, with a margin), noise the length
+that noise has.
+
+**Privacy.** A step is one `SumsQuery`: every record adds one vector of length at most 2^12 to the
+sum of its own cluster. Clusters, centers, radii and masses are functions of public facts and of
+what was released before, and a record's cluster depends on that record alone. All else is
+post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.methods.shares import Allowance, clipped_sums, deviation
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.images import Scaled
+from metricdp.privacy import Partition, PrivateDemand
+from metricdp.solvers.lloyd import distinct
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """How the centers of some clusters are moved.
+
+    Attributes
+    ----------
+    radii : ndarray of float64, shape (k,)
+        Where offsets are clipped.
+    mass : ndarray of float64, shape (k,)
+        What a cluster's clipped sum is divided by; a center of no positive mass stays.
+    margin : float
+        Lengths of noise below which a move is not believed at all.
+    farthest : ndarray of float64, shape (k,), optional
+        How far a center may move.
+    together : bool
+        All centers move by a common vector first, whose noise is least, then each by what its own
+        sum leaves.
+    scaled : Scaled, optional
+        The demand asked is in these coordinates, and so are the radii and `farthest`.
+    """
+
+    radii: Array
+    mass: Array
+    margin: float
+    farthest: Array | None = None
+    together: bool = False
+    scaled: Scaled | None = None
+
+
+def descended(
+    allowance: Allowance,
+    cells: Partition,
+    centers: Array,
+    step: Step,
+    share: Fraction,
+    demand: PrivateDemand | None = None,
+) -> Array:
+    """The centers after one private step, paid with a share, shape (k, d): perhaps outside of the
+    box, perhaps equal.
+
+    Parameters
+    ----------
+    allowance : Allowance
+    cells : Partition
+        The clusters: as many as centers, public, or released before.
+    centers : ndarray of float64, shape (k, d)
+    step : Step
+    share : Fraction
+    demand : PrivateDemand, optional
+        In place of the allowance's own.
+    """
+    scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
+    origin = centers if step.scaled is None else step.scaled.encode(centers)
+    query = clipped_sums(cells, origin, step.radii)
+    release = allowance.ask(query, share, demand)
+    sums = release.values.reshape(centers.shape) * query.steps[:, None] * scales
+    noise = step.margin * deviation(release) * query.steps * float(np.linalg.norm(scales))
+    good = step.mass > 0
+    mass = np.where(good, step.mass, 1.0)
+    shift = np.zeros(centers.shape[1])
+    if step.together:
+        mass = np.maximum(mass, 1.0)
+        total = max(float(step.mass[good].sum()), 1.0)
+        shift = sums.sum(axis=0) / total
+        common = float(np.sqrt((noise**2).sum())) / total
+        shift = shift * believed(float(np.linalg.norm(shift)), common)
+    own = sums / mass[:, None] - shift
+    own *= (good * believed(np.linalg.norm(own, axis=1), noise / mass))[:, None]
+    moves = shift + own
+    if step.farthest is not None:
+        length = np.maximum(np.linalg.norm(moves / scales, axis=1), 1e-300)
+        moves *= np.minimum(1.0, step.farthest / length)[:, None]
+    return centers + moves
+
+
+def believed(length: Any, noise: Any) -> Any:
+    """What is left of a vector of some length, of which noise is so long."""
+    return np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
+
+
+def distinct_in(space: EuclideanSpace, centers: Array) -> Array:
+    """The centers, moved into the box, all but the first of equal ones by points of a net."""
+    inside = space.clip(centers)
+    if len(np.unique(inside, axis=0)) == len(inside):
+        return inside
+    return distinct(inside, space.net(2 * len(inside)).points)

@@ -1,0 +1,320 @@
+"""Where records are in a box of many dimensions, and along which directions: what is
+released before candidates are drawn.
+
+1. The *design*, from public facts: d, the noise, and a guess or a noisy number of records. It names
+   the shares of all reads, and how many directions q are looked for (`chosen_design`).
+2. The private mean: shells around the middle of the box show the ball that holds the records; their
+   sum from there, clipped at it. Shells around the mean, in turn, show whether the box was so loose
+   that it pays to do so once more from there.
+3. Directions. For orthogonal public u in turn, the sum of sign(<u, x - mean>)·(x - mean), clipped:
+   about n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for records of covariance C. Where q = d, u are the axes
+   and one round tells C; else q random directions, and a second round along those that the first
+   found, gives the principal ones.
+4. The *subspace*: the box itself where q = d, else the coordinates along q directions from the
+   mean; and an ellipsoid in it, which holds most of the records.
+
+*Scaled sums.* Full sums are taken in coordinates divided by scales s, and multiplied by them
+afterwards: the noise of coordinate j is then s_j times that of a sum of vectors of length ``|x /
+s|``. The sum of all noise is least for s_j² in proportion to the standard deviation of coordinate
+j, which is at most sqrt((mean - lower)·(upper - mean)), a function of the released mean.
+
+**Privacy.** All reads are `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records, or of their
+images under maps that are functions of public facts and of earlier releases
+(`metricdp.privacy.mapped`), paid from one budget in shares (`metricdp.methods.box.default`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.projections import projected
+from metricdp.methods.box.distances import DistancesTogether, measured_together
+from metricdp.methods.shares import Allowance, clipped_sums, deviation
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.cells import Halves, WholeBox
+from metricdp.partitions.box.images import Scaled
+from metricdp.privacy import LevelsQuery, PrivateDemand, mapped
+
+WITHIN, WITHIN_ALL, WITHIN_ALONG = 0.9, 0.98, 0.3
+"""Quantiles of the distances at which sums are clipped: for the mean, for all directions, and for
+few of many.
+"""
+FEWEST_AXES, MOST_AXES, AXES_FACTOR = 3, 48, 1 / 3
+"""Directions of a subspace: as the root of the number of records per noise of a sum."""
+MOST_MEANS = 4
+"""Means released one after another, each from a smaller ball."""
+LEAST_SIGNAL, CLEAR_SIGNAL = 0.3, 2.0
+"""Below the first, directions cannot be told from noise, and a mean is all that is released; beyond
+the second, C is asked for in full.
+"""
+LEAST_SCALE = 0.01
+"""Of a coordinate's width: distance of the mean from the ends of the box that counts at least."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Parts of the budget of every read, in order; their sum is what is spent."""
+
+    around: Fraction
+    mean: Fraction
+    near: Fraction
+    directions: Fraction
+    counts: Fraction
+    sums: Fraction
+    shells: Fraction
+    counts_2: Fraction
+    sums_2: Fraction
+    last_shells: Fraction
+    last_sums: Fraction
+
+    @classmethod
+    def percent(cls, *parts: int) -> Shares:
+        """From integers that add up to 100."""
+        return cls(*(Fraction(part, 100) for part in parts))
+
+    def total(self, last: bool) -> Fraction:
+        """Of all reads, or of those before the last step."""
+        parts: tuple[Fraction, ...] = astuple(self)
+        return sum(parts if last else parts[:-2], Fraction(0))
+
+
+BALL = Shares.percent(3, 2, 1, 0, 8, 17, 2, 10, 32, 2, 23)
+ELLIPSOID = Shares.percent(3, 2, 1, 5, 8, 15, 2, 9, 31, 2, 22)
+SUBSPACE = Shares.percent(2, 9, 1, 21, 4, 7, 1, 5, 15, 2, 33)
+ALONE = Shares.percent(4, 94, 0, 0, 2, 0, 0, 0, 0, 0, 0)
+"""Rounds in the whole box, whose candidates are drawn in a ball, or in an ellipsoid; rounds along
+few directions; and no rounds, but a mean alone.
+"""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design: its name, its shares, and the number of directions of its subspace."""
+
+    name: str
+    shares: Shares
+    n_axes: int
+
+
+def chosen_design(dimension: int, records: float, noise: float, pooled: bool) -> Design:
+    """The design for a box of more than three dimensions, from public facts and a released or
+    guessed number of records.
+
+    Let N = records / noise. The subspace has q = N^(1/2) / 3 directions, 3 to 48, d at most.
+    Where q < d, the sums that tell the directions stand out of their noise by about
+    N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with that of Laplace, whose shares count
+    in full and not by their roots. Below 0.3: `ALONE`, the private mean; else `SUBSPACE`. Where q =
+    d: `ELLIPSOID`, or `BALL` if the ratio for d directions is below 2.
+
+    Parameters
+    ----------
+    dimension : int
+    records : float
+    noise : float
+        Standard deviation of a coordinate of the sum of unit vectors, in steps of their length, if
+        the whole budget were spent on it.
+    pooled : bool
+        Whether noise is Gaussian.
+    """
+    per_noise = max(records, 0.0) / noise
+    q = int(min(np.clip(round(AXES_FACTOR * per_noise**0.5), FEWEST_AXES, MOST_AXES), dimension))
+    full = q == dimension
+    share = float((ELLIPSOID if full else SUBSPACE).directions) / (1 if full else 2)
+    spread = np.sqrt(q) if pooled else q
+    signal = (
+        0.8
+        * per_noise
+        * (share**0.5 if pooled else share)
+        / (spread * np.sqrt(dimension) * np.sqrt(min(12, dimension)))
+    )
+    if full:
+        return Design("rounds", ELLIPSOID if signal > CLEAR_SIGNAL else BALL, q)
+    if signal > LEAST_SIGNAL:
+        return Design("subspace", SUBSPACE, q)
+    return Design("mean", ALONE, 0)
+
+
+class Subspace:
+    """Coordinates of a box along a few orthogonal directions, or its own, and an ellipsoid there.
+
+    Parameters
+    ----------
+    universe : EuclideanSpace
+    point : ndarray of float64, shape (d,)
+        The origin, where there are axes; in any case the middle of the ellipsoid.
+    axes : ndarray of float64, shape (q, d), optional
+        Unit vectors, orthogonal to one another.
+    ellipsoid : ndarray of float64, shape (q, q)
+        Its semi-axes, one a row, in the subspace's coordinates.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+        What holds the images of the box.
+    middle : ndarray of float64, shape (q,)
+    """
+
+    def __init__(
+        self, universe: EuclideanSpace, point: Array, axes: Array | None, ellipsoid: Array
+    ) -> None:
+        self.universe = universe
+        self.point = point
+        self.axes = axes
+        self.ellipsoid = ellipsoid
+        self.space = universe
+        self.middle = point
+        if axes is not None:
+            reach = np.abs(axes) @ np.maximum(universe.upper - point, point - universe.lower)
+            self.space = EuclideanSpace(-reach, reach)
+            self.middle = np.zeros(len(axes))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has as many dimensions as the box."""
+        return len(self.middle) == self.universe.dimension
+
+    def inside(self, demand: PrivateDemand) -> PrivateDemand:
+        """The demand in the subspace's coordinates."""
+        return demand if self.axes is None else mapped(demand, self, self.space)
+
+    def encode(self, records: Array) -> Array:
+        """Coordinates of points, shape (n, q)."""
+        return records if self.axes is None else projected(records, self.point, self.axes)
+
+    def outside(self, places: Array) -> Array:
+        """Points of the box, shape (n, d)."""
+        return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
+
+    def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
+        """Uniform points of the ellipsoid, every other one of one `reach` times as wide, moved into
+        the subspace's box, shape (n, q).
+        """
+        wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]
+        return self.space.clip(
+            self.middle + wide * ball(n, len(self.ellipsoid), rng) @ self.ellipsoid
+        )
+
+
+def ball(n: int, d: int, rng: np.random.Generator) -> Array:
+    """Uniform points of the unit ball, shape (n, d)."""
+    points = rng.normal(size=(n, d))
+    return points / np.linalg.norm(points, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
+
+
+def scales_around(space: EuclideanSpace, mean: Array) -> Array:
+    """Scales for sums from a released mean, shape (d,): roots of the largest standard deviations
+    that the box leaves, 1 in the middle.
+    """
+    width = space.upper - space.lower
+    low, high = (
+        np.maximum(away, LEAST_SCALE * width) for away in (mean - space.lower, space.upper - mean)
+    )
+    scales = (low * high) ** 0.25
+    return scales / scales.mean()
+
+
+class Mean(NamedTuple):
+    """A released mean, and the distances of the records from it, where they were asked for."""
+
+    point: Array
+    distances: DistancesTogether | None
+
+
+def private_mean(
+    allowance: Allowance, space: EuclideanSpace, records: float, shares: Shares
+) -> Mean:
+    """Mean of the records, clipped at the ball that holds most of them, and their distances from
+    it, if these have a share.
+
+    In a loose box these may turn out to be less than twice the noise of the mean, and less than
+    half the radius at which records were clipped: then, unless the mean is all noise, both are
+    released again from there, for as much as before.
+    """
+    d = space.dimension
+    middle = (space.lower + space.upper) / 2
+    scaled = Scaled(space, middle, scales_around(space, middle))
+    demand = mapped(allowance.demand, scaled, scaled.space)
+    radius = measured_together(allowance, demand, None, shares.around).clipping(WITHIN)
+    for _ in range(MOST_MEANS):
+        query = clipped_sums(WholeBox(scaled.space), np.zeros((1, d)), [radius])
+        summed = allowance.ask(query, shares.mean, demand)
+        step = query.steps[0] / max(records, 1.0)
+        offset = summed.values * step
+        error = deviation(summed) * step * np.sqrt(d)
+        offset *= min(1.0, radius / max(float(np.linalg.norm(offset)), 1e-300))
+        mean = np.asarray(space.clip(scaled.back(offset[None]))[0])
+        if not shares.near:
+            return Mean(mean, None)
+        scales = scales_around(space, mean) if shares.directions else np.ones(d)
+        scaled = Scaled(space, mean, scales)
+        demand = mapped(allowance.demand, scaled, scaled.space)
+        distances = measured_together(allowance, demand, None, shares.near)
+        near = distances.clipping(WITHIN)
+        if near > min(2 * error, radius / 2) or error > radius / 4:
+            break
+        radius = near
+    return Mean(mean, distances)
+
+
+def private_subspace(
+    allowance: Allowance,
+    design: Design,
+    mean: Mean,
+    records: float,
+    rng: np.random.Generator,
+) -> Subspace:
+    """The subspace around a released mean, and the ellipsoid that most records are in."""
+    space: EuclideanSpace = allowance.demand.universe  # type: ignore[assignment]
+    d, q, share = space.dimension, design.n_axes, design.shares.directions
+    scaled = Scaled(space, mean.point, scales_around(space, mean.point))
+    demand = mapped(allowance.demand, scaled, scaled.space)
+    distances = mean.distances
+    if not share:
+        if distances is None:
+            around = mean.point[None]
+            distances = measured_together(allowance, allowance.demand, around, design.shares.near)
+        return Subspace(space, mean.point, None, distances.clipping(WITHIN_ALL) * np.eye(d))
+    if distances is None:
+        distances = measured_together(allowance, demand, None, design.shares.near)
+    whole = q == d
+    radius = distances.clipping(WITHIN_ALL if whole else WITHIN_ALONG)
+    axes = np.eye(d) if whole else np.linalg.qr(rng.normal(size=(d, q)))[0].T
+    rounds = 1 if whole else 2
+    for _ in range(rounds):
+        pulls, noise = pulls_along(allowance, demand, scaled, axes, radius, share / rounds)
+        pulls = pulls / (np.sqrt(2 / np.pi) * max(records, 1.0))
+        along = np.maximum((pulls * axes).sum(axis=1), noise / max(records, 1.0))
+        sheared = along[:, None] * pulls if whole else pulls  # `along`: standard deviations
+        _, variances, axes = np.linalg.svd(sheared, full_matrices=False)
+    lengths = np.sqrt(q + 2) * (np.sqrt(variances) if whole else variances)
+    if whole:
+        return Subspace(space, mean.point, None, lengths[:, None] * axes)
+    return Subspace(space, mean.point, axes, np.diag(lengths))
+
+
+def pulls_along(
+    allowance: Allowance,
+    demand: PrivateDemand,
+    scaled: Scaled,
+    axes: Array,
+    radius: float,
+    share: Fraction,
+) -> tuple[Array, float]:
+    """For every axis u the noisy sum of sign(<u, x>)·x over the records, clipped at a radius in
+    scaled coordinates, shape (q, d); and the standard deviation of its noise there.
+    """
+    q, d = axes.shape
+    levels = []
+    for axis in axes:
+        side = Halves(scaled.space, np.zeros(d), axis * scaled.scales)
+        levels.append(clipped_sums(side, np.zeros(d), [radius, radius], folded=True))
+    release = allowance.ask(LevelsQuery(tuple(levels)), share, demand)
+    step = float(levels[0].steps[0])
+    return release.values.reshape(q, d) * step * scaled.scales, deviation(release) * step

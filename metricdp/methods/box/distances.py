@@ -1,0 +1,204 @@
+"""How far records lie from the centers of their clusters, read off noisy counts of shells.
+
+A histogram tells how many records of every cluster lie in each of a few shells around its center
+(`metricdp.partitions.box.cells.Shells`). From it come the radii at which the records' offsets are
+clipped, and what their sums are divided by.
+
+**Privacy.** One `HistogramQuery` of shells that follow from public facts and from what was released
+before; all else here is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.methods.shares import Allowance, deviation, least_radius
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.cells import Shells, VoronoiCells
+from metricdp.privacy import HistogramQuery, Partition, PrivateDemand
+from metricdp.releases import Release
+
+N_SHELLS, RATIO = 30, 2.0**-0.5
+"""Shells of each cluster: the outermost ends at the diagonal of the box, each at this fraction of
+the one around it; the last is a ball.
+"""
+STANDS_OUT = 3.0
+"""Standard deviations of noise above which a count is taken for records, where it says how far they
+lie.
+"""
+FEW = 0.002
+"""Share of a cluster that may always be clipped: tails are long, and noise of counts is."""
+N_SHELLS_TOGETHER, RATIO_TOGETHER = 48, 2.0 ** (-1 / 3)
+STANDS_OUT_TOGETHER, LONG_TAILS = 4.0, 1.5
+"""The same of all clusters together, where one false shell far out would set the radius of all; so
+much more in the longer tails of Laplace noise.
+"""
+
+Array = NDArray[np.float64]
+Quantile = Callable[[float], float]
+"""Quantile of released distances."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Noisy counts of every cluster's shells.
+
+    Attributes
+    ----------
+    counts : ndarray of float64, shape (k, n_shells)
+    noise : float
+        Standard deviation of one count's noise.
+    outer : ndarray of float64, shape (n_shells,)
+        Outer radii of the shells, falling.
+    """
+
+    counts: Array
+    noise: float
+    outer: Array
+
+    @cached_property
+    def held(self) -> Array:
+        """Counts that stand out of the noise, else 0, shape (k, n_shells); those of all clusters
+        for one that hardly stands out.
+        """
+        own = np.where(self.counts > STANDS_OUT * self.noise, self.counts, 0.0)
+        few = own.sum(axis=1) <= np.maximum(self.mass, 0.0) / 2
+        return np.where(few[:, None], self.of_all, own)
+
+    @cached_property
+    def of_all(self) -> Array:
+        """Counts of all clusters that stand out of the noise, else 0, shape (n_shells,)."""
+        total = self.counts.sum(axis=0)
+        return np.where(total > STANDS_OUT * self.noise * np.sqrt(len(self.counts)), total, 0.0)
+
+    @cached_property
+    def mass(self) -> Array:
+        """Records in each cluster, shape (k,): of the shells around those where there are any, as
+        the others have noise alone.
+        """
+        at = np.flatnonzero(self.of_all > 0)
+        near = self.counts[:, :0]
+        if len(at):
+            near = self.counts[:, max(at[0] - 1, 0) : at[-1] + 2]
+        total = near.sum(axis=1)
+        return np.where(total > self.noise * np.sqrt(near.shape[1]), total, 0.0)
+
+    def quantile(self, share: float) -> Array:
+        """Outer radius of the shell with the quantile of each cluster's distances, shape (k,)."""
+        mass = np.cumsum(self.held[:, ::-1], axis=1)
+        at = (mass < share * mass[:, -1:]).sum(axis=1).clip(max=len(self.outer) - 1)
+        return np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
+
+    def reach(self, spare: float) -> Array:
+        """Smallest outer radius beyond which a cluster has no more records than `spare`, a few of
+        all, or noise, shape (k,).
+        """
+        counts = np.where(self.mass[:, None] > 0, self.counts, self.of_all)
+        beyond = np.cumsum(counts, axis=1) - counts
+        noise = self.noise * np.sqrt(np.arange(counts.shape[1]))
+        fits = beyond <= np.maximum(np.maximum(spare, noise), FEW * self.mass[:, None])
+        last = len(self.outer) - 1 - np.argmax(fits[:, ::-1], axis=1)
+        return np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
+
+    def curvature(self, radii: Array, dimension: int) -> Array:
+        """Of the smoothed sum of distances around each center, in 1 / radius, shape (k,)."""
+        middle = self.outer * (1 + RATIO) / 2
+        far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
+        share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)
+        return self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class DistancesTogether:
+    """Noisy counts of the shells of all clusters together.
+
+    Attributes
+    ----------
+    counts : ndarray of float64, shape (n_shells,)
+    noise : float
+        Standard deviation of one count's noise, more where its tails are long.
+    outer : ndarray of float64, shape (n_shells,)
+        Outer radii of the shells, falling.
+    least : float
+        The least radius at which a sum can be clipped.
+    """
+
+    counts: Array
+    noise: float
+    outer: Array
+    least: float
+
+    @property
+    def _standing(self) -> Array:
+        return np.where(self.counts > STANDS_OUT_TOGETHER * self.noise, self.counts, 0.0)
+
+    def quantile(self, share: float) -> float:
+        """Outer radius of the shell with the quantile of the distances; counts within the noise are
+        0, if not all are.
+        """
+        kept = self._standing
+        if not kept.any():
+            kept[np.argmax(self.counts)] = max(self.counts.max(), 0.0)
+        mass = np.cumsum(kept[::-1])
+        if mass[-1] <= 0:
+            return float(self.outer[0])
+        return float(self.outer[::-1][np.searchsorted(mass, share * mass[-1])])
+
+    def clipping(self, share: float) -> float:
+        """That quantile, or the least radius at which a sum can be clipped."""
+        return max(self.quantile(share), self.least)
+
+    def force(self, radius: float) -> float:
+        """Mean over the records of min(1, radius / distance): what is left of their pulls, vectors
+        clipped at the radius.
+        """
+        kept = self._standing
+        middle = self.outer * RATIO_TOGETHER**0.5
+        return float(kept @ (radius / np.maximum(middle, radius)) / max(kept.sum(), 1.0))
+
+
+def measured_distances(
+    allowance: Allowance, cells: Partition, centers: Array, share: Fraction
+) -> Distances:
+    """Shells of every cluster, paid with a share."""
+    shells = Shells(cells, centers, N_SHELLS, RATIO)
+    release = allowance.ask(HistogramQuery(shells), share)
+    counts = release.values.astype(np.float64).reshape(len(centers), N_SHELLS)
+    return Distances(counts, deviation(release), shells.outer)
+
+
+def shells_together(space: EuclideanSpace, centers: Array) -> Shells:
+    """Shells around the nearest of a few centers."""
+    cells = VoronoiCells(space, centers)
+    return Shells(cells, centers, N_SHELLS_TOGETHER, RATIO_TOGETHER, together=True)
+
+
+def measured_together(
+    allowance: Allowance,
+    demand: PrivateDemand,
+    centers: Array | None,
+    share: Fraction,
+) -> DistancesTogether:
+    """Shells around the nearest of a few centers, the origin by default, paid with a share."""
+    space: Any = demand.universe
+    around = np.zeros((1, space.dimension)) if centers is None else centers
+    shells = shells_together(space, around)
+    release = allowance.ask(HistogramQuery(shells), share, demand)
+    counts = release.values.astype(np.float64)
+    return DistancesTogether(counts, noise_of_shells(release), shells.outer, least_radius(space))
+
+
+def noise_of_shells(release: Release) -> float:
+    """Standard deviation of the noise of shells taken together; half as much again of Laplace
+    noise, whose tails are longer: a shell far out that is large by chance would make a loose box's
+    ball as wide as the box.
+    """
+    pooled = release.receipt.mechanisms[0].rho is not None
+    return deviation(release) * (1.0 if pooled else LONG_TAILS)

@@ -1,0 +1,174 @@
+"""Where in a box the records are, surveyed for a small part of the budget, so that the rest of it
+is spent there: which grid the default counts.
+
+1. A survey of a coarse grid. Cells that stand out of its noise hang together in components; a block
+   of cells around one gets a finer grid of its own if the component's share of the records deserves
+   many more cells than it has.
+2. Surveys of these blocks, one after another as long as they pay: histograms along each axis tell
+   the smaller block that holds what stands out of their noise.
+
+Nothing is cut off: records outside of a block stay in the cells of the grid around it. A box that
+its records fill gets one survey.
+
+**Privacy.** Every survey is one `HistogramQuery` or `LevelsQuery`, paid by the caller, of
+partitions that follow from public facts and earlier surveys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.grid import Block, ChosenGrids, Grid, NestedGrid
+from metricdp.privacy import HistogramQuery, LevelsQuery, Query
+from metricdp.releases import Release
+
+SURVEY_CELLS, BINS, MOST_SURVEYS = 2048, 128, 4
+"""Cells of the first survey, bins along each axis of the others; surveys in all."""
+PAYS, NARROWER, SMALLEST = 8.0, 3.0, (256, 0.2)
+"""A block gets a grid of its own if that has so many times the cells that it has now: in the first
+survey, in the others; and at least so many, or such a part of all, whichever is less.
+"""
+UNSEEN, MARGIN = 25.0, (0.1, 0.5)
+"""Margin around the bins that stand out, a fraction of their width: so many times the noise, in
+units of all records, within bounds. The more noise, the more of the records stay unseen beside
+those bins.
+"""
+STANDS_OUT = 4.0
+"""Cells stand out if the sum of those around them exceeds this many standard deviations of its
+noise.
+"""
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+Found = tuple[Places, Places, float]
+"""First place of a block, the one after its last, and its noisy number of records."""
+Survey = Callable[[Query], tuple[Release, float]]
+"""Pays for a query: its release, and the standard deviation of its noise."""
+
+
+@dataclass(eq=False)
+class Area:
+    """A box to be cut into a grid of `n_cells` cells, and blocks of it that are areas apart."""
+
+    space: EuclideanSpace
+    n_cells: int
+    blocks: list[tuple[Places, Places, Area]] = field(default_factory=list)
+
+    def grid(self, cells: Mapping[Area, int | tuple[int, ...]] | None = None) -> NestedGrid:
+        """The nested grid; `cells` may give some areas other numbers of cells."""
+        blocks = [Block(low, high, area.grid(cells)) for low, high, area in self.blocks]
+        return NestedGrid(self.space, (cells or {}).get(self, self.n_cells), blocks)
+
+
+def focused_grid(
+    survey: Survey, space: EuclideanSpace, n_records: float, n_cells: int, fewest: int
+) -> NestedGrid:
+    """A grid over a box, with finer grids in it where surveys show that they pay.
+
+    Parameters
+    ----------
+    survey : callable
+        Pays for one survey: the histogram's release, and the standard deviation of its noise.
+    space : EuclideanSpace
+    n_records : float
+        Noisy or guessed.
+    n_cells : int
+        Of a grid for all records; a grid for some of them gets a proportional part.
+    fewest : int
+        Cells of any grid.
+
+    Notes
+    -----
+    At most `MOST_SURVEYS` surveys; a box that the records fill gets one.
+    """
+    whole = Area(space, n_cells)
+    surveyed = ChosenGrids(NestedGrid(space, SURVEY_CELLS), [space])
+    release, noise = survey(HistogramQuery(surveyed))
+    own = Grid(space, n_cells)
+    values = release.values[:-1].astype(np.float64)
+    for low, high, mass in apart(standing_blocks(surveyed.grids[0], values, noise, own)):
+        share = n_cells * mass / max(n_records, mass, 1.0)
+        box = own.block(low, high)
+        least = max(PAYS * np.prod(high - low), min(SMALLEST[0], SMALLEST[1] * n_cells))
+        if box is not None and share >= least:
+            whole.blocks.append((low, high, Area(box, int(share))))
+    innermost = [area for _, _, area in whole.blocks]
+    for _ in range(MOST_SURVEYS - 1):
+        if innermost:
+            narrow(survey, whole, innermost, n_records)
+            innermost = [area for outer in innermost for _, _, area in outer.blocks]
+    return whole.grid()
+
+
+def narrow(survey: Survey, whole: Area, areas: list[Area], n_records: float) -> None:
+    """Give every area a block that its records fill less than it, told by a histogram along each
+    axis.
+    """
+    d = whole.space.dimension
+    shapes = [tuple(BINS if axis == x else 1 for x in range(d)) for axis in range(d)]
+    spaces = [area.space for area in areas]
+    axes = [ChosenGrids(whole.grid(dict.fromkeys(areas, shape)), spaces) for shape in shapes]
+    release, noise = survey(LevelsQuery(tuple(HistogramQuery(axis) for axis in axes)))
+    values = release.values.astype(np.float64).reshape(d, -1)[:, :-1].reshape(d, len(areas), BINS)
+    margin = float(np.clip(UNSEEN * noise / max(n_records, 1.0), *MARGIN))
+    for i, area in enumerate(areas):
+        ends = np.array([hull(values[x, i], noise, margin) for x in range(d)]).T / BINS
+        own = Grid(area.space, area.n_cells)
+        lower, upper = area.space.lower + ends * (area.space.upper - area.space.lower)
+        low, high = own.cover(EuclideanSpace(lower, upper))
+        box = own.block(low, high)
+        if box is not None and area.n_cells >= NARROWER * np.prod(high - low):
+            area.blocks.append((low, high, Area(box, area.n_cells)))
+
+
+def hull(values: Array, noise: float, margin: float) -> tuple[float, float]:
+    """Start and end of the bins that stand out, with a margin; of all, if none does."""
+    n_bins = len(values)
+    line = Grid(EuclideanSpace([0.0], [float(n_bins)]), (n_bins,))
+    threshold = STANDS_OUT * noise * np.sqrt(line.box_sums(np.ones(n_bins)))
+    out = np.flatnonzero(line.box_sums(values) > threshold)
+    if not len(out):
+        return 0.0, float(n_bins)
+    margin *= out[-1] + 1 - out[0]
+    return max(out[0] - margin, 0.0), min(out[-1] + 1 + margin, float(n_bins))
+
+
+def standing_blocks(grid: NestedGrid, values: Array, noise: float, own: Grid) -> list[Found]:
+    """Components of the cells that stand out, as blocks of the cells of `own`, and their noisy
+    numbers of records.
+    """
+    from scipy.ndimage import find_objects, label
+
+    threshold = STANDS_OUT * noise * np.sqrt(grid.box_sums(np.ones(grid.n_own)))
+    out = grid.box_sums(values) > threshold
+    components = label(out.reshape(grid.shape), np.ones((3,) * len(grid.shape)))[0]
+    mass = np.bincount(components.ravel(), values)
+    found = []
+    for i, slices in enumerate(find_objects(components), start=1):
+        low = np.array([part.start for part in slices])
+        high = np.array([part.stop for part in slices])
+        box = grid.block(low, high)
+        if box is not None:
+            found.append((*own.cover(box), float(mass[i])))
+    return found
+
+
+def apart(blocks: list[Found]) -> list[Found]:
+    """Blocks, those that meet replaced by one around both, until none do."""
+    done: list[Found] = []
+    while blocks:
+        low, high, mass = blocks.pop()
+        meets = [
+            i for i, (start, stop, _) in enumerate(done) if ((low < stop) & (start < high)).all()
+        ]
+        if not meets:
+            done.append((low, high, mass))
+            continue
+        start, stop, more = done.pop(meets[0])
+        blocks.append((np.minimum(low, start), np.maximum(high, stop), mass + more))
+    return done[::-1]

@@ -1,0 +1,260 @@
+"""Two rounds of noisy counts and means in the Voronoi cells of candidates: where the records are in
+a box of many dimensions.
+
+1. Public random candidates in the ellipsoid of a released subspace
+   (`metricdp.methods.box.directions`). Of every candidate's cell the count, and the sum of its
+   records, from the candidate and clipped, are released: the means of the cells that stand out of
+   the noise tell where the records are.
+2. The second round's candidates are drawn there: those means, and around each of them random ones,
+   the more the larger its count. Shells around them are released, whose quantile clips the second
+   round's sums, then counts and sums as before.
+
+The means and counts of the cells that stand out in the second round are a coreset for any number of
+questions.
+
+**Privacy.** A round is one `HistogramQuery` and one `SumsQuery` of the records, or of their images
+in the subspace, between them one `HistogramQuery` of shells, each paid with a share of one budget.
+Candidates and radii are functions of public coins and of what was released before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.box_release import BoxRelease, searched
+from metricdp.methods.box.directions import Design, Subspace, ball
+from metricdp.methods.box.distances import measured_together
+from metricdp.methods.shares import Allowance, clipped_sums, deviation, least_radius
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.cells import VoronoiCells
+from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.releases import Receipt, Release
+from metricdp.solvers.stopping import Deadline
+
+FEWEST, MOST, EVER = 16, 256, 1024
+"""Candidates of a round, where the number of centers is not known; where it is, up to so many, …"""
+A_CENTER = (4, 12)
+"""… at least and at most for each center, or half of the most."""
+PROBES = 500
+"""Random points whose distances from the first candidates are looked at: public."""
+SCATTER = (0.2, 0.8)
+"""Sizes of the ellipsoids around the first round's means in which candidates of the second are
+drawn, in steps from candidate to mean.
+"""
+NEAR = 0.6
+"""Size of the ellipsoids around the means of a release, in that of the records', in which centers
+are drawn beyond their number.
+"""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What depends on whether the noise of sums is small beside the records' distances.
+
+    Attributes
+    ----------
+    fewest : int
+        Candidates, whatever k.
+    records_per_noise : float
+        Every candidate should have this many records per √q and standard deviation of its count's
+        noise.
+    reach : float
+        Every other candidate of the first round is drawn so many times as far away: clusters may
+        lie outside of the ellipsoid.
+    stands_out : float
+        A count stands out of its noise by so many standard deviations.
+    public, farthest : float
+        Quantiles of distances at which the sums of the first and the second round are clipped:
+        those of random points of the ellipsoid, and of the records. Where two clusters of one cell
+        are clipped near, they look like one.
+    clipped : dict
+        The same in the last step, for k-median and for k-means.
+    """
+
+    fewest: int
+    records_per_noise: float
+    reach: float
+    stands_out: float
+    public: float
+    farthest: float
+    clipped: dict[int, float]
+
+
+WHOLE = Sizes(0, 2.0, 2.0, 3.0, 0.9, 0.995, {1: 0.5, 2: 0.9})
+ALONG = Sizes(8, 1.2, 1.0, 2.0, 0.6, 0.6, {1: 0.2, 2: 0.2})
+"""In the whole box, and along fewer directions."""
+
+
+class Round(NamedTuple):
+    """What a round released: the cells and their noisy counts, and the means and counts of those
+    that stand out of the noise.
+    """
+
+    cells: VoronoiCells
+    counted: Release
+    means: Array
+    weights: Array
+
+
+class RoundsRelease(BoxRelease):
+    """A private release of where the demand is in a box: means and counts of cells that stand out
+    of the noise.
+
+    Attributes
+    ----------
+    universe : EuclideanMetric
+        Those means; the candidates, counted alike, if nothing stands out.
+    space : EuclideanSpace
+    design : Design
+        Which reads there were, and how the budget was shared.
+    subspace : Subspace
+        Where the rounds took place.
+    partition : VoronoiCells
+        Around the second round's candidates, in the subspace's coordinates.
+    weights : ndarray of float64, shape (n_means,), read-only
+        Noisy counts.
+    histogram : Release
+        The noisy counts of all cells, of the sample that the rounds read.
+    receipt : Receipt
+    """
+
+    def __init__(
+        self, design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
+    ) -> None:
+        self.design = design
+        self.subspace = subspace
+        self.partition = found.cells
+        self.histogram = found.counted
+        self._places = found.means
+        places = EuclideanMetric(subspace.outside(found.means))
+        super().__init__(subspace.universe, places, found.weights / sampled, receipt)
+
+    def __repr__(self) -> str:
+        design = f"{self.design.name}, {self.partition.n_parts:,} cells"
+        epsilon = f"epsilon {float(self.receipt.epsilon):g}"
+        return f"RoundsRelease({self.space.name}, {design}, {epsilon})"
+
+    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+        places, rng = self._places, np.random.default_rng(seed)
+        missing, size = max(k - len(places), 0), self.subspace.ellipsoid
+        found = searched(
+            places, self.weights, k - missing, power=power, seed=seed, deadline=deadline
+        )
+        parent = rng.choice(len(places), missing, p=self.weights / self.weights.sum())
+        others = places[parent] + NEAR * ball(missing, len(size), rng) @ size
+        return self.subspace.outside(np.concatenate([found, others]))
+
+
+def two_rounds(
+    allowance: Allowance,
+    design: Design,
+    subspace: Subspace,
+    records: float,
+    k: int | None,
+    rng: np.random.Generator,
+) -> Round:
+    """The second round, after the first; see the module's text.
+
+    Parameters
+    ----------
+    allowance : Allowance
+        Pays with the shares of the design.
+    design : Design
+    subspace : Subspace
+    records : float
+        Their number, noisy or guessed.
+    k : int, optional
+        Centers that will be asked for, if that is known: more of them get more candidates.
+    rng : Generator
+        Public coins.
+    """
+    sizes = WHOLE if subspace.is_whole else ALONG
+    shares = design.shares
+    demand = subspace.inside(allowance.demand)
+    noise = allowance.deviation_of_counts(shares.counts) * np.sqrt(len(subspace.middle))
+    n_candidates = number_of_candidates(records / noise, k, sizes)
+    candidates = subspace.drawn(n_candidates, rng, sizes.reach)
+    probes = subspace.drawn(PROBES, rng, sizes.reach)
+    away = np.sqrt(nearest_centers(probes, candidates)[1])
+    public = float(np.quantile(away, sizes.public))
+    paid = (shares.counts, shares.sums)
+    first = one_round(allowance, demand, candidates, public, paid, sizes.stands_out)
+    again = candidates
+    if len(first.means):
+        again = subspace.space.clip(
+            around(first.means, first.weights, n_candidates, candidates, subspace.ellipsoid, rng)
+        )
+    distances = measured_together(allowance, demand, again, shares.shells)
+    near = distances.clipping(sizes.farthest) if len(first.means) else public
+    paid = (shares.counts_2, shares.sums_2)
+    second = one_round(allowance, demand, again, near, paid, sizes.stands_out)
+    if len(second.means):
+        return second
+    places = candidates if subspace.is_whole else subspace.middle[None]
+    return second._replace(means=places, weights=np.ones(len(places)))
+
+
+def number_of_candidates(records_per_noise: float, k: int | None, sizes: Sizes) -> int:
+    """Candidates of a round, by the records for each √q deviations of a count's noise."""
+    fewest, most = min(FEWEST, MOST), MOST
+    if k is not None:
+        least, enough = A_CENTER
+        fewest = int(np.clip(k * least, fewest, EVER))
+        most = int(np.clip(k * enough, MOST // 2, EVER))
+    number = records_per_noise / sizes.records_per_noise
+    return int(np.clip(number, sizes.fewest or fewest, most))
+
+
+def one_round(
+    allowance: Allowance,
+    demand: PrivateDemand,
+    candidates: Array,
+    radius: float,
+    shares: tuple[Fraction, Fraction],
+    stands_out: float,
+) -> Round:
+    """Cells of the candidates, their noisy counts, and means and counts of those that stand out of
+    the noise; sums are clipped at a radius.
+    """
+    space = demand.universe
+    cells = VoronoiCells(space, candidates)  # type: ignore[arg-type]
+    counted = allowance.ask(HistogramQuery(cells), shares[0], demand)
+    radius = max(radius, least_radius(space))
+    sums = clipped_sums(cells, candidates, np.full(len(candidates), radius))
+    summed = allowance.ask(sums, shares[1], demand)
+    counts = counted.values.astype(float)
+    blur = deviation(summed) * sums.steps[0] * np.sqrt(candidates.shape[1])
+    good = counts > np.maximum(stands_out * deviation(counted), blur / radius)
+    offsets = summed.values.reshape(candidates.shape)[good] * sums.steps[0] / counts[good, None]
+    length = np.linalg.norm(offsets, axis=1, keepdims=True)
+    offsets *= np.minimum(1.0, radius / np.maximum(length, 1e-300))
+    means = cells.universe.clip(candidates[good] + offsets)
+    return Round(cells, counted, means, counts[good])
+
+
+def around(
+    means: Array,
+    weights: Array,
+    n_candidates: int,
+    first: Array,
+    ellipsoid: Array,
+    rng: np.random.Generator,
+) -> Array:
+    """The means, and random points around them in proportion to their weights, up to `n_candidates`
+    in all.
+    """
+    spare = max(n_candidates - len(means), 0)
+    parent = rng.choice(len(means), spare, p=weights / weights.sum())
+    wide = rng.uniform(*SCATTER, (spare, 1))
+    gap = np.sqrt(nearest_centers(means, first)[1])[parent, None] * wide
+    size = float(np.sqrt((ellipsoid**2).sum() / len(ellipsoid)))
+    scatter = gap * (ball(spare, means.shape[1], rng) @ ellipsoid) / max(size, 1e-300)
+    return np.concatenate([means, means[parent] + scatter])

@@ -1,0 +1,49 @@
+"""Buckets of a locality-sensitive hash: near points are likely to share one, far ones are not."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.space import EuclideanSpace
+
+BUCKETS, PROJECTIONS, WIDTH = 512, 5, 4.0
+"""Buckets of a hash; projections of a hash, and the width of its slabs in radii over √d."""
+
+
+class HashBuckets:
+    """A box cut into slabs along a few random directions, the cells thrown into a fixed number of
+    buckets: all by public coins.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    radius : float
+        Of the balls that should mostly stay in one bucket.
+    seed : int
+    """
+
+    def __init__(self, space: EuclideanSpace, radius: float, seed: int) -> None:
+        rng = np.random.default_rng([seed, round(radius / space.diameter_bound() * 2**40)])
+        self.universe = space
+        self.radius = radius
+        self.n_parts = BUCKETS
+        directions = rng.normal(size=(space.dimension, min(PROJECTIONS, space.dimension)))
+        self._directions = (
+            directions
+            / np.linalg.norm(directions, axis=0)
+            * (np.sqrt(space.dimension) / (WIDTH * radius))
+        )
+        self._shift = np.asarray(rng.random(directions.shape[1]))
+        self._key = rng.integers(1, 2**63, directions.shape[1], dtype=np.uint64) | np.uint64(1)
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Bucket of each point, shape (n,)."""
+        place = np.tile(self._shift, (len(records), 1))
+        # a matrix product may round a row differently in other company
+        for coordinate, direction in zip(records.T, self._directions):
+            place += coordinate[:, None] * direction
+        slab = np.floor(place).astype(np.int64).astype(np.uint64)
+        mixed = (slab * self._key).sum(axis=1, dtype=np.uint64)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        return (mixed >> np.uint64(40)).astype(np.int64) % self.n_parts

@@ -1,0 +1,122 @@
+"""Public parts of a box that a few points, or a plane, determine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.points import nearest_centers
+from metricdp.kernels.projections import projected, squares_from
+from metricdp.metrics.space import EuclideanSpace
+
+Array = NDArray[np.float64]
+
+
+class WholeBox:
+    """A box in one part."""
+
+    n_parts = 1
+
+    def __init__(self, space: EuclideanSpace) -> None:
+        self.universe = space
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Part of each point, shape (n,)."""
+        return np.zeros(len(records), np.int64)
+
+
+class VoronoiCells:
+    """A box cut into the Voronoi cells of a few centers: a point belongs to its nearest one."""
+
+    def __init__(self, space: EuclideanSpace, centers: Array) -> None:
+        self.universe = space
+        self.centers = centers
+        self.n_parts = len(centers)
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Cell of each point, shape (n,)."""
+        return nearest_centers(records, self.centers)[0]
+
+
+class Halves:
+    """A box cut in two by a plane: part 0 is the side to which its normal points."""
+
+    n_parts = 2
+
+    def __init__(self, space: EuclideanSpace, point: Array, normal: Array) -> None:
+        self.universe = space
+        self.at = np.flatnonzero(normal)
+        self.point = point[self.at]
+        self.normal = normal[None, self.at]
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Side of each point, shape (n,)."""
+        seen = records
+        if len(self.at) < records.shape[1]:
+            seen = np.ascontiguousarray(records[:, self.at])
+        return (projected(seen, self.point, self.normal)[:, 0] < 0).astype(np.int64)
+
+
+class PartsOfImages:
+    """A box cut by where the images of its points lie: a partition of the images as one of the box.
+
+    Parameters
+    ----------
+    universe : EuclideanSpace
+        Whose points are encoded.
+    image : callable
+        From points, shape (n, d), to the points that `parts` encodes: each from its own alone.
+    parts : Partition
+    """
+
+    def __init__(
+        self, universe: EuclideanSpace, image: Callable[[Array], Array], parts: Any
+    ) -> None:
+        self.universe = universe
+        self.n_parts = parts.n_parts
+        self._image = image
+        self._parts = parts
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Part of each point's image, shape (n,)."""
+        return self._parts.encode(self._image(records))
+
+
+class Shells:
+    """Clusters of a box cut by the distance to their centers, in geometric steps from the box's
+    diagonal down.
+
+    Part ``j * n_shells + s`` is shell s of cluster j, 0 the outermost; if the clusters are taken
+    together, part s is shell s of all of them.
+
+    Parameters
+    ----------
+    cells : Partition
+        Of a box into clusters.
+    centers : ndarray of float64, shape (n_clusters, d)
+    n_shells : int
+        The last is a ball.
+    ratio : float
+        Of a shell's outer radius to that of the one around it; the first one's is the diagonal.
+    together : bool
+    """
+
+    def __init__(
+        self, cells: Any, centers: Array, n_shells: int, ratio: float, *, together: bool = False
+    ) -> None:
+        self.universe: EuclideanSpace = cells.universe
+        self.centers = centers
+        self.outer = self.universe.diameter_bound() * ratio ** np.arange(n_shells)
+        self.n_parts = n_shells * (1 if together else len(centers))
+        self._cells = cells
+        self._together = together
+
+    def encode(self, records: Array) -> NDArray[np.int64]:
+        """Part of each point, shape (n,)."""
+        label = self._cells.encode(records)
+        distance = np.sqrt(squares_from(records, label, self.centers))
+        shell = np.searchsorted(-self.outer[1:], -distance, side="right")
+        return shell if self._together else label * len(self.outer) + shell

@@ -1,0 +1,93 @@
+"""Public maps of a box: each point's image follows from that point alone (for
+`metricdp.privacy.mapped`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.projections import projected
+from metricdp.metrics.space import EuclideanSpace
+
+WIDE = 3.0
+"""Half a side of a projection's box, in standard deviations of the image of a corner, where no
+image of the box reaches farther.
+"""
+
+Array = NDArray[np.float64]
+
+
+class Scaled:
+    """Coordinates from a point of the box, divided by scales.
+
+    Attributes
+    ----------
+    space : EuclideanSpace
+        The box of the images.
+    """
+
+    def __init__(self, universe: EuclideanSpace, point: Array, scales: Array) -> None:
+        self.universe = universe
+        self.point = point
+        self.scales = scales
+        self.space = EuclideanSpace(
+            (universe.lower - point) / scales, (universe.upper - point) / scales
+        )
+
+    def encode(self, records: Array) -> Array:
+        """Images of points, shape (n, d)."""
+        images = records - self.point
+        images /= self.scales
+        return images
+
+    def back(self, images: Array) -> Array:
+        """Points of images, shape (n, d)."""
+        return images * self.scales + self.point
+
+
+class Projection:
+    """Coordinates along random orthogonal directions, stretched so that squared lengths are kept on
+    average.
+
+    Parameters
+    ----------
+    universe : EuclideanSpace
+        Of d dimensions.
+    dimensions : int
+        q <= d.
+    seed : int
+        Public coins.
+
+    Attributes
+    ----------
+    images : EuclideanSpace
+        The public box of R^q; the few images outside are moved to it.
+    """
+
+    def __init__(self, universe: EuclideanSpace, dimensions: int, seed: int) -> None:
+        d = universe.dimension
+        drawn = np.linalg.qr(np.random.default_rng([seed, 29]).normal(size=(d, dimensions)))[0]
+        half = (universe.upper - universe.lower) / 2
+        self.universe = universe
+        self._rows = np.ascontiguousarray(drawn.T) * np.sqrt(d / dimensions)
+        self._middle = (universe.lower + universe.upper) / 2
+        reach = np.minimum(
+            np.abs(self._rows) @ half, WIDE * np.linalg.norm(half) / np.sqrt(dimensions)
+        )
+        self.images = EuclideanSpace(-reach, reach)
+
+    def encode(self, records: Array) -> Array:
+        """Image of each point, shape (n, q)."""
+        return projected(records, self._middle, self._rows)
+
+    def inside(self, records: Array) -> Array:
+        """Image of each point, moved into the box of images, shape (n, q)."""
+        return self.images.clip(self.encode(records))
+
+    def lifted(self, images: Array, near: Array) -> Array:
+        """Of the points with these images the nearest to a point `near`, shape (1, d), moved into
+        the box, shape (k, d).
+        """
+        q, d = self._rows.shape
+        return self.universe.clip(near + (images - self.encode(near)) @ self._rows * (q / d))

@@ -1,0 +1,26 @@
+"""Candidates of the two rounds."""
+
+import numpy as np
+
+from metricdp.methods.box import rounds as recipe
+from metricdp.methods.box.directions import ball
+from metricdp.methods.box.rounds import around
+
+
+def test_candidates():
+    rng = np.random.default_rng(0)
+    points = ball(4000, 3, rng)
+    lengths = np.linalg.norm(points, axis=1)
+    assert (
+        lengths.max() <= 1
+        and abs((lengths < 0.5).mean() - 1 / 8) < 0.03
+        and np.abs(points.mean(axis=0)).max() < 0.05
+    )
+    means, first = np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([[0.0, 1.0], [5.0, 4.0]])
+    found = around(means, np.array([1.0, 9.0]), 102, first, 7 * np.eye(2), rng)
+    assert found[:2].tolist() == means.tolist() and len(found) == 102
+    near = np.linalg.norm(found[:, None] - means, axis=2).min(axis=1)
+    assert near.max() <= recipe.SCATTER[1] and 70 < (found[:, 0] > 2.5).sum() < 100
+    assert around(means, np.array([1.0, 9.0]), 1, first, np.eye(2), rng).tolist() == means.tolist()
+    flat = around(means, np.array([1.0, 9.0]), 102, first, np.diag([3.0, 0.0]), rng)
+    assert set(flat[:, 1]) == {0.0, 5.0} and np.ptp(flat[:, 0]) > 5
