@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import networkx as nx
 import pytest
 
@@ -19,3 +21,26 @@ def test_there_is_no_circle_of_imports():
     assert imports.number_of_edges() > 1000
     assert circles == []
     assert not list(nx.selfloop_edges(imports))
+
+
+def test_no_one_asks_a_metric_for_its_kind():
+    """What a metric can do better is a method that it may override; only the bases are asked for,
+    to tell a finite universe from a box.
+    """
+    from pathlib import Path
+
+    import metricdp
+    from metricdp.metrics import METRICS
+
+    folder = Path(metricdp.__file__).parent
+    asked = [
+        (str(path.relative_to(folder)), call.lineno)
+        for path in folder.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("isinstance", "issubclass")
+        and {n.id for n in ast.walk(call.args[1]) if isinstance(n, ast.Name)}
+        & {*METRICS, "RowMetric", "VectorMetric"}
+    ]
+    assert asked == []
