@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
-    from metricdp.methods.demand_release import Coreset, Release
+    from metricdp.methods.demand_release import Coreset
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.max_coverage import Coverage, max_coverage
     from metricdp.methods.finite.partition import PartitionRelease
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
+    from metricdp.methods.saving import Release
     from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
@@ -48,7 +49,8 @@ _HOME = {
     "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
     "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.methods.registry": ("METHODS",),
-    "metricdp.methods.demand_release": ("Coreset", "Release"),
+    "metricdp.methods.demand_release": ("Coreset",),
+    "metricdp.methods.saving": ("Release",),
     "metricdp.methods.finite.partition": ("PartitionRelease",),
     "metricdp.methods.planning": ("Plan", "plan"),
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),

@@ -11,7 +11,7 @@ import os
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,11 @@ class DemandRelease:
 
     method: str
 
+    files: ClassVar[Any]
+    """Saves and loads: `metricdp.methods.saving`, which knows all kinds of releases, is told here
+    by that module itself.
+    """
+
     def __init__(
         self,
         universe: Metric,
@@ -267,9 +272,7 @@ class DemandRelease:
         InputError, OSError
             The path is none, or cannot be written.
         """
-        from metricdp.methods.saving import save
-
-        save(self, path)
+        self.files.save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str], universe: Any) -> DemandRelease:
@@ -293,9 +296,8 @@ class DemandRelease:
         >>> mdp.Release.load(path, metric).k_median(k=1).centers
         [3]
         """
-        from metricdp.methods.saving import load
-
-        return load(path, universe)
+        found: DemandRelease = DemandRelease.files.load(path, universe)
+        return found
 
     def answer(self, question: Any) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
@@ -315,7 +317,3 @@ class DemandRelease:
 
     def _asked(self, k: int, power: int, **asked: Any) -> Result:
         return self.answer(self._question(k, power, **asked))
-
-
-Release = DemandRelease
-"""Its public name, ``metricdp.Release``; `metricdp.releases.Release` is what crosses the gate."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
+from metricdp.methods import saving as saving  # so that releases of all methods can be saved
 from metricdp.methods.baselines.balcan import Balcan
 from metricdp.methods.baselines.k_variates import KVariates
 from metricdp.methods.baselines.lloyd import Lloyd

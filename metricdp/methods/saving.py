@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zlib
 from dataclasses import fields
 from fractions import Fraction
@@ -174,3 +175,8 @@ def _receipt(told: dict[str, Any]) -> Receipt:
 
 
 _COMPOSED = {"mechanisms", "epsilon", "delta", "bound"}
+
+
+DemandRelease.files = sys.modules[__name__]
+Release = DemandRelease
+"""Its public name, ``metricdp.Release``; `metricdp.releases.Release` is what crosses the gate."""
