@@ -91,6 +91,16 @@ class DisconnectedGraphError(InputError):
         )
 
 
+class ReadingError(MetricDPError):
+    """Private records could not be read, and none of them is to blame: an engine failed, or the
+    table was not the same in two readings.
+    """
+
+
+class ResourceError(MetricDPError):
+    """Memory or disk space ran out while private records were read."""
+
+
 class DownloadError(MetricDPError):
     """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it
     was looked for.

@@ -4,6 +4,7 @@ as weights.
 
 from __future__ import annotations
 
+import warnings
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -63,33 +64,18 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     """Count the demand's records at every vertex, without any protection: for ``--non-private``
-    alone.
+    and `metricdp evaluate` alone.
 
     Messages hold no cell all the same: they may end in a log.
     """
     import numpy as np
 
-    from metricdp.universe.tables import read_table
+    from metricdp.privacy.evaluation import exact_counts
 
-    _check_coordinates(args, metric)
-    table = read_table(args.demand, private=True)
-    names = [args.x, args.y] if args.x is not None else [args.demand_column or "vertex"]
-    for name in names:
-        if name not in table:
-            raise InputError(
-                f"{args.demand}: no column {name!r}; the first row must name the columns"
-            )
-    if args.x is not None:
-        points = np.column_stack([table.numbers(name) for name in names])
-        if not np.isfinite(points).all():
-            raise InputError(f"{args.demand}: coordinates must be finite numbers")
-        at = metric.snap(points)
-    else:
-        text = all(isinstance(i, str) for i in metric.ids)
-        at = _positions(
-            metric, table.strings(names[0]) if text else table.ids(names[0]), args.demand
-        )
-    return np.bincount(at, minlength=len(metric)).astype(np.float64)
+    every = Namespace(**{**vars(args), "user": None, "max_contributions": None})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return exact_counts(read_demand(every, metric)).astype(np.float64)
 
 
 def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
@@ -105,17 +91,6 @@ def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
     ids = list(table.strings(name) if text else table.ids(name))
     metric.positions(ids)  # unknown ids are told of before anything is charged
     return ids
-
-
-def _positions(metric: GraphMetric, ids: Any, path: str) -> NDArray[Any]:
-    at = None
-    try:
-        at = metric.positions(ids)
-    except InputError:  # its message quotes the id
-        at = None
-    if at is None:
-        raise InputError(f"{path}: every record must be the id of a vertex of {metric.name}")
-    return at
 
 
 def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:

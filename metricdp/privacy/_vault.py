@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.records.engines import Source
+from metricdp.records.trouble import Ended, attempt, told
 
 T = TypeVar("T")
 _RECORDS: WeakKeyDictionary[object, NDArray[Any] | Source] = WeakKeyDictionary()
@@ -46,16 +47,19 @@ def _memory(holder: object, payer: object) -> dict[Any, Any]:
     return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(payer, {})
 
 
-def _quietly(rule: str, work: Callable[[], T]) -> T:
+def _quietly(rule: str, work: Callable[[], T], fault: str | None = None) -> T:
     """Return ``work()``, which handles private data; whatever it raises becomes
-    ``InputError(rule)``.
+    ``InputError(rule)``, but for interruption, lack of resources and changed tables, which have
+    words of their own (`metricdp.records.trouble`); so has what is no bad record, if `fault` is
+    given.
 
     The text of an exception can quote a record ("could not convert 'Ann'") or how many there are
-    ("unable to allocate an array of shape …"). The new one is raised outside the ``except`` block,
-    so that not even ``__context__`` leads to the old one (``from None`` would only hide it).
+    ("unable to allocate an array of shape …"), and its traceback leads to the frames that hold
+    them. The new one is raised after the old one is gone, so that not even ``__context__`` leads
+    there (``from None`` would only hide it).
     """
-    try:
-        return work()
-    except Exception:  # swallowed on purpose, see above
-        pass
-    raise InputError(rule)
+    done = attempt(work)
+    if isinstance(done, Ended):
+        del work
+        raise told(done, rule, fault)
+    return done

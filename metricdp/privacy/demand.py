@@ -4,25 +4,29 @@ to them again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, NoReturn
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.arguments import floats, integer, shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
-from metricdp.records.engines import InMemory, Source, asked, bounding, opened
-from metricdp.records.engines.encoders import listed, numbers, within
+from metricdp.records.engines import Source, asked, bounding, opened
+from metricdp.records.engines.frames import are_ids
+from metricdp.records.ingestion.columns import points as points_of
+from metricdp.records.ingestion.matching import positions
+from metricdp.records.ingestion.users import names_of
+from metricdp.records.trouble import FAULT
 from metricdp.releases import Unit
 from metricdp.unique import Unique
 
 Universe = Metric | EuclideanSpace
+T = TypeVar("T")
 Users = Iterable[Hashable] | None
 _SECRET = "at least one is not (which one, and how many, is private)"
 
@@ -88,7 +92,7 @@ class PrivateDemand(Unique):
         if isinstance(universe, EuclideanSpace):
             rule = f"records must be finite numbers of shape (n, {universe.dimension}); {_SECRET}"
             box = universe
-            kept = _vault._quietly(rule, lambda: box.clip(numbers(records, box.dimension)))
+            kept = _read(rule, lambda: box.clip(points_of(records, box.dimension)))
         elif isinstance(universe, Metric):
             universe.check()  # public, so that what is wrong with it may be said
             if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
@@ -98,8 +102,8 @@ class PrivateDemand(Unique):
                 )
             kind = type(universe.ids[0]).__name__
             rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
-            finite = universe
-            kept = _vault._quietly(rule, lambda: within(finite, finite.positions(listed(records))))
+            ids = universe.ids
+            kept = _read(rule, lambda: positions(ids, records))
         else:
             raise InputError(
                 f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
@@ -126,14 +130,11 @@ class PrivateDemand(Unique):
         if not isinstance(universe, Metric):
             return cls(universe, points, user=user, max_contributions=max_contributions)
         rule = f"points must be finite numbers of shape (n, d); {_SECRET}"
-        array = _vault._quietly(rule, lambda: numbers(points, 2))
-        universe.snap(
-            array[:0]
-        )  # without records: a mistake about public things keeps its own message
+        place = universe.snap
+        array = _read(rule, lambda: points_of(points, None))
+        place(array[:0])  # without records: a mistake about public things keeps its own message
+        kept = _read(rule, lambda: within(universe, place(array)))
         demand = cls.__new__(cls)
-        kept = _vault._quietly(
-            "the points cannot be snapped", lambda: within(universe, universe.snap(array))
-        )
         demand._seal(universe, kept, user, max_contributions)
         return demand
 
@@ -188,29 +189,14 @@ class PrivateDemand(Unique):
         """
         if (x is None) != (y is None):
             raise InputError("coordinates need both x= and y=")
-        frame, m = opened(frame_or_path, engine), _most(user, max_contributions)
-        names, encode = asked(frame, universe, node, x, y, columns, user)
-        if isinstance(frame, InMemory) and (frame.path or user is not None or encode is not None):
-            text = isinstance(universe, Metric) and all(isinstance(i, str) for i in universe.ids)
-            read = partial(frame.lists, names, user, text, encode is not None)
-            *values, users = (
-                read()
-                if frame.path
-                else _vault._quietly("the frame's columns cannot be read", read)
-            )
-            if encode is None:
-                return cls(universe, values[0], user=users, max_contributions=max_contributions)
-            rule = f"coordinates must be finite numbers; {_SECRET}"
-            points = _vault._quietly(
-                rule, lambda: np.column_stack([floats(c, rule) for c in values])
-            )
-            return cls.from_coordinates(
-                universe, points, user=users, max_contributions=max_contributions
-            )
-        demand = cls.__new__(cls)
-        what = f"the id of a point of {universe.name}" if encode is None else "a finite point"
+        m = _most(user, max_contributions)
+        public = [*(columns or ([n for n in (x, y) if n is not None] or [node]))]
+        frame = opened(frame_or_path, engine, [*public, *([] if user is None else [user])])
+        encode = asked(frame, universe, node, x, y, columns, user)
+        what = f"the id of a point of {universe.name}" if are_ids(encode) else "a finite point"
         rule = f"every record must be {what}, and have a user if users are named; {_SECRET}"
-        source = _vault._quietly(rule, lambda: frame.records(universe, encode, names, user, m))
+        source = _read(rule, lambda: frame.records(universe, encode, user, m))
+        demand = cls.__new__(cls)
         demand._place(universe, source, m, "record" if user is None else "user", None)
         return demand
 
@@ -225,9 +211,7 @@ class PrivateDemand(Unique):
             )
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
-            records = _vault._quietly(
-                rule, lambda: records[bounding.sample(listed(user), len(records), m)]
-            )
+            records = _read(rule, lambda: records[bounding.sample(names_of(user), len(records), m)])
         self._place(universe, records, m, "record" if user is None else "user", None)
 
     def _place(
@@ -292,6 +276,19 @@ class PrivateDemand(Unique):
             else f"user, keeps up to {self._max_contributions} records of each"
         )
         return f"PrivateDemand({self._universe.name}; protects each {unit})"
+
+
+def _read(rule: str, work: Callable[[], T]) -> T:
+    """What `work` reads, or the rule that a record breaks."""
+    return _vault._quietly(rule, work, FAULT)
+
+
+def within(universe: Metric, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions that the universe's own code found, if they are some of it."""
+    known = at.ndim == 1 and at.dtype == np.int64 and ((at >= 0) & (at < len(universe))).all()
+    if not known:
+        raise InputError("positions out of range")
+    return at
 
 
 def _most(user: object, max_contributions: int | None) -> int:

@@ -15,7 +15,7 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.errors import InputError
     from metricdp.privacy import _vault
 
-    def quietly(rule: str, work: Any) -> Any:
+    def quietly(rule: str, work: Any, fault: str | None = None) -> Any:
         try:
             return work()
         except Exception as error:

@@ -13,8 +13,9 @@ when the demand is made:
    the m first.
 
 **What is kept is a function of the multiset of rows and of the key**: order, blocks, retries and
-speculative copies change nothing, and all queries see the same sample. Negative zeros are turned
-into zeros first, for equal must mean equal.
+speculative copies change nothing, and all queries see the same sample. Rows are records that were
+read already (`metricdp.records.ingestion`), beside the text of their user; negative zeros were
+turned into zeros, for equal must mean equal.
 
 **Privacy.** The key fixed, what is kept of a user depends on that user's rows alone, and is at most
 m of them. So neighbors keep multisets that differ in one user's 1 to m records: what every
@@ -40,7 +41,7 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 
 
-def sample(users: list[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
+def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
     """Indices of at most m records of each user: each record draws a 64-bit key, and a user's m
     smallest stay.
 
@@ -61,10 +62,8 @@ def sample(users: list[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
 def statement(
     table: str,
     names: Sequence[str],
-    user: str,
     m: int,
     *,
-    floating: Sequence[str],
     quote: str,
     digest: Callable[[list[str]], str],
 ) -> str:
@@ -74,53 +73,35 @@ def statement(
     ----------
     table : str
     names : sequence of str
-        Columns to keep.
-    user : str
+        Columns, that of users last (`Reading.names`): numbers without negative zeros, and text.
     m : int
-    floating : sequence of str
-        Which of the columns hold floating-point numbers.
     quote : str
         Of identifiers.
     digest : callable
         From column names to an SQL expression of their hash under the key.
     """
-
-    def column(name: str, alias: str) -> str:
-        quoted = quote + name.replace(quote, 2 * quote) + quote
-        return f"{quoted}{' + 0.0' if name in floating else ''} AS {alias}"
-
-    inner = [f"_c{i}" for i in range(len(names))]
-    listed = ", ".join(["_u", *inner])
-    rows = ", ".join(
-        [column(user, "_u"), *(column(name, alias) for name, alias in zip(names, inner))]
-    )
+    listed = [f"{quote}{name}{quote}" for name in names]
+    rows, user = ", ".join(listed), listed[-1]
     numbered = (
-        f"SELECT *, row_number() OVER (PARTITION BY {listed} ORDER BY _u) AS _j FROM (SELECT "
-        f"{rows} FROM {table}) AS _a"
+        f"SELECT *, row_number() OVER (PARTITION BY {rows} ORDER BY {user}) AS _j FROM {table}"
     )
-    hashed = f"SELECT *, {digest(['_u', *inner, '_j'])} AS _h FROM ({numbered}) AS _b"
+    hashed = f"SELECT *, {digest([*listed, '_j'])} AS _h FROM ({numbered}) AS _a"
     ranked = (
-        f"SELECT *, row_number() OVER (PARTITION BY _u ORDER BY _h, {', '.join(inner)}, _j) AS _r "
-        f"FROM ({hashed}) AS _c"
+        f"SELECT *, row_number() OVER (PARTITION BY {user} ORDER BY _h, {rows}, _j) AS _r "
+        f"FROM ({hashed}) AS _b"
     )
-    kept = ", ".join(
-        f"{alias} AS {quote}{name.replace(quote, 2 * quote)}{quote}"
-        for name, alias in zip(names, inner)
-    )
-    return f"SELECT {kept} FROM ({ranked}) AS _d WHERE _r <= {m}"
+    return f"SELECT {rows} FROM ({ranked}) AS _c WHERE _r <= {m}"
 
 
-def bounded(block: Any, names: Sequence[str], user: str, m: int, key: str) -> Any:
+def bounded(block: Any, names: Sequence[str], m: int, key: str) -> Any:
     """The same of a pandas DataFrame that holds all rows of its users."""
-    by = list(dict.fromkeys([*names, user]))
+    by, user = list(names), names[-1]
     plain = block[by].reset_index(drop=True)
-    for name in by:
-        if plain[name].dtype.kind == "f":
-            plain[name] = plain[name] + 0.0
-    many = plain[plain.groupby(user, sort=False)[user].transform("size") > m]
+    sizes = plain.groupby(user, sort=False, dropna=False)[user].transform("size")
+    many = plain[sizes > m]
     number = many.groupby(by, sort=False, dropna=False).cumcount()
     rows = zip(*(many[name].tolist() for name in by), number.tolist())
     ranks = [sha256(f"{key}{dumps(row, default=str)}".encode()).hexdigest() for row in rows]
     ranked = many.assign(_h=ranks, _j=number).sort_values(["_h", "_j"], kind="stable")
-    beyond = ranked.groupby(user, sort=False).cumcount() >= m
-    return plain.drop(index=ranked.index[beyond])[list(names)]
+    beyond = ranked.groupby(user, sort=False, dropna=False).cumcount() >= m
+    return plain.drop(index=ranked.index[beyond])

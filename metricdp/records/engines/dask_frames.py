@@ -1,10 +1,10 @@
-"""Demand in a data frame of Dask: blocks are mapped where they are, and vectors are added in a
-tree.
+"""Demand in a data frame of Dask, or in files that its workers read: blocks are mapped where they
+are, and vectors are added in a tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import bounded
-from metricdp.records.engines.encoders import VALUES, Encoder, Guarded, added, checked
-from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.sources import Answer, Grouped, Groups, grouped_parts
+from metricdp.records.engines.embedded import is_parquet
+from metricdp.records.engines.frames import Frame, Seal
+from metricdp.records.engines.sources import Answer, Groups, grouped_parts
+from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
+from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
+from metricdp.records.ingestion.lines import Layout, Lines, decoded, layout
+from metricdp.records.trouble import Trouble
 
+Add = Callable[[Sum, Sum], Sum]
 FAN_IN = 8
 """Vectors that one task adds."""
 
@@ -28,82 +34,125 @@ class DaskFrame(Frame):
         """Names of the columns."""
         return list(self.native.columns)
 
-    def bounded(self, names: Sequence[str], user: str, m: int, key: str) -> DaskFrame:
-        """Rows are shuffled by user, so that a block holds all of each of its users."""
-        wanted = self.native[list(dict.fromkeys([*names, user]))].shuffle(on=user)
-        meta = bounded(wanted._meta, names, user, m, key)
-        return DaskFrame(
-            wanted.map_partitions(bounded, list(names), user, m, key, meta=meta),
-            self.path,
-            self.text,
-        )
+    def add(self, work: Work) -> Sum:
+        """One task a block."""
+        return tree(work, self.native[list(work.names)].to_delayed())
 
-    def total(self, encode: Encoder, answer: Answer) -> NDArray[Any]:
-        """One task a block, and one for every eight vectors, down to one vector, which alone comes
-        here.
-        """
-        from dask import delayed
-
-        work = delayed(Guarded(encode, answer), pure=False)
-        chosen = self.native[list(dict.fromkeys(encode.columns))]
-        vectors = [delayed(in_blocks, pure=False)(work, block) for block in chosen.to_delayed()]
-        while len(vectors) > 1:
-            vectors = [
-                delayed(all_added, pure=False)(vectors[i : i + FAN_IN])
-                for i in range(0, len(vectors), FAN_IN)
-            ]
-        total: NDArray[Any] | None = answer(encode.empty())
-        for vector in vectors:
-            total = added(total, unpacked(vector.compute()))
-        return checked(total)
-
-    def grouped(self, encode: Encoder, key: Answer) -> Groups:
+    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
         """One task a block, and one for every eight blocks' groups, down to one."""
+        return groups_of(encode, key, self.native[list(encode.names)].to_delayed())
+
+    def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
+        """Records are shuffled by user, so that a block holds all of each of its users."""
+        chosen = self.native[reading.columns]
+        return by_user(chosen.map_partitions(rows, reading, meta=meta(reading)), reading, m, key)
+
+
+class DaskLines(Frame):
+    """Text files, as blocks of lines that workers read.
+
+    Parameters
+    ----------
+    native : list of delayed bytes
+    path : str
+    form : Layout
+    """
+
+    def __init__(self, native: list[Any], path: str, form: Layout) -> None:
+        super().__init__(native, path)
+        self._form = form
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, or their places."""
+        if self._form.names is None:
+            return [str(j + 1) for j in range(99_999)]
+        return self._form.names
+
+    def _lines(self) -> list[Any]:
         from dask import delayed
 
-        work = delayed(Guarded(encode, Grouped(key)), pure=False)
-        chosen = self.native[list(dict.fromkeys(encode.columns))]
-        parts = [
-            delayed(groups_in_blocks, pure=False)(work, block) for block in chosen.to_delayed()
+        return [delayed(Lines, pure=False)(block, self._form) for block in self.native]
+
+    def add(self, work: Work) -> Sum:
+        """One task a block."""
+        return tree(work, self._lines())
+
+    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+        """As of a data frame."""
+        return groups_of(encode, key, self._lines())
+
+    def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
+        """As of a data frame."""
+        import dask.dataframe as dd
+        from dask import delayed
+
+        read = [delayed(rows, pure=False)(lines, reading) for lines in self._lines()]
+        frame = dd.from_delayed(read, meta=meta(reading), verify_meta=False)
+        return by_user(frame, reading, m, key)
+
+
+def rows(block: Any, reading: Reading) -> Any:
+    """A block's records beside their users."""
+    import pandas as pd
+
+    read = reading.rows(block)
+    users = pd.array(read.pop("_user"), dtype="string[pyarrow]")
+    return pd.DataFrame({**read, "_user": users})
+
+
+def meta(reading: Reading) -> Any:
+    """What such a block looks like."""
+    import pandas as pd
+
+    numbers: dict[str, Any] = {name: np.empty(0, reading.kind) for name in reading.names[:-1]}
+    return pd.DataFrame({**numbers, "_user": pd.array([], dtype="string[pyarrow]")})
+
+
+def by_user(frame: Any, reading: Reading, m: int, key: str) -> DaskFrame:
+    """At most m records of each user."""
+    shuffled = frame.shuffle(on="_user")
+    kept = shuffled.map_partitions(bounded, reading.names, m, key, meta=meta(reading))
+    return DaskFrame(kept)
+
+
+def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:
+    """Records by key, and the seal of this reading."""
+    none = np.zeros((1, 2), np.int64)
+    whole = checked(joined(none, tree(GroupWork(encode, key), blocks, joined)))
+    return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
+
+
+def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Sum:
+    """One task a block, and one for every eight vectors, down to one vector, which alone comes
+    here.
+    """
+    from dask import delayed
+
+    shared = delayed(work, pure=False)
+    vectors = [delayed(in_blocks, pure=False)(shared, block, add) for block in blocks]
+    while len(vectors) > 1:
+        vectors = [
+            delayed(all_added, pure=False)(vectors[i : i + FAN_IN], add)
+            for i in range(0, len(vectors), FAN_IN)
         ]
-        while len(parts) > 1:
-            parts = [
-                delayed(groups_together, pure=False)(parts[i : i + FAN_IN])
-                for i in range(0, len(parts), FAN_IN)
-            ]
-        return grouped_parts([checked(part.compute()) for part in parts])
+    return unpacked(vectors[0].compute()) if vectors else work(np.empty((0, len(work.names))))
 
 
-def groups_in_blocks(work: Guarded, rows: Any) -> NDArray[np.int64] | None:
-    """Groups of a partition, which may be large; None if a row breaks a rule."""
-    step = max(1, VALUES // max(len(work.encode.columns), 1))
-    starts = range(0, max(len(rows), 1), step)
-    return groups_together([work(rows.iloc[start : start + step]) for start in starts])
+Packed = tuple[int, NDArray[Any], NDArray[Any]] | Sum
 
 
-def groups_together(parts: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
-    """Groups of a few; None, "bad", spreads."""
-    there = [part for part in parts if part is not None]
-    if len(there) < len(parts):
-        return None
-    keys, counts = grouped_parts(there)
-    return np.stack([keys.view(np.int64), counts], axis=1)
-
-
-Packed = tuple[int, NDArray[Any], NDArray[Any]] | NDArray[Any] | None
-
-
-def packed(vector: NDArray[Any] | None) -> Packed:
+def packed(vector: Sum) -> Packed:
     """A vector as its length, the places of its numbers other than 0, and these, if that is
     shorter.
     """
-    if vector is None or np.count_nonzero(vector) * 2 > len(vector):
+    if isinstance(vector, Trouble) or vector.ndim > 1 or np.count_nonzero(vector) * 2 > len(vector):
         return vector
     places = np.flatnonzero(vector)
     return len(vector), places, vector[places]
 
 
-def unpacked(vector: Packed) -> NDArray[Any] | None:
+def unpacked(vector: Packed) -> Sum:
     """The vector again."""
     if not isinstance(vector, tuple):
         return vector
@@ -113,61 +162,85 @@ def unpacked(vector: Packed) -> NDArray[Any] | None:
     return whole
 
 
-def in_blocks(work: Guarded, rows: Any) -> Packed:
-    """Sum over blocks of a partition, which may be large."""
-    step = max(1, VALUES // max(len(work.encode.columns), 1))
-    total = work(rows.iloc[:step])
-    for start in range(step, len(rows), step):
-        total = added(total, work(rows.iloc[start : start + step]))
+def in_blocks(work: Work | GroupWork, block: Any, add: Add) -> Packed:
+    """Sum over pieces of a partition, which may be large."""
+    if isinstance(block, Lines):
+        return packed(work(block))
+    step = max(1, VALUES // max(len(work.names), 1))
+    total = work(block.iloc[:step])
+    for start in range(step, len(block), step):
+        total = add(total, work(block.iloc[start : start + step]))
     return packed(total)
 
 
-def all_added(vectors: list[Packed]) -> Packed:
+def all_added(vectors: list[Packed], add: Add) -> Packed:
     """Sum of a few vectors."""
     total = unpacked(vectors[0])
     for vector in vectors[1:]:
-        total = added(total, unpacked(vector))
+        total = add(total, unpacked(vector))
     return packed(total)
 
 
-def read(path: str, text: bool) -> Any:
-    """A data frame of CSV files, all columns as text, or of Parquet files.
+class Dask(Engine):
+    """Data frames of Dask, and files read by the default client."""
 
-    Raises
-    ------
-    InputError
-        There is none that can be read.
-    MissingExtraError
-        Dask is not installed.
+    libraries = ("dask", "dask_expr")
+    reads = "dask"
+
+    def table(self, table: Any) -> Frame:
+        """A frame of it."""
+        return DaskFrame(table)
+
+    def file(self, path: str, asked: Sequence[Any]) -> Frame:
+        """A frame of text files or of Parquet files.
+
+        Raises
+        ------
+        InputError
+            There is none that can be read.
+        MissingExtraError
+            Dask is not installed.
+        """
+        try:
+            import dask.dataframe as dd
+        except ImportError:
+            raise MissingExtraError("the engine dask", "dask") from None
+        _connected()
+        parquet, found = is_parquet(path), None
+        try:
+            found = dd.read_parquet(path) if parquet else _blocks(path)
+        except Exception:  # what a reader says may quote a row
+            found = None
+        if found is None:
+            kind = "Parquet" if parquet else "CSV"
+            raise InputError(f"{path}: no readable {kind} file, or none at all")
+        if parquet:
+            return DaskFrame(found, path)
+        start, blocks = found
+        return DaskLines(blocks, path, layout(decoded(start), path, asked))
+
+
+def _connected() -> None:
+    """Make the scheduler that DASK_SCHEDULER_ADDRESS names the default; without one Dask counts in
+    threads of this process.
     """
-    try:
-        import dask.dataframe as dd
-    except ImportError:
-        raise MissingExtraError("the engine dask", "dask") from None
     import dask
 
     if dask.config.get("scheduler-address", None):
         from distributed import get_client
 
-        get_client(
-            dask.config.get("scheduler-address")
-        )  # the default from here on; without one Dask counts in threads of this process
-    frame = None
-    try:
-        if text:
-            whole = None if path.endswith(".gz") else "default"
-            frame = dd.read_csv(
-                path, dtype=str, blocksize=whole, keep_default_na=False, na_values=[""]
-            ).map_partitions(trimmed)
-        else:
-            frame = dd.read_parquet(path)
-    except Exception:  # what a reader says may quote a row
-        frame = None
-    if frame is None:
-        raise InputError(f"{path}: no readable {'CSV' if text else 'Parquet'} file, or none at all")
-    return frame
+        get_client(dask.config.get("scheduler-address"))
 
 
-def trimmed(block: Any) -> Any:
-    """Text without blanks around it."""
-    return block.apply(lambda column: column.str.strip())
+def _blocks(path: str) -> tuple[bytes, list[Any]]:
+    """The start of the first file, and blocks of whole lines of all."""
+    from dask.bytes import read_bytes
+
+    size = None if path.endswith(".gz") else "64 MiB"
+    start, blocks = read_bytes(
+        path, delimiter=b"\n", blocksize=size, compression="infer", sample="1 MiB"
+    )
+    return start, [block for of_file in blocks for block in of_file]
+
+
+ENGINE = Dask()

@@ -1,226 +1,216 @@
-"""On this machine, out of core: DuckDB for files, relations and Arrow data sets, Polars for its
-lazy frames, NumPy for arrays in files.
-"""
+"""Files that this process reads: text and Parquet, one, a folder or a glob; arrays of NumPy."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+import glob
+import gzip
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-import numpy as np
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.memory import AtOnce, Block
+from metricdp.records.engines.registry import Engine
+from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layout
 
-from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines.bounding import statement
-from metricdp.records.engines.encoders import VALUES
-from metricdp.records.engines.frames import LocalFrame
-
-MEMORY = "1GB"
-"""What DuckDB may use before it writes to disk."""
-
-
-class DuckFrame(LocalFrame):
-    """A relation of DuckDB."""
-
-    _lock = threading.RLock()
-    """A connection answers one query at a time."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return list(self.native.columns)
-
-    def tally(self, column: str, most: int) -> tuple[list[Any], list[int]]:
-        """One group-by, out of core."""
-        with self._lock:
-            return super().tally(column, most)
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Record batches of Arrow."""
-        with self._lock:
-            yield from self.native.select(*map(_column, names)).to_arrow_reader(
-                VALUES // len(names)
-            )
-
-    def bounded(self, names: Sequence[str], user: str, m: int, key: str) -> DuckFrame:
-        """A window over each user's rows, out of core."""
-        kinds = dict(zip(self.native.columns, map(str, self.native.types)))
-        floating = [name for name in (*names, user) if kinds[name] in ("FLOAT", "DOUBLE")]
-        text = statement(
-            "_rows",
-            names,
-            user,
-            m,
-            floating=floating,
-            quote='"',
-            digest=lambda columns: f"sha256('{key}' || json_array({', '.join(columns)}))",
-        )
-        return DuckFrame(self.native.query("_rows", text), self.path, self.text)
+AT_ONCE = 1 << 26
+"""Bytes of a file whose records are kept; larger ones are read by every query about a box."""
+CHUNK = 1 << 23
+_MARKS = "*?["
 
 
-class PolarsFrame(LocalFrame):
-    """A lazy frame of Polars."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return self.native.collect_schema().names()
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Arrow tables."""
-        chosen = self.native.select(list(dict.fromkeys(names)))
-        for block in chosen.collect_batches(chunk_size=VALUES // len(names), maintain_order=False):
-            yield block.to_arrow()
-
-    def bounded(self, names: Sequence[str], user: str, m: int, key: str) -> _Streamed:
-        """Polars has no hash to rank by: its rows stream through DuckDB."""
-        return _Streamed(self, (names, user, m, key))
-
-
-class _Streamed(PolarsFrame):
-    """The rows of a lazy frame of Polars after DuckDB has bounded its users: read anew each time,
-    with the same key.
-    """
-
-    def __init__(self, lazy: PolarsFrame, bound: tuple[Sequence[str], str, int, str]) -> None:
-        super().__init__(lazy.native)
-        self._lazy, self._bound = lazy, bound
-
-    def tally(self, column: str, most: int) -> tuple[list[Any], list[int]]:
-        """One group-by of DuckDB."""
-        return self._read().tally(column, most)
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Record batches of Arrow."""
-        yield from self._read().batches(names)
-
-    def _read(self) -> DuckFrame:
-        import pyarrow as pa
-
-        names, user, *_ = self._bound
-        wanted = list(dict.fromkeys([*names, user]))
-        schema = self.native.select(wanted).clear().collect().to_arrow().schema
-        blocks = (part for table in self._lazy.batches(wanted) for part in table.to_batches())
-        return DuckFrame(relation_of(pa.RecordBatchReader.from_batches(schema, blocks))).bounded(
-            *self._bound
-        )
-
-
-class ArrayFile(LocalFrame):
-    """Points in a file, mapped to memory block by block, so that what was read can leave memory
-    again.
+class TextFiles(LocalFrame):
+    """Lines of text files, read where they are.
 
     Parameters
     ----------
-    native : numpy.memmap
-        Shape (n, d), in the order of C.
+    native : list of str
+        Paths.
+    path : str
+        What the caller named.
+    form : Layout
     """
 
+    def __init__(self, native: list[str], path: str, form: Layout) -> None:
+        super().__init__(native, path)
+        self._form = form
+
     @property
-    def columns(self) -> Sequence[Any]:
-        """Numbers of the coordinates."""
-        return range(self.native.shape[1])
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, or their places."""
+        if self._form.names is None:
+            return [str(j + 1) for j in range(99_999)]
+        return self._form.names
 
-    def check(self, names: Sequence[Any]) -> None:
-        """Raise InputError unless the columns are all coordinates in order."""
-        if list(names) != list(self.columns):
-            raise InputError(
-                "an array has no columns for node, x, y, columns or user: it is read as points, "
-                "all coordinates in order"
-            )
-
-    def bounded(self, names: Sequence[str], user: str, m: int, key: str) -> LocalFrame:
-        """An array has no users."""
-        raise NotImplementedError
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Arrays."""
-        n, d = self.native.shape
-        step = max(1, VALUES // d)
-        for start in range(0, n, step):
-            at = self.native.offset + start * d * self.native.itemsize
-            shape = (min(step, n - start), d)
-            part = np.memmap(
-                self.native.filename, dtype=self.native.dtype, mode="r", offset=at, shape=shape
-            )
-            yield np.array(part, dtype=np.float64)
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Blocks of lines."""
+        for path in self.native:
+            yield from blocks(chunks(path), self._form)
 
 
-def array_in(path: str) -> np.memmap:
-    """The array of an ``.npy`` file, left on disk.
+def chunks(path: str) -> Generator[bytes, None, None]:
+    """The content of a file, unpacked if it starts like gzip."""
+    with closing(_opened(path)) as stream:
+        start = stream.read(2)
+        if start == b"\x1f\x8b":
+            with closing(_opened(path)) as packed, gzip.GzipFile(fileobj=packed) as plain:
+                while data := plain.read(CHUNK):
+                    yield data
+            return
+        yield start
+        while data := stream.read(CHUNK):
+            yield data
+
+
+def _opened(path: str) -> IO[bytes]:
+    if "://" not in path:
+        return Path(path).open("rb")
+    fs, inner = _file_system(path)
+    return fs.open_input_stream(inner, compression=None)
+
+
+def _file_system(path: str) -> tuple[Any, str]:
+    try:
+        from pyarrow import fs
+    except ImportError:
+        raise MissingExtraError("reading from a network path", "engines") from None
+    return fs.FileSystem.from_uri(path)
+
+
+def _found(path: str) -> list[str]:
+    """The files that a path or a glob names, in order."""
+    if not any(mark in path for mark in _MARKS) or ("://" not in path and Path(path).exists()):
+        return [path]
+    if "://" not in path:
+        return sorted(glob.glob(path))  # noqa: PTH207 - a path of any kind
+    from pyarrow import fs
+
+    system, inner = _file_system(path.split("*")[0].rpartition("/")[0])
+    scheme = path.partition("://")[0]
+    every = system.get_file_info(fs.FileSelector(inner, recursive=True))
+    return sorted(p for f in every if fnmatch(p := f"{scheme}://{f.path}", path))
+
+
+def text(path: str, asked: Sequence[Any]) -> TextFiles:
+    """A frame of text files.
 
     Raises
     ------
     InputError
-        The file is none, or its array has not the shape (n, d).
+        There is none, or its first lines are no text.
     """
-    array = None
+    problem, start = "no readable CSV file, or none at all", b""
+    files = _found(path)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-    if (
-        not isinstance(array, np.memmap)
-        or array.ndim != 2
-        or not array.flags.c_contiguous
-        or array.dtype.kind not in "iuf"
-    ):
-        raise InputError(f"{path}: not an .npy file of numbers of shape (n, d), in C order")
-    return array
+        if files:
+            with closing(chunks(files[0])) as parts:
+                start = b"".join(islice(parts, 2))
+    except FileNotFoundError:
+        problem = "no such file"
+    except IsADirectoryError:
+        problem = "is a directory, not a file"
+    except (OSError, EOFError, ValueError) as error:
+        packed = not isinstance(error, OSError) or isinstance(error, gzip.BadGzipFile)
+        problem = "is a damaged or truncated gzip file" if packed else "cannot be read"
+    else:
+        if files:
+            problem = _not_text(start, files[0])
+    if problem:
+        raise GraphFileError(path, problem)
+    return TextFiles(files, path, layout(decoded(start), path, asked))
 
 
-def relation_in(path: str, text: bool) -> Any:
-    """A relation of CSV files, all columns as text, or of Parquet files, by a connection of its
-    own.
-    """
-    where = (
-        "'"
-        + (path.rstrip("/") + "/*.parquet" if Path(path).is_dir() else path).replace("'", "''")
-        + "'"
-    )
-    connection = _connection()
-    relation = None
+def _not_text(start: bytes, path: str) -> str:
+    if not start.strip(b"\r\n\t \xef\xbb\xbf"):
+        return "the file is empty"
+    if path.lower().endswith(".gz") and Path(path).suffix and not _packed(path):
+        return "is not a gzip file although its name ends in .gz"
+    return "is not UTF-8 text" if b"\0" in start[: start.find(b"\n") + 1 or len(start)] else ""
+
+
+def _packed(path: str) -> bool:
+    with closing(_opened(path)) as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
+class Embedded(Engine):
+    """This process: text line by line, Parquet by DuckDB or, in small files, by PyArrow."""
+
+    reads = "embedded"
+
+    def takes(self, table: Any) -> bool:
+        """No tables: other engines take them."""
+        return False
+
+    def table(self, table: Any) -> Frame:
+        """No tables."""
+        raise NotImplementedError
+
+    def file(self, path: str, asked: Sequence[Any]) -> Frame:
+        """Small files at once, larger ones whenever they are asked."""
+        if path.lower().endswith(".npy"):
+            from metricdp.records.engines.arrays import array_in
+
+            return array_in(path)
+        if not is_parquet(path):
+            frame = text(path, asked)
+            return frame if large(path) else AtOnce(frame)
+        if large(path):
+            from metricdp.records.engines.duck import parquet
+
+            return parquet(path)
+        return AtOnce(_small_parquet(path))
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a path names Parquet files: by its ending, else by the first bytes, else a folder."""
+    lower = path.lower()
+    if lower.endswith(TEXT):
+        return False
+    if lower.endswith((".parquet", ".pq")) or "://" in path or any(m in path for m in _MARKS):
+        return True
     try:
-        if text:
-            relation = connection.sql(
-                f"SELECT * FROM read_csv({where}, header = true, all_varchar = true)"
-            )
-            relation = relation.select(*(_column(name, trimmed=True) for name in relation.columns))
-        else:
-            relation = connection.sql(f"SELECT * FROM read_parquet({where})")
-    except _duckdb().Error:
-        relation = None
-    if relation is None:  # what DuckDB says may quote a row
-        raise InputError(f"{path}: no readable {'CSV' if text else 'Parquet'} file, or none at all")
-    return relation
+        if Path(path).is_dir():
+            return any(Path(path).glob("*.parquet"))
+        with Path(path).open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
 
 
-def relation_of(arrow: Any) -> Any:
-    """A relation of an Arrow data set or reader, by a connection of its own."""
-    return _connection().from_arrow(arrow)
-
-
-def _connection() -> Any:
-    connection = _duckdb().connect()
-    connection.execute(f"SET memory_limit = '{MEMORY}'")
-    connection.execute("SET preserve_insertion_order = false")
-    connection.execute("SET enable_progress_bar = false")
-    return connection
-
-
-def _column(name: str, trimmed: bool = False) -> Any:
-    import duckdb
-
-    column = duckdb.ColumnExpression(name)
-    return duckdb.FunctionExpression("trim", column).alias(name) if trimmed else column
-
-
-def _duckdb() -> Any:
+def large(path: str) -> bool:
+    """Whether it is several files, or a large one."""
+    if "://" in path:
+        return True
     try:
-        import duckdb
-        import pyarrow  # noqa: F401 - in which DuckDB hands out blocks
+        if any(mark in path for mark in _MARKS) and not Path(path).exists():
+            return True
+        return Path(path).is_dir() or Path(path).stat().st_size > AT_ONCE
+    except OSError:
+        return False
+
+
+def _small_parquet(path: str) -> Block:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtraError("demand that is streamed from files", "engines") from None
-    return duckdb
+        raise MissingExtraError("reading Parquet files", "parquet") from None
+    table = None
+    try:
+        table = pq.read_table(pa.BufferReader(Path(path).read_bytes()))
+        table.validate(full=True)  # text that is not UTF-8 would fail later
+    except FileNotFoundError:
+        raise GraphFileError(path, "no such file") from None
+    except (pa.ArrowException, OSError, ValueError):  # what Arrow says may quote a row
+        table = None
+    if table is None:
+        raise InputError(f"{path}: is not a readable Parquet file")
+    return Block(table, path)
+
+
+ENGINE = Embedded()

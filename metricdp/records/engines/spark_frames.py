@@ -1,5 +1,6 @@
-"""Demand in a data frame of Spark: Arrow batches are mapped by its Python workers, and keys and
-counts alone are shuffled.
+"""Demand in a data frame of Spark, or in files that it reads: Arrow batches are mapped by its
+Python workers, and keys and counts alone are shuffled. Text is handed to them as lines, for what
+Spark makes of a bad one it prints.
 """
 
 from __future__ import annotations
@@ -10,123 +11,162 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import statement
-from metricdp.records.engines.encoders import VALUES, Encoder, Guarded, added, checked
-from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.sources import Answer, Grouped, Groups, grouped_parts
-
-BAD = -1
-"""Key of a partition in which a record broke a rule."""
+from metricdp.records.engines.embedded import is_parquet
+from metricdp.records.engines.frames import Frame, Seal
+from metricdp.records.engines.sources import Answer, Groups, grouped_parts
+from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.work import GroupWork, Sum, Work, added
+from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
+from metricdp.records.ingestion.lines import Layout, Lines, layout
+from metricdp.records.trouble import Trouble, raised
 
 
 class SparkFrame(Frame):
-    """A data frame of Spark, computed by its session."""
+    """A data frame of Spark, computed by its session.
+
+    Parameters
+    ----------
+    native : pyspark.sql.DataFrame
+    path : str, optional
+    form : Layout, optional
+        Of its one column of lines, if it is a text file.
+    """
+
+    def __init__(self, native: Any, path: str | None = None, form: Layout | None = None) -> None:
+        super().__init__(native, path)
+        self._form = form
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return list(self.native.columns)
+        """Names of the columns, or their places."""
+        if self._form is None:
+            return list(self.native.columns)
+        if self._form.names is None:
+            return [str(j + 1) for j in range(99_999)]
+        return self._form.names
 
-    def bounded(self, names: Sequence[str], user: str, m: int, key: str) -> SparkFrame:
-        """A window over each user's rows."""
-        kinds = dict(self.native.dtypes)
-        floating = [name for name in (*names, user) if kinds[name] in ("float", "double")]
+    def _chosen(self, names: Sequence[str]) -> Any:
+        if self._form is not None:
+            return self.native
+        return self.native.select(*(self.native[_quoted(name)] for name in names))
+
+    def bounded(self, reading: Reading, m: int, key: str) -> SparkFrame:
+        """A window over each user's records."""
 
         def digest(columns: list[str]) -> str:
             fields = ", ".join(f"'{i}', {name}" for i, name in enumerate(columns))
             return f"sha2(concat('{key}', to_json(named_struct({fields}))), 256)"
 
-        text = statement("{rows}", names, user, m, floating=floating, quote="`", digest=digest)
-        return SparkFrame(
-            self.native.sparkSession.sql(text, rows=self.native), self.path, self.text
-        )
+        kind = "long" if reading.kind is np.int64 else "double"
+        kinds = ", ".join([*(f"{name} {kind}" for name in reading.names[:-1]), "_user string"])
+        read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), kinds)
+        text = statement("{rows}", reading.names, m, quote="`", digest=digest)
+        return SparkFrame(self.native.sparkSession.sql(text, rows=read))
 
-    def total(self, encode: Encoder, answer: Answer) -> NDArray[Any]:
+    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+        """Each partition gives its keys and counts; Spark groups by key and adds up."""
+        from pyspark.sql import functions as F
+
+        work = GroupWork(encode, key)
+        pairs = self._chosen(work.names).mapInArrow(
+            groups_in_partition(work, self._form), "kind long, at long, records long"
+        )
+        sums = pairs.groupBy("kind", "at").agg(F.sum("records").alias("records")).toArrow()
+        kind, at, n = (sums[name].to_numpy() for name in ("kind", "at", "records"))
+        if (kind == 2).any():
+            raised(Trouble(int(at[kind == 2].max())))
+        seal = [int(n[(kind == 1) & (at == j)].sum()) for j in (0, 1)]
+        groups = np.stack([at[kind == 0], n[kind == 0]], axis=1).astype(np.int64)
+        return grouped_parts([groups]), Seal(*seal)
+
+    def add(self, work: Work) -> Sum:
         """Each partition gives its vector as keys and numbers; Spark groups by key and adds up; the
         sums come here.
         """
         from pyspark.sql import functions as F
 
-        total = answer(encode.empty())
-        work = in_partition(Guarded(encode, answer))
+        total = work.start()
         kind = "long" if total.dtype.kind in "iub" else "double"
-        chosen = self.native.select(
-            *(self.native[_quoted(name)] for name in dict.fromkeys(encode.columns))
+        pairs = self._chosen(work.names).mapInArrow(
+            in_partition(work, self._form), f"at long, value {kind}"
         )
-        pairs = chosen.mapInArrow(work, f"at long, value {kind}")
         sums = pairs.groupBy("at").agg(F.sum("value").alias("value")).toArrow()
         places, values = sums["at"].to_numpy(), sums["value"].to_numpy()
-        if (places == BAD).any():
-            return checked(None)
+        if (places < 0).any():
+            return Trouble(-int(places.min()))
         total[places] += values
         return total
 
-    def grouped(self, encode: Encoder, key: Answer) -> Groups:
-        """Each partition gives its keys and counts; Spark groups by key and adds up."""
-        from pyspark.sql import functions as F
 
-        work = groups_in_partition(Guarded(encode, Grouped(key)))
-        chosen = self.native.select(
-            *(self.native[_quoted(name)] for name in dict.fromkeys(encode.columns))
-        )
-        pairs = chosen.mapInArrow(work, "key long, records long, bad long")
-        sums = (
-            pairs.groupBy("key")
-            .agg(F.sum("records").alias("records"), F.max("bad").alias("bad"))
-            .toArrow()
-        )
-        columns = [sums[name].to_numpy() for name in ("key", "records", "bad")]
-        if (columns[2] == 1).any():
-            checked(None)
-        return grouped_parts([np.stack(columns[:2], axis=1).astype(np.int64)])
-
-
-def groups_in_partition(work: Guarded) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a worker does with the batches of a partition: each batch's groups, as they are found; a
-    count of -1 where a row breaks a rule.
+def groups_in_partition(
+    work: GroupWork, form: Layout | None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a worker does with the batches of a partition: each block's groups as they are found
+    (kind 0), its seal (kind 1), and what went wrong (kind 2).
     """
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in batches:
-            part = work(pa.Table.from_batches([batch]))
-            bad = part is None
-            pairs = np.array([[0, -1]]) if part is None else part
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(column, pa.int64()) for column in (pairs[:, 0], pairs[:, 1])]
-                + [pa.array(np.full(len(pairs), int(bad)), pa.int64())],
-                names=["key", "records", "bad"],
-            )
+        for block in gathered(batches, len(work.names), form):
+            found = work(block)
+            if isinstance(found, Trouble):
+                rows = np.array([[2, int(found), 1]])
+            else:
+                kinds = np.zeros((len(found) + 1, 1), np.int64)
+                kinds[:2] = 1
+                (n, digest), groups = found[0], found[1:]
+                rows = np.hstack([kinds, np.vstack([[[0, n], [1, digest]], groups])])
+            columns = [pa.array(column, pa.int64()) for column in rows.T]
+            yield pa.RecordBatch.from_arrays(columns, names=["kind", "at", "records"])
 
     return mapped
 
 
-def in_partition(work: Guarded) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterator[Any]:
+    """Batches as blocks of a good size: Arrow tables, or lines."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    n_rows = 0
+    for batch in batches:
+        held.append(batch)
+        n_rows += batch.num_rows
+        if n_rows * width >= VALUES:
+            yield _block(pa.Table.from_batches(held), form)
+            held, n_rows = [], 0
+    if held:
+        yield _block(pa.Table.from_batches(held), form)
+
+
+def _block(table: Any, form: Layout | None) -> Any:
+    if form is None:
+        return table
+    lines = table.column(0).to_pylist()
+    return Lines("\n".join(line or "" for line in lines).encode("utf-8", "replace"), form)
+
+
+def in_partition(work: Work, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a worker does with the batches of a partition: gather some into a block, add up the
-    blocks' vectors.
+    blocks' vectors; trouble is a negative key.
     """
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        total: NDArray[Any] | None = np.zeros(1, np.int64)
-        fresh, held, n_rows = True, [], 0
-        for batch in _and_last(batches):
-            if batch is not None:
-                held.append(batch)
-                n_rows += batch.num_rows
-            if held and (batch is None or n_rows * len(work.encode.columns) >= VALUES):
-                vector = work(pa.Table.from_batches(held))
-                total, fresh, held, n_rows = vector if fresh else added(total, vector), False, [], 0
-        if fresh:
+        total: Sum | None = None
+        for block in gathered(batches, len(work.names), form):
+            vector = work(block)
+            total = vector if total is None else added(total, vector)
+        if total is None:
             return
-        places = np.array([BAD]) if total is None else np.flatnonzero(total)
-        values = np.array([1]) if total is None else total[places]
-        kind = pa.float64() if total is not None and total.dtype.kind == "f" else pa.int64()
+        bad = isinstance(total, Trouble)
+        places = np.array([-int(total)]) if bad else np.flatnonzero(total)
+        values = np.zeros(1, work.kind) if isinstance(total, Trouble) else total[places]
+        kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
         yield pa.RecordBatch.from_arrays(
             [pa.array(places, pa.int64()), pa.array(values, kind)], names=["at", "value"]
         )
@@ -134,49 +174,64 @@ def in_partition(work: Guarded) -> Callable[[Iterable[Any]], Iterator[Any]]:
     return mapped
 
 
-def _and_last(batches: Iterable[Any]) -> Iterator[Any]:
-    yield from batches
-    yield None
+def rows(reading: Reading, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a worker does before users are bounded: read records and users."""
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        numbers = [(name, pa.from_numpy_dtype(reading.kind)) for name in reading.names[:-1]]
+        schema = pa.schema([*numbers, ("_user", pa.string())])
+        for block in gathered(batches, len(reading.columns), form):
+            yield pa.RecordBatch.from_pydict(reading.rows(block), schema=schema)
+
+    return mapped
 
 
-def read_spark(path: str, text: bool) -> Any:
-    """A data frame of CSV files, all columns as text, or of Parquet files, by the session that
-    there is, else by one on this machine.
-
-    Raises
-    ------
-    InputError
-        There is none that can be read.
-    MissingExtraError
-        PySpark is not installed.
+class Spark(Engine):
+    """Data frames of Spark, and files read by the session that there is, else by one on this
+    machine.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingExtraError("the engine spark", "spark") from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    frame = None
-    try:
-        reader = SparkSession.builder.getOrCreate().read
-        if text:
-            options = {
-                "header": True,
-                "ignoreLeadingWhiteSpace": True,
-                "ignoreTrailingWhiteSpace": True,
-                "mode": "FAILFAST",
-            }
-            frame = reader.options(**options).csv(path, sep="\t" if ".tsv" in path else ",")
-        else:
-            frame = reader.parquet(path)
-    except Exception:  # what a reader says may quote a row
-        frame = None
-    if frame is None:
-        raise InputError(
-            f"{path}: no readable {'CSV' if text else 'Parquet'} file, or none at all; Spark "
-            f"needs Java"
-        )
-    return frame
+
+    libraries = ("pyspark",)
+    reads = "spark"
+
+    def table(self, table: Any) -> Frame:
+        """A frame of it."""
+        return SparkFrame(table)
+
+    def file(self, path: str, asked: Sequence[Any]) -> Frame:
+        """A frame of text files or of Parquet files.
+
+        Raises
+        ------
+        InputError
+            There is none that can be read.
+        MissingExtraError
+            PySpark is not installed.
+        """
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise MissingExtraError("the engine spark", "spark") from None
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        parquet, frame = is_parquet(path), None
+        start: list[str] = []
+        try:
+            reader = SparkSession.builder.getOrCreate().read
+            frame = reader.parquet(path) if parquet else reader.text(path)
+            if not parquet:  # rows of the start of a file, which Spark reads first
+                start = [row["value"] for row in frame.limit(100).collect()]
+        except Exception:  # what a reader says may quote a row
+            frame = None
+        if frame is None:
+            kind = "Parquet" if parquet else "CSV"
+            raise InputError(f"{path}: no readable {kind} file, or none at all; Spark needs Java")
+        return SparkFrame(frame, path, None if parquet else layout(start, path, asked))
 
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+ENGINE = Spark()

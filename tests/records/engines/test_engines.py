@@ -34,8 +34,9 @@ from metricdp.privacy import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
-from metricdp.records.engines import Encoder, Tally, opening, sources
+from metricdp.records.engines import Encoder, Tally, embedded, opening, sources
 from metricdp.records.engines.bounding import bounded
+from metricdp.records.ingestion.encoders import Reading
 from tests.privacy_worlds import THREE, all_text
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -140,7 +141,7 @@ def spark():
 def frame(request, table, monkeypatch):
     """What an engine has of the rows, and options: all large, so that nothing is read at once."""
     rows, folder = table
-    monkeypatch.setattr(opening, "AT_ONCE", -1)
+    monkeypatch.setattr(embedded, "AT_ONCE", -1)
     several = str(folder / "rows-*.parquet")
     if request.param == "pandas":
         return rows, {}
@@ -341,7 +342,7 @@ def test_methods_answer_about_counted_demand(method, table):
 
 def test_methods_answer_about_streamed_boxes(table, monkeypatch):
     pytest.importorskip("duckdb")
-    monkeypatch.setattr(opening, "AT_ONCE", -1)
+    monkeypatch.setattr(embedded, "AT_ONCE", -1)
     demand = PrivateDemand.from_frame(BOX, f"{table[1]}/rows-*.parquet", x="x", y="y")
     for method in ("partition", "quadtree"):
         assert np.shape(mdp.k_means(BOX, demand, 3, epsilon=1, method=method).centers) == (3, 2)
@@ -418,18 +419,22 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
         {
             "c": np.tile([0, 0, 1, 2], 3000),
             "w": np.repeat(np.arange(3000), 4),
-            "z": np.tile([0.0, -0.0, 1, 2], 3000),
+            "z": np.tile([0.0, -0.0, 1, 2], 3000) + 0.0,
         }
     )
     shuffled = rows.sample(frac=1, random_state=1)
     kept = {name: [] for name in ("pandas", "duckdb")}
     for some in (rows, shuffled):
-        kept["pandas"].append(bounded(some, ["c", "w", "z"], "w", 2, "key"))
+        kept["pandas"].append(bounded(some, ["c", "z", "w"], 2, "key"))
         duckdb = pytest.importorskip("duckdb")
         relation = opening.opened(
             duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
         )
-        kept["duckdb"].append(relation.bounded(["c", "w", "z"], "w", 2, "key").native.df())
+        reading = Reading(Encoder(("c", "z"), np.asarray), "w")
+        blocks = relation.bounded(reading, 2, "key").batches(reading.names)
+        drawn = pa.Table.from_batches(list(blocks)).to_pandas()
+        drawn["w"] = drawn["_user"].astype(int)
+        kept["duckdb"].append(drawn.rename(columns={"_0": "c"}))
     for first, second in kept.values():
         pairs = [
             some.sort_values(["w", "c"])["c"].to_numpy().reshape(3000, 2)
@@ -441,7 +446,7 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
         ]
         assert sum(counts) == 3000
         assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
-    other = bounded(rows, ["c", "w", "z"], "w", 2, "another")
+    other = bounded(rows, ["c", "z", "w"], 2, "another")
     assert len(other) == 6000
     assert not other.index.equals(kept["pandas"][0].index)
 
@@ -449,9 +454,9 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
 def test_what_one_user_keeps_does_not_depend_on_others_on_engines():
     rows = pd.DataFrame({"c": np.arange(600), "w": np.arange(600) % 40})
     for some in (rows[rows["w"] != 7], rows):
-        kept = bounded(some, ["c", "w"], "w", 3, "key")
+        kept = bounded(some, ["c", "w"], 3, "key")
         yours = set(kept["c"][kept["w"] == 8])
-        assert yours == set(bounded(rows[rows["w"] == 8], ["c"], "w", 3, "key")["c"])
+        assert yours == set(bounded(rows[rows["w"] == 8], ["c", "w"], 3, "key")["c"])
 
 
 def test_thinned_demand_has_its_share_by_fresh_coins(table):

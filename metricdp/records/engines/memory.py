@@ -1,0 +1,108 @@
+"""Tables that are in this process already, and small files: read at once, and kept as records."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines import bounding
+from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.sources import Source, Tally
+from metricdp.records.engines.work import Sum, Work
+from metricdp.records.ingestion.encoders import Encoder, Reading
+
+
+class Block(LocalFrame):
+    """A table in memory: one block."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        names = getattr(self.native, "column_names", None)
+        return list(self.native.columns if names is None else names)
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """The table."""
+        yield self.native
+
+
+class AtOnce(Frame):
+    """A table of this machine that is read once, when the demand is made.
+
+    Parameters
+    ----------
+    frame : LocalFrame
+    """
+
+    def __init__(self, frame: LocalFrame) -> None:
+        super().__init__(None, frame.path)
+        self._frame = frame
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """Names of the columns."""
+        return self._frame.columns
+
+    def records(
+        self, universe: Metric | EuclideanSpace, encode: Encoder, user: str | None, m: int
+    ) -> Source | NDArray[Any]:
+        """The records, counted in a finite universe; m of each user at most, drawn by fresh coins
+        (`bounding.sample`).
+        """
+        parts, users = [encode.empty()], []
+        read = None if user is None else Reading(encode, user)
+        with closing(
+            self._frame.batches(encode.names if read is None else read.columns)
+        ) as batches:
+            for batch in batches:
+                if read is None:
+                    parts.append(encode(batch))
+                else:
+                    found, whose = read(batch)
+                    parts.append(found)
+                    users += whose
+        records = np.concatenate(parts)
+        if read is not None:
+            records = records[bounding.sample(users, len(records), m)]
+        if isinstance(universe, Metric):
+            return Tally(*np.unique(records, return_counts=True))
+        return records
+
+    def add(self, work: Work) -> Sum:
+        """As where it is."""
+        return self._frame.add(work)
+
+    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
+        """As where it is."""
+        return self._frame.bounded(reading, m, key)
+
+
+class Memory(Engine):
+    """Whatever library's tables narwhals knows, if they are in memory."""
+
+    def takes(self, table: Any) -> bool:
+        """Whether it is one."""
+        return self._known(table) is not None
+
+    def table(self, table: Any) -> Frame:
+        """A frame of it."""
+        return AtOnce(Block(self._known(table)))
+
+    @staticmethod
+    def _known(table: Any) -> Any:
+        import narwhals as nw
+
+        try:
+            return nw.to_native(nw.from_native(table, eager_only=True))
+        except TypeError:
+            return None
+
+
+ENGINE = Memory()

@@ -1,0 +1,130 @@
+"""What a worker does with a block of private rows: one vector, or the kind of trouble it met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.records.engines.sources import Answer, Grouped, grouped_parts
+from metricdp.records.ingestion.encoders import Encoder, n_rows, opened
+from metricdp.records.trouble import Ended, Trouble, attempt, raised
+
+Sum = NDArray[Any] | Trouble
+"""Of blocks: a vector, or what went wrong in one of them."""
+_BITS = 27
+
+
+@dataclass(frozen=True)
+class Work:
+    """Encode a block, answer about it, and seal it. What an exception would say about a record
+    stays unsaid: engines log the exceptions of their workers.
+
+    Parameters
+    ----------
+    encode : Encoder
+    answer : callable
+    """
+
+    encode: Encoder
+    answer: Answer
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """Columns that a block must have."""
+        return self.encode.names
+
+    @property
+    def kind(self) -> Any:
+        """Type of the answer's numbers, 64 bits."""
+        return np.int64 if self.answer(self.encode.empty()).dtype.kind in "iub" else np.float64
+
+    def start(self) -> NDArray[Any]:
+        """The vector of no rows."""
+        return self._of(np.empty((0, len(self.encode.columns))))
+
+    def __call__(self, block: Any) -> Sum:
+        """The block's vector: the answer, and at its end the number of rows and their digest."""
+        done = attempt(lambda: self._of(block))
+        return done.trouble if isinstance(done, Ended) else done
+
+    def _of(self, block: Any) -> NDArray[Any]:
+        rows = opened(block, self.names)
+        first = self.encode.first(rows)
+        vector = np.asarray(self.answer(self.encode.stepped(first)))
+        if vector.dtype.kind in "iub":
+            return np.append(vector.astype(np.int64), [n_rows(rows), digest(first)])
+        # sums of floating-point numbers depend on their order: rows alone are told exactly
+        return np.append(vector.astype(np.float64), [n_rows(rows), 0.0])
+
+
+@dataclass(frozen=True)
+class GroupWork:
+    """Encode a block, count its records by key, and seal it.
+
+    Parameters
+    ----------
+    encode : Encoder
+    key : callable
+        From records to their keys.
+    """
+
+    encode: Encoder
+    key: Answer
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """Columns that a block must have."""
+        return self.encode.names
+
+    def __call__(self, block: Any) -> Sum:
+        """The block's groups, shape (n_keys + 1, 2), under the number of rows and their digest."""
+        done = attempt(lambda: self._of(block))
+        return done.trouble if isinstance(done, Ended) else done
+
+    def _of(self, block: Any) -> NDArray[Any]:
+        rows = opened(block, self.names)
+        first = self.encode.first(rows)
+        groups = Grouped(self.key)(self.encode.stepped(first))
+        return np.concatenate([np.array([[n_rows(rows), digest(first)]], np.int64), groups])
+
+
+def joined(some: Sum, more: Sum) -> Sum:
+    """Groups of two blocks together."""
+    if isinstance(some, Trouble) or isinstance(more, Trouble):
+        return added(some, more)
+    keys, counts = grouped_parts([some[1:], more[1:]])
+    return np.concatenate([some[:1] + more[:1], np.stack([keys.view(np.int64), counts], axis=1)])
+
+
+def digest(records: NDArray[Any]) -> int:
+    """The sum of a hash of each record, in any order.
+
+    Examples
+    --------
+    >>> digest(np.array([3, 7])) == digest(np.array([7, 3])) != digest(np.array([3, 8]))
+    True
+    """
+    words = np.ascontiguousarray(records if records.dtype.kind != "f" else records + 0.0)
+    words = words.view(np.uint64) if words.dtype.itemsize == 8 else words.astype(np.uint64)
+    words = words[:, None] if words.ndim == 1 else words
+    odd = np.uint64(0x9E3779B97F4A7C15) * (2 * np.arange(words.shape[1], dtype=np.uint64) + 1)
+    return int(((words @ odd) >> np.uint64(64 - _BITS)).sum(dtype=np.int64))
+
+
+def added(some: Sum, more: Sum) -> Sum:
+    """The sum of two vectors; trouble spreads, the worse of two."""
+    if isinstance(some, Trouble) or isinstance(more, Trouble):
+        return max(t for t in (some, more) if isinstance(t, Trouble))
+    return some + more
+
+
+def checked(total: Sum) -> NDArray[Any]:
+    """The vector, unless something went wrong."""
+    if isinstance(total, Trouble):
+        raised(total)
+    assert not isinstance(total, Trouble)
+    return total

@@ -1,0 +1,212 @@
+"""CSV, TSV and blank-separated files of private rows: **one line is one record**, read by itself.
+
+A quoted cell cannot hold a line break: a quote that one record leaves open would swallow the
+records after it. What a line means is a function of the line and of the file's `Layout`, which is
+made of public facts: the first line, which names the columns, and the name of the file. A line of
+another width, with a quote out of place, or of bytes that are no UTF-8, is a row of missing cells,
+which the rules refuse.
+
+A file without names is one whose columns are asked for by place, ``"1"``, ``"2"``, …: then every
+line is a record, and the delimiter is the one that the file's name promises.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+from metricdp.errors import InputError
+from metricdp.records.ingestion.cells import LOST
+
+TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+"""Endings of text files."""
+_MARK = "\ufeff"
+_DELIMITERS = ",\t;|"
+_COMMENTS = ("#", "%")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The public facts by which the lines of a file are read.
+
+    Parameters
+    ----------
+    names : tuple of str, optional
+        Of the columns; None for a file without names.
+    delimiter : str, optional
+        One character; None for blanks.
+    head : frozenset of str
+        The line of names, and what stands before it: no records, wherever they stand.
+    """
+
+    names: tuple[str, ...] | None
+    delimiter: str | None
+    head: frozenset[str] = field(default=frozenset())
+
+    def place(self, name: str) -> int:
+        """Where a column is, from 0."""
+        return int(name) - 1 if self.names is None else self.names.index(name)
+
+
+def by_place(asked: Sequence[str]) -> bool:
+    """Whether all columns are asked for by place: a file without names."""
+    return all(
+        isinstance(n, str) and n.isascii() and n.isdigit() and n[0] != "0" and len(n) < 6
+        for n in asked
+    )
+
+
+def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
+    """The layout of a file that starts with some lines.
+
+    Raises
+    ------
+    InputError
+        There is no line of names, or two columns have the same name; nothing of it is quoted, for
+        it may be a record.
+    """
+    bare = path.lower().removesuffix(".gz")
+    if by_place(asked):
+        return Layout(
+            None, "," if bare.endswith(".csv") else "\t" if bare.endswith(".tsv") else None
+        )
+    head: list[str] = []
+    for line in lines:
+        line = line.removeprefix(_MARK).rstrip("\r\n")
+        head.append(line)
+        if line.strip() and not line.lstrip().startswith(_COMMENTS):
+            break
+    else:
+        raise InputError(f"{path}: no rows; the first row must name the columns")
+    delimiter = _delimiter(head[-1], bare.endswith(".csv"))
+    cells = split(head[-1], delimiter)
+    if cells is None:
+        raise InputError(f"{path}: unbalanced or misplaced quotes in the row of names")
+    names = [cell.strip() or str(j + 1) for j, cell in enumerate(cells)]
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}: two columns have the same name")
+    return Layout(tuple(names), delimiter, frozenset(head))
+
+
+def _delimiter(line: str, is_csv: bool) -> str | None:
+    """The most frequent one outside quotes; without any, blanks, or a comma in a file of one
+    column.
+    """
+    bare = "".join(line.split('"')[::2])
+    found = max(_DELIMITERS, key=bare.count)
+    return found if found in bare else "," if is_csv or '"' in line else None
+
+
+def split(line: str, delimiter: str | None) -> list[str] | None:
+    """The cells of a line, as they are; None if its quotes are not in order.
+
+    Examples
+    --------
+    >>> split('a, "b,c" ,d', ","), split('"a""b",c', ","), split('"a,b', ","), split("a  b", None)
+    (None, ['a"b', 'c'], None, ['a', 'b'])
+    """
+    if '"' not in line or delimiter is None:
+        return line.split(delimiter)
+    try:
+        rows = list(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))
+    except csv.Error:
+        return None
+    return rows[0] if len(rows) == 1 else None
+
+
+def decoded(data: bytes) -> list[str]:
+    """Lines of bytes, one that is no UTF-8 with the mark of what was lost."""
+    text = data.decode("utf-8", "replace")
+    if _MARK in text:
+        text = text.replace("\n" + _MARK, "\n").removeprefix(_MARK)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
+
+
+@dataclass(frozen=True, repr=False)
+class Lines:
+    """Some lines of a file: private, read where they are needed.
+
+    Parameters
+    ----------
+    data : bytes
+        Whole lines.
+    layout : Layout
+    """
+
+    data: bytes
+    layout: Layout
+
+    def table(self, names: Sequence[str]) -> Any:
+        """Columns of cells: an Arrow table where a block is plain, else a dict of lists."""
+        fast = _quickly(self.data, self.layout, names)
+        return self.columns(names) if fast is None else fast
+
+    def columns(self, names: Sequence[str]) -> dict[str, list[str | None]]:
+        """Line by line: what the lines mean."""
+        kept = [
+            line for line in decoded(self.data) if line.strip() and line not in self.layout.head
+        ]
+        cells = list(map(split, kept, repeat(self.layout.delimiter)))
+        at = [self.layout.place(name) for name in names]
+        wide = None if self.layout.names is None else len(self.layout.names)
+        none: list[str | None] = [None] * (max(at) + 1)
+        rows: list[Any] = [
+            row
+            if row is not None
+            and (len(row) == wide if wide is not None else len(row) >= len(none))
+            and LOST not in line
+            and "\0" not in line
+            else none
+            for row, line in zip(cells, kept)
+        ]
+        return {name: [row[j] for row in rows] for name, j in zip(names, at)}
+
+
+def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
+    """The same by Arrow's parser, for a block without quotes, odd bytes or lines that are no
+    records; None where it is not sure.
+    """
+    delimiter, known = layout.delimiter, layout.names
+    if known is None or delimiter is None or len(known) < 2 or len(data) < 10_000:
+        return None
+    if any(mark in data for mark in (b'"', b"\0", LOST.encode(), _MARK.encode())):
+        return None
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if b"\r" in data or any(line.encode() in data for line in layout.head if line.strip()):
+        return None
+    try:
+        import pyarrow as pa
+        from pyarrow import csv as fast
+    except ImportError:
+        return None
+    try:
+        return fast.read_csv(
+            pa.BufferReader(data),
+            fast.ReadOptions(column_names=list(known), use_threads=False),
+            fast.ParseOptions(delimiter=delimiter, quote_char=False),
+            fast.ConvertOptions(
+                column_types={name: pa.string() for name in known},
+                include_columns=list(names),
+                strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, UnicodeError, ValueError):  # a row of another width: line by line
+        return None
+
+
+def blocks(chunks: Iterable[bytes], layout: Layout) -> Iterator[Lines]:
+    """Whole lines out of a file's chunks."""
+    rest: list[bytes] = []
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield Lines(b"".join([*rest, chunk[:end]]), layout)
+            rest = []
+        rest.append(chunk[end:])
+    yield Lines(b"".join(rest), layout)

@@ -1,0 +1,223 @@
+"""From cells to points of a finite universe: each cell by itself.
+
+A cell is matched to the id that it equals, as it is. Else by its text (`cells.text_of`): to the id
+with that text; where ids of two kinds have it, ``1`` and ``"1"``, to the one of the cell's kind.
+Else, if the text is a numeral, to the *number* among the ids that has its value, so that ``"1.0"``
+and ``"1e0"`` find 1; ids that are text are found by their text alone, and ``"007"`` is not 7. Every
+other cell is refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.records.ingestion.cells import EXACT, canonical, text_of
+from metricdp.records.ingestion.columns import Column, is_text, simplified, trimmed
+
+UNKNOWN = "a record is no id of the universe"
+_SPREAD = 8
+"""Integer ids in a range of at most so many times their number are found in a table."""
+
+
+class Matcher(ABC):
+    """The ids of a universe, to be found by cells: public, and sent to workers."""
+
+    def __call__(self, cells: Column) -> NDArray[np.int64]:
+        """Positions of a column of cells.
+
+        Raises
+        ------
+        InputError
+            A cell is no id.
+        """
+        if is_text(cells):
+            return self._of_text(cells)
+        if isinstance(cells, np.ndarray):
+            return self._of_numbers(cells)
+        return np.fromiter(map(self.position, cells), np.int64, len(cells))
+
+    @abstractmethod
+    def position(self, cell: Any) -> int:
+        """The position of one cell: the rule itself."""
+
+    @abstractmethod
+    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        """Of an array of integers or floating-point numbers."""
+
+    def _of_text(self, cells: Any) -> NDArray[np.int64]:
+        """Of a string array of Arrow: each distinct text once."""
+        encoded = cells.dictionary_encode()
+        at = self(encoded.dictionary.to_pylist())
+        if encoded.indices.null_count:
+            raise InputError(UNKNOWN)
+        return at[encoded.indices.to_numpy()]
+
+
+class Integers(Matcher):
+    """Ids that are integers of 64 bits.
+
+    Parameters
+    ----------
+    ids : sequence of int
+        Distinct.
+    """
+
+    def __init__(self, ids: Sequence[Any]) -> None:
+        self._n = len(ids)
+        self._low: int = min(ids) if len(ids) else 0
+        self._high: int = max(ids) if len(ids) else -1
+        self._table: NDArray[np.int64] | None = None
+        self._sorted: NDArray[np.int64] | None = None
+        self._order: NDArray[np.int64] | None = None
+        if isinstance(ids, range) and ids.step == 1:
+            return
+        array = np.array(ids, np.int64)
+        if self._high - self._low < _SPREAD * self._n + 1024:
+            self._table = np.full(self._high - self._low + 1, -1, np.int64)
+            self._table[array - self._low] = np.arange(self._n)
+        else:
+            self._order = np.argsort(array, kind="stable")
+            self._sorted = array[self._order]
+
+    def position(self, cell: Any) -> int:
+        """The integer that the cell is or spells."""
+        text = text_of(cell)
+        number = None if text is None or isinstance(cell, bool | np.bool_) else canonical(text)
+        if number is None or "." in number or not self._low <= int(number) <= self._high:
+            raise InputError(UNKNOWN)
+        return int(self._found(np.array([int(number)], np.int64))[0])
+
+    def __call__(self, cells: Column) -> NDArray[np.int64]:
+        """The same; integers among Python objects at once."""
+        if isinstance(cells, list) and all(type(c) is int for c in cells):
+            if cells and not self._low <= min(cells) <= max(cells) <= self._high:
+                raise InputError(UNKNOWN)
+            return self._found(np.array(cells, np.int64))
+        return super().__call__(cells)
+
+    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        if cells.dtype.kind == "f" and not (
+            (np.abs(cells) < EXACT).all() and (cells == np.floor(cells)).all()
+        ):
+            raise InputError(UNKNOWN)
+        if len(cells) and not self._low <= int(cells.min()) <= int(cells.max()) <= self._high:
+            raise InputError(UNKNOWN)
+        return self._found(cells.astype(np.int64))
+
+    def _found(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions of integers from the lowest to the highest id."""
+        if self._table is not None:
+            at = self._table[numbers - self._low]
+        elif self._sorted is not None and self._order is not None:
+            place = np.searchsorted(self._sorted, numbers)
+            at = np.where(self._sorted[place] == numbers, self._order[place], -1)
+        else:
+            at = numbers - self._low
+        if (at < 0).any():
+            raise InputError(UNKNOWN)
+        return at
+
+
+class Ids(Matcher):
+    """Ids of any kind.
+
+    Parameters
+    ----------
+    ids : sequence of hashable
+        Distinct.
+    """
+
+    def __init__(self, ids: Sequence[Hashable]) -> None:
+        self._as_they_are: dict[tuple[str, Hashable], int] = {}
+        self._by_text: dict[str, int] = {}
+        self._by_kind: dict[tuple[str, str], int] = {}
+        self._by_value: dict[str, int] = {}
+        for at, one in enumerate(ids):
+            kind, text = _kind(one), text_of(one)
+            if text is None or (kind == "text" and text != one) or kind == "other":
+                self._as_they_are[kind, one] = at
+            if text is not None:
+                self._add(self._by_text, text, at)
+                self._add(self._by_kind, (kind, text), at)
+                if kind == "number":
+                    self._add(self._by_value, canonical(text) or text, at)
+        for at, one in enumerate(ids):  # such as "a" beside "a "
+            if self._by_kind.get((_kind(one), text_of(one) or "")) == -1:
+                self._as_they_are[_kind(one), one] = at
+
+    @staticmethod
+    def _add(found: dict[Any, int], key: Any, at: int) -> None:
+        """Note an id; what two ids share finds neither."""
+        found[key] = -1 if key in found else at
+
+    def position(self, cell: Any) -> int:
+        """The rule of the module's head."""
+        kind, text = _kind(cell), text_of(cell)
+        at = -1
+        if self._as_they_are:
+            at = self._as_it_is(kind, cell)
+        if at < 0 and text is not None:
+            at = self._by_text.get(text, -2)
+            if at == -1:  # ids of two kinds have this text
+                at = self._by_kind.get((kind, text), -1)
+            elif at == -2 and kind in ("text", "number"):
+                at = self._by_value.get(canonical(text) or text, -1)
+        if at < 0:
+            raise InputError(UNKNOWN)
+        return at
+
+    def _as_it_is(self, kind: str, cell: Any) -> int:
+        try:
+            return self._as_they_are.get((kind, cell), -1)
+        except (TypeError, ValueError):  # it cannot be hashed, or compares to no truth value
+            return -1
+
+    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        distinct, place = np.unique(cells, return_inverse=True)
+        return self(distinct.tolist())[place]
+
+    def _of_text(self, cells: Any) -> NDArray[np.int64]:
+        if self._as_they_are:
+            return super()._of_text(cells)
+        return super()._of_text(trimmed(cells))
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, str | bytes):
+        return "text"
+    if isinstance(cell, bool | np.bool_):
+        return "truth"
+    return "number" if text_of(cell) is not None and _is_number(cell) else "other"
+
+
+def _is_number(cell: Any) -> bool:
+    return hasattr(cell, "__float__") and hasattr(cell, "__abs__")
+
+
+def matcher(ids: Sequence[Hashable]) -> Matcher:
+    """The way to find these ids that is quick for their kind, a public fact.
+
+    Examples
+    --------
+    >>> matcher(["a", "007", 7])(["a", " 007", 7.0, "7"]).tolist()
+    [0, 1, 2, 2]
+    >>> matcher(range(9))(["3", 3, 3.0, "3.0"]).tolist()
+    [3, 3, 3, 3]
+    """
+    if isinstance(ids, range) and ids.step == 1:
+        return Integers(ids)
+    whole = [int(i) for i in ids if type(i) is int or isinstance(i, np.integer)]
+    if len(whole) == len(ids) > 0 and min(whole) >= -(2**63) and max(whole) < 2**63:
+        return Integers(whole)
+    return Ids(ids)
+
+
+def positions(ids: Sequence[Hashable], records: Any) -> NDArray[np.int64]:
+    """Positions of records in hand, any sequence or column."""
+    return matcher(ids)(simplified(records))

@@ -1,0 +1,40 @@
+"""Whose each record is, for records in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from metricdp.errors import InputError
+from metricdp.records.ingestion.cells import text_of
+from metricdp.records.ingestion.columns import is_text, simplified, texts
+
+
+def names_of(users: Any) -> list[Hashable]:
+    """One name for each user: the text of a cell (`cells.text_of`), so that 5 and ``"5"`` are one
+    user, or a tuple or another object as it is.
+
+    Raises
+    ------
+    InputError
+        A cell is missing, or cannot be told from others.
+    """
+    cells = simplified(users)
+    named: list[Any]
+    if not isinstance(cells, list) or is_text(cells):
+        named = texts(cells)
+    else:
+        named = [_name(cell) for cell in cells]
+    if any(name is None for name in named):
+        raise InputError("a user is missing")
+    return named
+
+
+def _name(cell: Any) -> Hashable:
+    text = text_of(cell)
+    if text is not None or isinstance(cell, str | bytes | float) or cell is None:
+        return text
+    try:
+        return (type(cell).__name__, cell) if hash(cell) is not None and cell == cell else None
+    except Exception:  # it cannot be hashed or compared: whatever it says may quote a record
+        return None

@@ -1,0 +1,121 @@
+"""What can go wrong while private records are in hand, told apart and told without them.
+
+A traceback leads to the local variables of every frame below, and an exception's text may quote a
+record. So no exception that was raised there goes on, not even chained: `attempt` swallows it and
+keeps its *kind* alone.
+
+- ``INTERRUPTED``, ``ENDED``: Ctrl-C, or `SystemExit` from a signal's handler. They go on as what
+  they are, made anew.
+- ``RESOURCES``: no memory, no disk space, no open file left: nothing is wrong with any record.
+- ``CHANGED``: a table that is read more than once was not the same each time.
+- ``FAULT``: anything else: a mistake in an engine, in a caller's own class or here, or a worker
+  that died.
+- ``BAD``: a record breaks a rule. Our own rules alone say so, by `InputError`.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeVar
+
+from metricdp.errors import InputError, ReadingError, ResourceError
+
+T = TypeVar("T")
+
+
+class Trouble(IntEnum):
+    """Kinds of trouble; of two at once the larger is told."""
+
+    BAD = 1
+    CHANGED = 2
+    RESOURCES = 3
+    FAULT = 4
+    ENDED = 5
+    INTERRUPTED = 6
+
+
+CHANGED = (
+    "the table changed between two readings of it: hand over one that stays as it is (a file, or "
+    "what persist(), cache() or collect() return)"
+)
+RESOURCES = (
+    "memory or disk space ran out while private records were read (details withheld); nothing is "
+    "wrong with a record"
+)
+FAULT = (
+    "reading the records failed, and not for a record that breaks a rule (details withheld): a "
+    "fault of the engine or of this program; try the same call on a table that is not private"
+)
+_FULL = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "ENOMEM", "EMFILE", "ENFILE", "EFBIG")
+    if hasattr(errno, name)
+}
+_FULL_NAMES = ("OutOfMemoryException", "ArrowMemoryError")
+
+
+class Change(Exception):
+    """A table was not the same in two readings."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt ended that has no result."""
+
+    trouble: Trouble
+
+
+def attempt(work: Callable[[], T]) -> T | Ended:
+    """``work()``, or how it ended. A second Ctrl-C while the first is being told ends it too."""
+    try:
+        try:
+            return work()
+        except BaseException as error:
+            return Ended(kind(error))
+    except BaseException:
+        return Ended(Trouble.INTERRUPTED)
+
+
+def kind(error: BaseException) -> Trouble:
+    """Which kind of trouble an exception is."""
+    if isinstance(error, InputError):
+        return Trouble.BAD
+    if isinstance(error, KeyboardInterrupt):
+        return Trouble.INTERRUPTED
+    if isinstance(error, SystemExit):
+        return Trouble.ENDED
+    if isinstance(error, Change):
+        return Trouble.CHANGED
+    full = isinstance(error, OSError) and error.errno in _FULL
+    if full or isinstance(error, MemoryError | ResourceError):
+        return Trouble.RESOURCES
+    named = any(c.__name__ in _FULL_NAMES for c in type(error).__mro__)
+    return Trouble.RESOURCES if named else Trouble.FAULT
+
+
+def raised(trouble: Trouble) -> None:
+    """Raise this trouble inside an attempt, to be told by whoever made it."""
+    raise {
+        Trouble.BAD: InputError("a record breaks a rule"),
+        Trouble.CHANGED: Change(),
+        Trouble.RESOURCES: ResourceError(RESOURCES),
+        Trouble.ENDED: SystemExit(1),
+        Trouble.INTERRUPTED: KeyboardInterrupt(),
+    }.get(trouble, ReadingError(FAULT))
+
+
+def told(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
+    """The exception for the caller, fresh: `rule` for a bad record, and for a fault if none has
+    words of its own.
+    """
+    if ended.trouble is Trouble.BAD or (ended.trouble is Trouble.FAULT and fault is None):
+        return InputError(rule)
+    return {
+        Trouble.CHANGED: ReadingError(CHANGED),
+        Trouble.RESOURCES: ResourceError(RESOURCES),
+        Trouble.ENDED: SystemExit(1),
+        Trouble.INTERRUPTED: KeyboardInterrupt(),
+    }.get(ended.trouble, ReadingError(fault or FAULT))
