@@ -28,6 +28,10 @@ from metricdp.unique import Unique
 Universe = Metric | EuclideanSpace
 T = TypeVar("T")
 Users = Iterable[Hashable] | None
+_LINES = (
+    ", and be one line of UTF-8 text with as many fields as the first row, quotes closed and no "
+    "empty cell"
+)
 _SECRET = "at least one is not (which one, and how many, is private)"
 
 
@@ -193,8 +197,14 @@ class PrivateDemand(Unique):
         public = [*(columns or ([n for n in (x, y) if n is not None] or [node]))]
         frame = opened(frame_or_path, engine, [*public, *([] if user is None else [user])])
         encode = asked(frame, universe, node, x, y, columns, user)
-        what = f"the id of a point of {universe.name}" if are_ids(encode) else "a finite point"
-        rule = f"every record must be {what}, and have a user if users are named; {_SECRET}"
+        what = "a finite point"
+        if are_ids(encode):
+            kind = type(universe.ids[0]).__name__  # type: ignore[union-attr]
+            what = f"the id ({kind}) of a point of {universe.name}"
+        of_text = _LINES if frame.lines else ""
+        rule = (
+            f"every record must be {what}, and have a user if users are named{of_text}; {_SECRET}"
+        )
         source = _read(rule, lambda: frame.records(universe, encode, user, m))
         demand = cls.__new__(cls)
         demand._place(universe, source, m, "record" if user is None else "user", None)

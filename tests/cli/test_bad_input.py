@@ -287,13 +287,13 @@ CASES = {
     ),
     "coordinate a word": (
         PRIVATE + " --nodes nodes.csv --x lon --y lat --demand wordcoord.csv",
-        "must hold numbers",
+        "must be a finite point",
     ),
     "user missing": (PRIVATE + " --user person --demand nouser.csv", "empty cell"),
-    "ragged demand": (PRIVATE + " --demand raggedrow.csv", "differing numbers of fields"),
+    "ragged demand": (PRIVATE + " --demand raggedrow.csv", "as many fields as the first row"),
     "open quote in demand": (PRIVATE + " --demand quotes.csv", "quotes"),
-    "demand not UTF-8": (PRIVATE + " --demand latin.dem", "not UTF-8"),
-    "demand with zero bytes": (PRIVATE + " --demand zero.dem", "not UTF-8 text"),
+    "demand not UTF-8": (PRIVATE + " --demand latin.dem", "UTF-8 text"),
+    "demand with zero bytes": (PRIVATE + " --demand zero.dem", "UTF-8 text"),
     "demand truncated": (PRIVATE + " --demand cut.dem.gz", "truncated gzip"),
     "demand empty": (PRIVATE + " --demand nothing.csv", "empty"),
     "demand without header": (PRIVATE + " --demand noheader.csv", "no column 'vertex'"),
@@ -301,7 +301,7 @@ CASES = {
     "demand a false parquet": (PRIVATE + " --demand bad.dem.parquet", "arquet"),
     "non-private: unknown id": (
         "cluster roads.csv -k 2 --non-private --output out.json --demand unknown.csv",
-        "every record must be the id of a vertex",
+        "every record must be the id (int) of a point",
     ),
     "non-private: no column": (
         "cluster roads.csv -k 2 --non-private --output out.json --demand noheader.csv",

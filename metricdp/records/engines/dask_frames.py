@@ -58,6 +58,8 @@ class DaskLines(Frame):
     form : Layout
     """
 
+    lines = True
+
     def __init__(self, native: list[Any], path: str, form: Layout) -> None:
         super().__init__(native, path)
         self._form = form

@@ -35,6 +35,8 @@ class TextFiles(LocalFrame):
     form : Layout
     """
 
+    lines = True
+
     def __init__(self, native: list[str], path: str, form: Layout) -> None:
         super().__init__(native, path)
         self._form = form

@@ -47,6 +47,9 @@ class Frame(ABC):
         The file it is read from.
     """
 
+    lines: bool = False
+    """Whether each row is a line of a text file."""
+
     def __init__(self, native: Any, path: str | None = None) -> None:
         self.native, self.path = native, path
 

@@ -43,7 +43,7 @@ class AtOnce(Frame):
 
     def __init__(self, frame: LocalFrame) -> None:
         super().__init__(None, frame.path)
-        self._frame = frame
+        self._frame, self.lines = frame, frame.lines
 
     @property
     def columns(self) -> Sequence[Any]:

@@ -37,7 +37,7 @@ class SparkFrame(Frame):
 
     def __init__(self, native: Any, path: str | None = None, form: Layout | None = None) -> None:
         super().__init__(native, path)
-        self._form = form
+        self._form, self.lines = form, form is not None
 
     @property
     def columns(self) -> Sequence[str]:

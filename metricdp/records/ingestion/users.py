@@ -7,7 +7,7 @@ from typing import Any
 
 from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import text_of
-from metricdp.records.ingestion.columns import is_text, simplified, texts
+from metricdp.records.ingestion.columns import simplified, texts
 
 
 def names_of(users: Any) -> list[Hashable]:
@@ -20,11 +20,11 @@ def names_of(users: Any) -> list[Hashable]:
         A cell is missing, or cannot be told from others.
     """
     cells = simplified(users)
-    named: list[Any]
-    if not isinstance(cells, list) or is_text(cells):
-        named = texts(cells)
-    else:
+    named: list[Any] = []
+    if isinstance(cells, list):
         named = [_name(cell) for cell in cells]
+    else:
+        named.extend(texts(cells))
     if any(name is None for name in named):
         raise InputError("a user is missing")
     return named
