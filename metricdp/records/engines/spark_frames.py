@@ -16,8 +16,8 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import statement
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, layout
