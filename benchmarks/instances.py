@@ -103,3 +103,64 @@ MAIN: dict[str, Callable[[], Instance]] = {
     "Manhattan 20,000": lambda: manhattan(20000),
     "facebook 500": facebook,
 }
+
+
+# Demand in a small part of a large universe
+
+
+def spots_in_the_plane(
+    coordinates: np.ndarray, size: int, spots: int = 12, seed: int = 7
+) -> np.ndarray:
+    """`size` vertices with repeats near 12 Gaussian spots of unequal size and weight, a spot's
+    standard deviation about 1/25 of the extent: a few neighborhoods of a large city.
+    """
+    from scipy.spatial import cKDTree
+
+    rng = np.random.default_rng(seed)
+    middle = coordinates[rng.integers(0, len(coordinates), spots)]
+    width = np.exp(rng.normal(0, 0.6, spots)) * np.ptp(coordinates, axis=0).mean() / 25
+    which = rng.choice(spots, size, p=rng.dirichlet(np.ones(spots)))
+    drawn = middle[which] + rng.normal(size=(size, 2)) * width[which][:, None]
+    return cKDTree(coordinates).query(drawn)[1]
+
+
+def members_around(
+    metric: mdp.GraphMetric, size: int, seeds: int = 6, decay: float = 2.0, seed: int = 9
+) -> np.ndarray:
+    """`size` vertices with repeats around 6 people: probability falls as exp(-2 · hops)."""
+    rng = np.random.default_rng(seed)
+    hops = metric.nearest_to(rng.integers(0, len(metric), seeds))[1]
+    density = np.exp(-decay * hops)
+    return rng.choice(len(metric), size, p=density / density.sum())
+
+
+def road_network(name: str) -> mdp.GraphMetric:
+    """Liechtenstein ("liechtenstein") or Rome ("rome_osm") with all shape points, metres."""
+    short, length = ("rome", "length") if name == "rome_osm" else (name, "length_m")
+    at = DATA / "roads" / name
+    return mdp.read_graph(
+        at / f"{short}_edges.csv.gz",
+        nodes=at / f"{short}_nodes.csv.gz",
+        weight=length,
+        symmetrize=True,
+        largest_component=True,
+    )
+
+
+def spots(name: str, size: int, seed: int = 7) -> Instance:
+    """A road network with demand in a dozen neighborhoods, drawn in its own coordinates."""
+    metric = road_network(name)
+    return metric, spots_in_the_plane(np.asarray(metric.coordinates, float), size, seed=seed)
+
+
+def social_network(name: str) -> mdp.GraphMetric:
+    """Hop distances of a network of the folder ``social``."""
+    file = "lastfm_asia_edges" if name == "lastfm_asia" else name
+    (path,) = (DATA / "social").glob(f"{file}*")
+    return mdp.read_graph(path, symmetrize=True, largest_component=True)
+
+
+def members(name: str, size: int = 3000, seed: int = 9) -> Instance:
+    """A social network with 3,000 members around six people."""
+    metric = social_network(name)
+    return metric, members_around(metric, size, seed=seed)

@@ -18,7 +18,8 @@ import numpy as np
 from instances import MAIN
 
 import metricdp as mdp
-from metricdp.methods.finite.partition import COUNT_SHARE, number_of_parts
+from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.partition import COUNT_SHARE
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.privacy import CountQuery, HistogramQuery, measure
 from metricdp.solvers.graph_search import GraphSearch

@@ -16,6 +16,7 @@ from metricdp.audit.centers import center_cases
 from metricdp.audit.doors import door_cases
 from metricdp.audit.evaluating import evaluation_cases
 from metricdp.audit.exact import Case
+from metricdp.audit.looking import look_cases
 from metricdp.audit.papers import paper_cases
 from metricdp.audit.patch import patched
 from metricdp.audit.rounds import round_cases
@@ -52,7 +53,7 @@ def cases() -> Iterator[tuple[Case, bool]]:
     """
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _rounds, _levels)
     more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
-    for make in (*own, *more):
+    for make in (*own, *more, look_cases):
         yield from make()
 
 

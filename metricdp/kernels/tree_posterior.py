@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 _NEGLIGIBLE = 1e-12
 """Probability of a value below which it is left out of the downward pass."""
+_RARE = 1e-10
+"""Likelihood, or prior probability of a share, below which it is left out of both."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -42,9 +44,10 @@ def upward(
     step: NDArray,
     fractions: NDArray,
     chances: NDArray,
+    seen: NDArray,
     inside: NDArray,
 ) -> float:
-    """Likelihood of all noisy counts below a node given its true count, for every node.
+    """Likelihood of all noisy counts at and below a node given its true count, for every node.
 
     Parameters
     ----------
@@ -55,8 +58,10 @@ def upward(
         Possible shares of the left child.
     chances : ndarray of float64, shape (m - 1, S)
         Their prior probabilities; each row sums to one.
+    seen : ndarray of float64, shape (2m - 1, G)
+        Likelihood of the noisy counts of the node itself, of any scale; 1 where it was not counted.
     inside : ndarray of float64, shape (2m - 1, G)
-        Rows of the leaves are given, the rest are filled; each is scaled to a maximum of 1.
+        Filled: rows of the leaves as seen, those above scaled to a maximum of 1.
 
     Returns
     -------
@@ -66,14 +71,18 @@ def upward(
     m = len(children) + 1
     grid = inside.shape[1]
     evidence = 0.0
+    inside[:m] = seen[:m]
     for i in range(m - 1):
         v, left, right = m + i, children[i, 0], children[i, 1]
         top = 0.0
         for g in range(grid):
+            inside[v, g] = 0.0
+            if seen[v, g] <= _RARE:
+                continue
             x = low[v] + step[v] * g
             total = 0.0
             for q in range(fractions.shape[1]):
-                if chances[i, q] > 0.0:
+                if chances[i, q] > _RARE:
                     a = _read(inside[left], low[left], step[left], fractions[i, q] * x)
                     if a > 0.0:
                         total += (
@@ -83,13 +92,13 @@ def upward(
                                 inside[right], low[right], step[right], (1.0 - fractions[i, q]) * x
                             )
                         )
-            inside[v, g] = total
-            top = max(top, total)
+            inside[v, g] = total * seen[v, g]
+            top = max(top, inside[v, g])
         if top > 0.0:
             inside[v] /= top
             evidence += np.log(top)
-        else:
-            inside[v] = 1.0
+        else:  # what was counted below contradicts this node: it starts anew
+            inside[v] = seen[v]
     return evidence
 
 
@@ -100,15 +109,17 @@ def downward(
     step: NDArray,
     fractions: NDArray,
     chances: NDArray,
+    seen: NDArray,
     inside: NDArray,
     outside: NDArray,
     posterior: NDArray,
 ) -> None:
     """Messages from the root down, and the posterior of every split's share.
 
-    `outside` has shape (2m - 1, G): the root's row is given (the prior of the total), the rest are
-    filled, each scaled to sum 1. `posterior`, shape (m - 1, S), gets the probabilities of the
-    shares given everything; other parameters as in `upward`.
+    `outside` has shape (2m - 1, G), and tells all that was counted neither at a node nor below it:
+    the root's row is given (the prior of the total), the rest are filled, each scaled to sum 1.
+    `posterior`, shape (m - 1, S), gets the probabilities of the shares given everything; other
+    parameters as in `upward`.
     """
     m = len(children) + 1
     grid = inside.shape[1]
@@ -118,12 +129,12 @@ def downward(
         outside[right] = 0.0
         posterior[i] = 0.0
         for g in range(grid):
-            mass = outside[v, g]
+            mass = outside[v, g] * seen[v, g]
             if mass <= _NEGLIGIBLE:
                 continue
             x = low[v] + step[v] * g
             for q in range(fractions.shape[1]):
-                if chances[i, q] <= 0.0:
+                if chances[i, q] <= _RARE:
                     continue
                 x_left, x_right = fractions[i, q] * x, (1.0 - fractions[i, q]) * x
                 a = _read(inside[left], low[left], step[left], x_left)
@@ -146,3 +157,47 @@ def downward(
             posterior[i] /= total
         else:
             posterior[i] = chances[i]
+
+
+@njit(cache=True, nogil=True)
+def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
+    """Least-squares counts of all nodes of which children add up to their parents.
+
+    Parameters
+    ----------
+    children : ndarray of int64, shape (m - 1, 2)
+    value, precision : ndarray of float64, shape (2m - 1,)
+        A node's own observation and one over its variance: 0 where there is none. Every leaf has
+        one.
+
+    Returns
+    -------
+    mean, variance : ndarray of float64, shape (2m - 1,)
+
+    Notes
+    -----
+    One pass up, one down: O(m).
+
+    References
+    ----------
+    Hay, Rastogi, Miklau & Suciu (VLDB 2010), Section 4, for any variances.
+    """
+    m = len(children) + 1
+    mean, variance = value.copy(), np.empty(len(value))
+    for v in range(m):
+        variance[v] = 1.0 / precision[v]
+    for i in range(m - 1):
+        v, left, right = m + i, children[i, 0], children[i, 1]
+        below = 1.0 / (variance[left] + variance[right])
+        variance[v] = 1.0 / (below + precision[v])
+        mean[v] = variance[v] * (below * (mean[left] + mean[right]) + precision[v] * value[v])
+    for i in range(m - 2, -1, -1):
+        v, left, right = m + i, children[i, 0], children[i, 1]
+        off = mean[v] - mean[left] - mean[right]
+        both = variance[left] + variance[right]
+        for child in (left, right):
+            part = variance[child] / both
+            mean[child] += part * off
+            other = both - variance[child]
+            variance[child] = part * other + part * part * variance[v]
+    return mean, variance

@@ -5,21 +5,24 @@ matrices elsewhere.
 import numpy as np
 import pytest
 
-from metricdp.kernels.tree_posterior import downward, upward
+from metricdp.kernels.tree_posterior import consistent, downward, upward
 from tests import naive
 
 
-def run(children, low, step, fractions, chances, leaves, prior):
-    """Kernel messages: (inside, outside, posterior, log evidence)."""
+def run(children, low, step, fractions, chances, leaves, prior, above=None):
+    """Kernel messages: (inside, outside, posterior, log evidence); `above`, likelihoods of the
+    nodes above the leaves.
+    """
     m, grid = len(children) + 1, leaves.shape[1]
     inside, outside, posterior = (
         np.empty((2 * m - 1, grid)),
         np.empty((2 * m - 1, grid)),
         np.empty_like(fractions),
     )
-    inside[:m], outside[-1] = leaves, prior
-    scale = upward(children, low, step, fractions, chances, inside)
-    downward(children, low, step, fractions, chances, inside, outside, posterior)
+    outside[-1] = prior
+    seen = np.r_[leaves, np.ones((m - 1, grid)) if above is None else above]
+    scale = upward(children, low, step, fractions, chances, seen, inside)
+    downward(children, low, step, fractions, chances, seen, inside, outside, posterior)
     return inside, outside, posterior, scale
 
 
@@ -31,8 +34,9 @@ TREES = {
 
 
 @pytest.mark.parametrize("shape", TREES)
+@pytest.mark.parametrize("counted_above", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_against_the_sum_over_all_counts_and_shares(shape, seed):
+def test_against_the_sum_over_all_counts_and_shares(shape, seed, counted_above):
     children, rng, grid = TREES[shape], np.random.default_rng(seed), 25
     m = len(children) + 1
     fractions = np.tile([0.0, 0.5, 1.0], (m - 1, 1))
@@ -47,15 +51,15 @@ def test_against_the_sum_over_all_counts_and_shares(shape, seed):
     )  # half of any value is on the grid below
     low[0] = step[0] * 2  # values below are impossible there
     leaves, prior = rng.random((m, grid)), rng.random(grid)
+    above = rng.random((m - 1, grid)) if counted_above else np.ones((m - 1, grid))
     values = low[:, None] + step[:, None] * np.arange(grid)
-    likelihoods = [
-        dict(zip(values[v], leaves[v])) if v < m else dict.fromkeys(values[v], 1.0)
-        for v in range(2 * m - 1)
-    ]
+    likelihoods = [dict(zip(values[v], row)) for v, row in enumerate(np.r_[leaves, above])]
     evidence, expected, mean = naive.enumerate_counts(
         children, fractions, chances, likelihoods, dict(zip(values[-1], prior))
     )
-    inside, outside, posterior, scale = run(children, low, step, fractions, chances, leaves, prior)
+    inside, outside, posterior, scale = run(
+        children, low, step, fractions, chances, leaves, prior, above
+    )
     assert np.exp(scale) * (inside[-1] @ prior) == pytest.approx(evidence, rel=1e-9)
     np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-12)
     belief = inside[:m] * outside[:m]
@@ -94,3 +98,19 @@ def test_what_contradicts_itself_falls_back_to_the_prior():
     )
     assert np.isfinite(inside).all() and np.isfinite(outside).all()
     np.testing.assert_array_equal(posterior, chances)
+
+
+@pytest.mark.parametrize("shape", TREES)
+def test_consistent_counts_against_dense_least_squares(shape):
+    children, rng = TREES[shape], np.random.default_rng(3)
+    m = len(children) + 1
+    below = np.eye(m)
+    for left, right in children:
+        below = np.r_[below, (below[left] + below[right])[None]]
+    value, precision = rng.normal(20, 9, 2 * m - 1), rng.random(2 * m - 1) + 0.01
+    precision[m : 2 * m - 2] *= rng.random(m - 2) < 0.5  # some nodes were not counted
+    covariance = np.linalg.inv(below.T @ (precision[:, None] * below))
+    expected = below @ covariance @ below.T @ (precision * value)
+    mean, variance = consistent(children, value, precision)
+    np.testing.assert_allclose(mean, expected, rtol=1e-9)
+    np.testing.assert_allclose(variance, np.diag(below @ covariance @ below.T), rtol=1e-9)

@@ -51,7 +51,7 @@ from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_st
 from metricdp.methods.box.quadtree_means import improved_means
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.hst_counts import checked_budget, noise_variance
-from metricdp.methods.finite.partition import number_of_parts
+from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result

@@ -42,7 +42,8 @@ from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.finite.partition import SpacePartition, number_of_parts
+from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.partition import SpacePartition
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result

@@ -1,17 +1,20 @@
-"""The default method: one public partition, one noisy histogram, a posterior estimate, any number
-of questions.
+"""The default method in a finite universe: looks at where the demand is, from coarse to fine, one
+estimate from all of them, any number of questions.
 
 1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed
    (`records_hint`).
-2. Cut the public hierarchy of the universe into M parts, M from the noise scale and that number.
-3. Release the histogram of the parts with the rest of epsilon.
-4. Estimate the true counts (posterior mean on the hierarchy), spread each over its part's public
-   points.
+2. Decide on one to three looks and their shares of the rest (`metricdp.methods.finite.looks`), from
+   the noise, that number and how fast balls of the universe grow.
+3. For each look, cut the public hierarchy of the universe into parts, the first time by the
+   universe alone, then finer where the estimate so far is dense, and release the histogram.
+4. Estimate the true counts after every look from all that was released: posterior mean on the
+   smallest tree that holds all cuts. Spread each count over its part's public points.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition
-(`privacy.queries`, `privacy.noise`). M depends on step 1's noisy output and public facts, so the
-histogram's partition is chosen adaptively from released values only; 2, 4 and 5 are
+(`privacy.queries`, `privacy.noise`), as the looks' shares add up to what step 1 left. How many
+looks there are, their shares and their cuts are functions of public facts and of what was released
+before, so every histogram is chosen adaptively from released values only; 4 and 5 are
 post-processing. Nothing else is computed from the demand.
 """
 
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
 from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.finite.looks import number_of_parts, planned
 from metricdp.methods.method import Method
 from metricdp.methods.question import NET_POINTS, Question
 from metricdp.methods.result import Result
@@ -34,13 +38,16 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
-from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.estimate.tree_posterior import Counts, Frequencies, joint_posterior
 
-PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
+EVEN = 0.1
+"""Share of the density that a later cut follows which is spread evenly: where nothing was found,
+there may be something.
+"""
 
 
 class SpacePartition:
@@ -62,11 +69,11 @@ class PartitionRelease(DemandRelease):
     universe : Metric
         The finite universe of the answers; for a box, a public net of its points.
     partition : PartitionTree
-        The public partition.
+        The parts that the estimate tells apart: those of all looks' partitions together.
     weights : ndarray of float64, shape (n_points,), read-only
         Estimated demand at every point, in the order of ``universe.ids``; noisy, not negative.
-    histogram : Release
-        The noisy counts themselves.
+    histograms : tuple of Release
+        The noisy counts themselves, one release a look, from coarse to fine.
     receipt : Receipt
         What it cost.
     """
@@ -77,13 +84,18 @@ class PartitionRelease(DemandRelease):
         self,
         partition: PartitionTree,
         weights: NDArray[np.float64],
-        histogram: Release,
+        histograms: tuple[Release, ...],
         receipt: Receipt,
         *,
         space: EuclideanSpace | None = None,
     ) -> None:
         super().__init__(partition.universe, weights, receipt, space=space)
-        self.partition, self.histogram = partition, histogram
+        self.partition, self.histograms = partition, histograms
+
+    @property
+    def histogram(self) -> Release:
+        """The noisy counts of the last look."""
+        return self.histograms[-1]
 
     def __repr__(self) -> str:
         return (
@@ -170,42 +182,84 @@ def partition_release(
     Notes
     -----
     Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
-    constant of some 10^5 operations.
+    constant of some 10^5 operations, for every look.
     """
-    receipts, total, total_scale = [], records_hint, 0.0
+    receipts, total, known = [], records_hint, []
     if records_hint is None:
         count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
         receipts.append(count.receipt)
-        total, total_scale = float(count.values[0]), count.receipt.mechanisms[0].scale
+        total = float(count.values[0])
+        known.append((total, max(count.receipt.mechanisms[0].scale, 0.5)))
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
     whole = hierarchy(finite, seed) if tree is None else HSTHierarchy(tree)
-    parts = whole.cut(number_of_parts(float(total or 0.0), _noise_scale(demand, grant)))
-    query = HistogramQuery(
-        SpacePartition(universe, parts) if isinstance(universe, EuclideanSpace) else parts
+    looked = Looked(whole, known)
+    looks = planned(float(total or 0.0), _noise_scale(demand, grant), whole.growth())
+    left = sum((look.share for look in looks), Fraction(0))
+    for look in looks:
+        price = grant.left * (look.share / left)
+        left -= look.share
+        scale = _noise_scale(demand, grant) * float(grant.left / price)
+        parts = whole.cut(number_of_parts(float(total or 0.0), scale, look.finer), looked.density)
+        query = HistogramQuery(
+            SpacePartition(universe, parts) if isinstance(universe, EuclideanSpace) else parts
+        )
+        looked.add(parts, measure(demand, query, price, grant), many=len(looks) > 1)
+    receipt = Receipt.combined([*receipts, *(release.receipt for release in looked.releases)])
+    return PartitionRelease(
+        looked.tree,
+        looked.weights,
+        tuple(looked.releases),
+        receipt,
+        space=universe if isinstance(universe, EuclideanSpace) else None,
     )
-    histogram = measure(demand, query, grant.left, grant)
-    scale = histogram.receipt.mechanisms[0].scale
-    estimate = posterior_mean(
-        parts,
-        histogram.values,
-        scale,
-        None if records_hint is not None else total,
-        max(total_scale, 0.5),
-    )
-    receipt = Receipt.combined([*receipts, histogram.receipt])
-    space = universe if isinstance(universe, EuclideanSpace) else None
-    return PartitionRelease(parts, parts.spread(estimate), histogram, receipt, space=space)
 
 
-def number_of_parts(records: float, scale: float) -> int:
-    """M = 0.6 · (records / scale)^0.8, at least 16: finer parts where there are many records per
-    unit of noise.
+class Looked:
+    """All that was released so far, and the estimate that follows from it: post-processing.
 
-    Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale.
-    The balance is that of Qardaji, Yang & Li (ICDE 2013) between noise and non-uniformity; the
-    constants were measured (``benchmarks/partition_method.md``).
+    Parameters
+    ----------
+    whole : Hierarchy
+    totals : list of (float, float)
+        Noisy numbers of records in all and the scales of their noise.
+
+    Attributes
+    ----------
+    tree : PartitionTree
+        The parts of all looks together.
+    weights : ndarray of float64, shape (n_points,)
+    density : ndarray of float64, shape (n_points,), or None
+        For the next cut; None before the first look.
     """
-    return max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
+
+    tree: PartitionTree
+    weights: NDArray[np.float64]
+
+    def __init__(self, whole: Hierarchy, totals: list[tuple[float, float]]) -> None:
+        self.whole, self.totals = whole, totals
+        self.cuts: list[PartitionTree] = []
+        self.releases: list[Release] = []
+        self.density: NDArray[np.float64] | None = None
+        self._frequencies: Frequencies = {}
+
+    def add(self, parts: PartitionTree, histogram: Release, *, many: bool) -> None:
+        """Estimate anew; `many` if there are several looks in all."""
+        self.cuts.append(parts)
+        self.releases.append(histogram)
+        self.tree = self.whole.joined(self.cuts)
+        counts = [
+            Counts(cut.parts_in(self.tree), each.values, each.receipt.mechanisms[0].scale)
+            for cut, each in zip(self.cuts, self.releases)
+        ]
+        root = np.array([2 * self.tree.n_parts - 2])
+        counts += [Counts(root, np.array([total]), scale) for total, scale in self.totals]
+        found = joint_posterior(self.tree, counts, any_share=many, known=self._frequencies)
+        self._frequencies = found.frequencies
+        self.weights = self.tree.spread(found.mean)
+        each = 1.0 / len(self.weights)
+        mass = float(self.weights.sum())
+        found_here = self.weights / mass if mass > 0 else np.full(len(self.weights), each)
+        self.density = (1 - EVEN) * found_here + EVEN * each
 
 
 def check_noise(demand: PrivateDemand, epsilon: Fraction, neighboring: Neighboring) -> None:

@@ -1,43 +1,83 @@
-"""Posterior mean of a demand histogram from its noisy release, under a hierarchical prior on the
+"""Posterior mean of a demand histogram from its noisy releases, under a hierarchical prior on the
 partition's tree.
 
-Post-processing: sees noisy values and public structure only. The prior says how a node's demand
-divides between its two children: all of it on one side (empty regions), in proportion to the
-children's sizes (demand follows the universe), or at a random share around that. How often each
-happens is learned from the noisy counts themselves. For fixed centers the cost is linear in the
-weights, so the posterior mean is the estimate under which a solver minimizes the expected cost.
+Post-processing: sees noisy values and public structure only. Any nodes of the tree may have been
+counted, by one look or by several of them with noise of their own: all evidence is used together.
+The prior says how a node's demand divides between its two children: all of it on one side (empty
+regions), in proportion to the children's sizes (demand follows the universe), at a random share
+around that, or, where several looks can tell, at any share (demand that follows no universe, heavy
+points). How often each happens is learned from the noisy counts themselves. For fixed centers the
+cost is linear in the weights, so the posterior mean is the estimate under which a solver minimizes
+the expected cost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from metricdp.kernels.tree_posterior import downward, upward
+from metricdp.kernels.tree_posterior import consistent, downward, upward
 from metricdp.partitions.finite.ward import PartitionTree
 
-_GRID = 72
-"""Values a node's count may take."""
+_GRID, _COARSE_GRID, _MANY = 72, 48, 2000
+"""Values a node's count may take: in trees up to so many parts, and beyond."""
 _REACH = 7.0
-"""Half the width of a node's grid, in standard deviations of the noise below it."""
+"""Half the width of a node's grid, in standard deviations of its least-squares estimate."""
 _CONCENTRATION = 12.0
 """Of the beta law of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
 _QUANTILES = (np.arange(12) + 0.5) / 12
+_ANY = (np.arange(5) + 0.5) / 5
 _AROUND = np.array([-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5, 5.0])
-"""Shares at which that law is evaluated: its quantiles, and the observed share at these multiples
-of its noise.
+"""Shares at which the two laws of shares are evaluated: their quantiles, and the observed share at
+these multiples of its noise.
 """
-_KINDS = 3
-_ROUNDS, _SETTLED = 20, 5e-3
+_ROUNDS, _MORE_ROUNDS, _SETTLED = 20, 8, 5e-3
+"""Rounds that learn the frequencies of the kinds of split: from nothing, or from those of an
+earlier look.
+"""
 _BAND = 3.0
-"""Splits of nodes whose sizes agree within a factor 2**3 share their frequencies of the three
-kinds, …
-"""
+"""Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
 _SHRINK = 2.0
 """… which are drawn to those of the whole tree with the weight of this many splits."""
+
+Frequencies = dict[int, NDArray[np.float64]]
+"""Learned frequencies of the kinds of split, by band."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Noisy counts of some nodes of a tree.
+
+    Attributes
+    ----------
+    nodes : ndarray of int64, shape (n_counted,)
+        Distinct.
+    values : ndarray of int64 or float64, shape (n_counted,)
+        True counts plus independent noise.
+    scale : float
+        Of discrete Laplace noise, positive.
+    gaussian : bool
+        Whether the noise is nearly Gaussian, as that of local reports, in place of Laplace; of
+        standard deviation `scale` · sqrt(2) either way.
+    """
+
+    nodes: NDArray[np.int64]
+    values: NDArray[Any]
+    scale: float
+    gaussian: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Expected true count of every part, shape (n_parts,), not negative; and what was learned."""
+
+    mean: NDArray[np.float64]
+    frequencies: Frequencies
 
 
 def posterior_mean(
@@ -49,7 +89,7 @@ def posterior_mean(
     *,
     gaussian: bool = False,
 ) -> NDArray[np.float64]:
-    """Expected true count of every part, given all noisy ones.
+    """Expected true count of every part, given all noisy ones: `joint_posterior` of one look.
 
     Parameters
     ----------
@@ -63,107 +103,164 @@ def posterior_mean(
     total_scale : float
         Scale of its Laplace noise.
     gaussian : bool
-        Whether the parts' noise is nearly Gaussian, as that of local reports, in place of Laplace;
-        of standard deviation `scale` · sqrt(2) either way.
+        As `Counts.gaussian`, of the parts' noise.
 
     Returns
     -------
     ndarray of float64, shape (n_parts,)
         Not negative.
+    """
+    looks = [Counts(np.arange(tree.n_parts), noisy, scale, gaussian)]
+    if total is not None and tree.n_parts > 1:
+        looks.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
+    return joint_posterior(tree, looks).mean
+
+
+def joint_posterior(
+    tree: PartitionTree,
+    looks: Sequence[Counts],
+    *,
+    any_share: bool = False,
+    known: Frequencies | None = None,
+) -> Estimate:
+    """Expected true count of every part, given all that any look counted.
+
+    Parameters
+    ----------
+    tree : PartitionTree
+    looks : sequence of Counts
+        Every part is counted by one of them at least.
+    any_share : bool
+        Whether a share may be anything (a uniform law) as a fourth kind of split. With one look at
+        few parts, that mistakes noise for demand.
+    known : Frequencies, optional
+        Learned from earlier looks at the same demand: where learning starts.
 
     Notes
     -----
-    Sum-product message passing on the tree, up and down, with one uniform grid of 72 values a node;
-    up to 20 rounds of expectation maximization for the frequencies of the three kinds of split.
-    O(n_parts) time: some 10^5 operations a part and round. The idea of mixing proportional and
-    one-sided splits is that of Polya trees; consistency of tree counts by least squares (Hay et
-    al., VLDB 2010) is the special case without a prior.
+    Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
+    around its least-squares estimate; expectation maximization for the frequencies of the kinds of
+    split. O(n_parts) time: some 10^5 operations a part and round, up to 20 rounds. The idea of
+    mixing proportional and one-sided splits is that of Polya trees; consistency of tree counts by
+    least squares (Hay et al., VLDB 2010) is the special case without a prior.
     """
     m = tree.n_parts
+    center, spread = _least_squares(tree, looks)
     if m == 1:
-        return np.maximum(noisy.astype(np.float64), 0.0)
-    leaves, center = _sums(tree, np.ones(m)), _sums(tree, noisy.astype(np.float64))
-    spread = scale * np.sqrt(2.0 * leaves)
-    reach = _REACH * spread + 4.0 * scale
+        return Estimate(np.maximum(center, 0.0), {})
+    grid = _GRID if m <= _MANY else _COARSE_GRID
+    tail = np.minimum(spread / np.sqrt(2.0), min(look.scale for look in looks))
+    reach = _REACH * spread + 4.0 * tail
     low = np.maximum(center - reach, 0.0)
-    step = (np.maximum(center, 0.0) + reach - low) / (_GRID - 1)
-    values = low[:, None] + step[:, None] * np.arange(_GRID)
-    inside, outside = np.empty((2 * m - 1, _GRID)), np.empty((2 * m - 1, _GRID))
-    inside[:m] = _likelihood(noisy[:, None], values[:m], scale, gaussian)
-    outside[-1] = (
-        1.0 if total is None else _likelihood(np.array([[total]]), values[-1:], total_scale)[0]
-    )
-    outside[-1] /= outside[-1].sum()
-    fractions, chances, kind = _shares(tree, center, spread)
-    band = _bands(tree)
-    frequency = np.full((band.max() + 1, _KINDS), 1.0 / _KINDS)
+    step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
+    values = low[:, None] + step[:, None] * np.arange(grid)
+    seen = _likelihood(values, looks)
+    inside, outside = np.empty((2 * m - 1, grid)), np.empty((2 * m - 1, grid))
+    outside[-1] = 1.0 / grid
+    fractions, kinds = _shares(tree, center, spread, any_share)
+    band, bands = _bands(tree)
+    frequency = np.array([_start(known, b, len(kinds)) for b in bands])
     posterior = np.empty_like(fractions)
-    for _ in range(_ROUNDS):
-        weighted = chances * frequency[band][:, kind]
-        upward(tree.children, low, step, fractions, weighted, inside)
-        downward(tree.children, low, step, fractions, weighted, inside, outside, posterior)
-        before, frequency = frequency, _frequencies(posterior, kind, band)
+    for _ in range(_MORE_ROUNDS if known else _ROUNDS):
+        chances = _mixed(kinds, frequency[band])
+        upward(tree.children, low, step, fractions, chances, seen, inside)
+        downward(tree.children, low, step, fractions, chances, seen, inside, outside, posterior)
+        posterior /= np.where(chances > 0.0, chances, 1.0)
+        share = np.stack(
+            [(posterior * kind).sum(axis=1) * frequency[band, c] for c, kind in enumerate(kinds)],
+            axis=1,
+        )
+        before, frequency = frequency, _frequencies(share, band)
         if np.abs(frequency - before).max() < _SETTLED:
             break
     belief = inside[:m] * outside[:m]
-    return (belief * values[:m]).sum(axis=1) / belief.sum(axis=1)
+    mean = (belief * values[:m]).sum(axis=1) / belief.sum(axis=1)
+    return Estimate(mean, dict(zip(bands.tolist(), frequency)))
 
 
-def _sums(tree: PartitionTree, leaves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One value a part, summed up to every node."""
-    sums = np.r_[leaves, np.zeros(tree.n_parts - 1)]
-    for i, (left, right) in enumerate(tree.children):
-        sums[tree.n_parts + i] = sums[left] + sums[right]
-    return sums
+def _least_squares(
+    tree: PartitionTree, looks: Sequence[Counts]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
+    precision, value = np.zeros(2 * tree.n_parts - 1), np.zeros(2 * tree.n_parts - 1)
+    for look in looks:
+        certain = 1.0 / (2.0 * look.scale**2)
+        precision[look.nodes] += certain
+        value[look.nodes] += certain * look.values
+    value /= np.where(precision > 0.0, precision, 1.0)
+    mean, variance = consistent(tree.children, value, precision)
+    return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def _likelihood(
-    noisy: NDArray[Any], values: NDArray[np.float64], scale: float, gaussian: bool = False
-) -> NDArray[np.float64]:
-    """Likelihood of each value under Laplace noise, or Gaussian noise of that variance, every row
-    scaled to a maximum of 1.
+def _likelihood(values: NDArray[np.float64], looks: Sequence[Counts]) -> NDArray[np.float64]:
+    """Likelihood of every node's own noisy counts at each value, every row scaled to a maximum of
+    1; 1 where it was not counted.
     """
-    distance = np.abs(noisy - values) / scale
-    if gaussian:
-        distance = distance**2 / 4
+    distance = np.zeros_like(values)
+    for look in looks:
+        off = np.abs(look.values[:, None] - values[look.nodes]) / look.scale
+        distance[look.nodes] += off**2 / 4 if look.gaussian else off
     return np.exp(distance.min(axis=1, keepdims=True) - distance)
 
 
 def _shares(
-    tree: PartitionTree, center: NDArray[np.float64], spread: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """(possible shares of the left child, their probabilities within their kind, kind of each
-    column), shapes (m - 1, S), same, (S,).
+    tree: PartitionTree,
+    center: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    any_share: bool,
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Possible shares of the left child, shape (m - 1, S), and under each kind of split their
+    probabilities, same shape: one-sided, proportional, around that, any.
     """
     m = tree.n_parts
     left = tree.children[:, 0]
     p = (tree.sizes[left] / tree.sizes[m:])[:, None]
     a, b = _CONCENTRATION * p, _CONCENTRATION * (1 - p)
     whole = np.maximum(center[m:], spread[m:])[:, None]
-    observed = center[left][:, None] / whole + _AROUND * spread[m:][:, None] / whole
-    drawn = np.sort(
-        np.concatenate([betaincinv(a, b, _QUANTILES), np.clip(observed, 0.0, 1.0)], axis=1), axis=1
-    )
-    cdf = betainc(a, b, (drawn[:, 1:] + drawn[:, :-1]) / 2)
-    mass = np.diff(cdf, axis=1, prepend=0.0, append=1.0)
-    one = np.ones_like(p)
-    fractions = np.concatenate([one, 0 * one, p, drawn], axis=1)
-    chances = np.concatenate([p, 1 - p, one, mass], axis=1)
-    return fractions, chances, np.r_[0, 0, 1, np.full(drawn.shape[1], 2)]
+    noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
+    observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + _AROUND * noise
+    columns = [betaincinv(a, b, _QUANTILES), np.clip(observed, 0.0, 1.0)]
+    if any_share:
+        columns.append(np.repeat(_ANY[None], m - 1, axis=0))
+    drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
+    between = (drawn[:, 1:] + drawn[:, :-1]) / 2
+    one, zero, none = np.ones_like(p), np.zeros_like(p), np.zeros_like(drawn)
+    laws = [betainc(a, b, between), *([between] if any_share else [])]
+    drawn_kinds = [np.diff(law, axis=1, prepend=0.0, append=1.0) for law in laws]
+    kinds = [
+        np.concatenate([p, 1 - p, zero, none], axis=1),
+        np.concatenate([zero, zero, one, none], axis=1),
+        *(np.concatenate([zero, zero, zero, mass], axis=1) for mass in drawn_kinds),
+    ]
+    return np.concatenate([one, zero, p, drawn], axis=1), kinds
 
 
-def _bands(tree: PartitionTree) -> NDArray[np.int64]:
-    """Band of every split: generations below the root by size, in steps."""
+def _mixed(kinds: list[NDArray[np.float64]], frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of the shares, every kind by its frequency at that split."""
+    mixed = np.zeros_like(kinds[0])
+    for c, kind in enumerate(kinds):
+        mixed += frequency[:, c, None] * kind
+    return mixed
+
+
+def _bands(tree: PartitionTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number of every split's band, and the bands: generations below the root by size, in steps."""
     generation = np.log2(tree.sizes[-1] / tree.sizes[tree.n_parts :])
-    return np.unique((generation / _BAND).astype(np.int64), return_inverse=True)[1]
+    bands, number = np.unique((generation / _BAND).astype(np.int64), return_inverse=True)
+    return number, bands
 
 
-def _frequencies(
-    posterior: NDArray[np.float64], kind: NDArray[np.int64], band: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Expected frequencies of the kinds of split in every band, shape (n_bands, kinds)."""
-    share = np.stack([posterior[:, kind == c].sum(axis=1) for c in range(_KINDS)], axis=1)
+def _start(known: Frequencies | None, band: int, kinds: int) -> NDArray[np.float64]:
+    """Frequencies of a band where learning starts: those of the deepest one learned that is not
+    deeper, else all equal.
+    """
+    learned = [b for b in known or () if b <= band and len(known[b]) == kinds]  # type: ignore[index]
+    return known[max(learned)] if learned else np.full(kinds, 1.0 / kinds)  # type: ignore[index]
+
+
+def _frequencies(share: NDArray[np.float64], band: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Expected frequencies of the kinds of split in every band, from those of every split."""
     overall = share.sum(axis=0) + 0.01
-    count = np.stack([np.bincount(band, share[:, c]) for c in range(_KINDS)], axis=1)
+    count = np.stack([np.bincount(band, each) for each in share.T], axis=1)
     frequency = count + _SHRINK * overall / overall.sum()
     return frequency / frequency.sum(axis=1, keepdims=True)

@@ -1,0 +1,108 @@
+"""Cost of the adaptive default over the best non-private search, where demand sits in few places.
+
+python benchmarks/adaptive.py [--draws 5] [--only NAME] [--seed 7] [--cache FOLDER] [--json FILE]
+
+Prints a row an instance, k and epsilon: mean (largest) ratio of one look, as the default was
+before it looked more often, and of the default. Noise comes from the operating system, so figures
+vary from run to run; instances and solvers are seeded. No hint of the number of records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from instances import Instance, members, spots
+
+import metricdp as mdp
+from metricdp.methods.finite import looks
+from metricdp.solvers.kmedian import solve
+
+INSTANCES: dict[str, tuple[Callable[[int | None], Instance], tuple[int, ...], tuple[float, ...]]]
+INSTANCES = {
+    "rome_osm 50,000": (lambda seed: spots("rome_osm", 50_000, seed or 7), (50,), (0.1, 0.25, 1.0)),
+    "rome_osm 5,000": (lambda seed: spots("rome_osm", 5000, seed or 7), (20,), (0.1, 0.25, 1.0)),
+    "liechtenstein 1,000": (
+        lambda seed: spots("liechtenstein", 1000, seed or 7),
+        (30,),
+        (0.1, 0.25, 1.0),
+    ),
+    "liechtenstein 10,000": (
+        lambda seed: spots("liechtenstein", 10_000, seed or 7),
+        (30,),
+        (0.1, 0.25, 1.0),
+    ),
+    "email-Enron": (lambda seed: members("email-Enron", seed=seed or 9), (5, 20), (0.25, 1.0)),
+    "lastfm_asia": (lambda seed: members("lastfm_asia", seed=seed or 9), (5, 20), (0.25, 1.0)),
+    "facebook": (lambda seed: members("facebook_combined", seed=seed or 9), (5, 20), (0.25, 1.0)),
+}
+"""Instance, numbers of centers, epsilons."""
+
+
+def reference(metric: Any, weights: np.ndarray, k: int, cache: Path | None, name: str) -> float:
+    """Best of two non-private searches of five starts each, kept in a file if a folder is given."""
+    kept = cache / f"{name}-{k}.npz" if cache else None
+    if kept and kept.exists():
+        return float(np.load(kept)["cost"])
+    cost = min(solve(metric, weights, k, seed=seed, starts=5).cost for seed in range(2))
+    if kept:
+        np.savez(kept, cost=cost)
+    return cost
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--only", action="append", help="an instance by name (may be repeated)")
+    parser.add_argument("--seed", type=int, help="of the demand, in place of the usual ones")
+    parser.add_argument("--cache", type=Path, help="folder that keeps the best non-private costs")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    table: dict[str, dict[str, list[float]]] = {}
+    for name in options.only or INSTANCES:
+        make, ks, epsilons = INSTANCES[name]
+        metric, positions = make(options.seed)
+        weights = np.bincount(positions, minlength=len(metric)).astype(float)
+        demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions.tolist()])
+        key = f"{name}-{options.seed}"
+        costs = {k: reference(metric, weights, k, options.cache, key) for k in ks}
+        blind = {
+            k: float(weights @ metric.nearest_to(solve(metric, np.ones(len(metric)), k).centers)[1])
+            for k in ks
+        }
+        for epsilon in epsilons:
+            found: dict[tuple[int, str], list[float]] = {}
+            start = time.perf_counter()
+            for _ in range(options.draws):
+                for how in ("one look", "default"):
+                    few = np.inf if how == "one look" else looks.ENOUGH_FOR_TWO
+                    with mock.patch.object(looks, "ENOUGH_FOR_TWO", few):
+                        release = mdp.release(metric, demand, epsilon=epsilon)
+                    for k in ks:
+                        centers = metric.positions(release.k_median(k).centers)
+                        cost = float(weights @ metric.nearest_to(centers)[1])
+                        found.setdefault((k, how), []).append(cost / costs[k])
+            for k in ks:
+                for how in ("one look", "default"):
+                    table[f"{name}, k={k}, epsilon={epsilon:g}, {how}"] = found[k, how]
+                one, new = found[k, "one look"], found[k, "default"]
+                left = (np.mean(new) - 1) / max(np.mean(one) - 1, 1e-9)
+                print(
+                    f"| {name} | {k} | {epsilon:g} | {blind[k] / costs[k]:.2f} "
+                    f"| {np.mean(one):.3f} ({max(one):.3f}) | {np.mean(new):.3f} ({max(new):.3f}) "
+                    f"| {100 * left:.0f} % |",
+                    flush=True,
+                )
+            if options.json:
+                options.json.write_text(json.dumps(table))
+            print(f"  {time.perf_counter() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

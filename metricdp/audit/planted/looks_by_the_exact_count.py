@@ -1,0 +1,29 @@
+"""How many looks the default takes follows the exact number of records, in place of the noisy one
+that was paid for.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched, replaced
+
+CAUGHT_BY = ("release, two looks, two pairs, add-remove",)
+
+
+def plant() -> AbstractContextManager[None]:
+    """Decide on the length of what the vault holds."""
+    from metricdp.methods.finite import partition
+    from metricdp.privacy import _vault
+
+    real, planned = partition.partition_release, partition.planned
+
+    def release(universe: Any, demand: Any, grant: Any, **options: Any) -> Any:
+        def told(records: float, scale: float, growth: float) -> Any:
+            return planned(float(len(_vault._open(demand))), scale, growth)
+
+        with patched(partition, "planned", told):
+            return real(universe, demand, grant, **options)
+
+    return replaced(partition, "partition_release", release)

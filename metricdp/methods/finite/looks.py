@@ -1,0 +1,72 @@
+"""How often the default method looks at where the demand is, and how closely: by public facts and a
+noisy count.
+
+Every look is one histogram of the parts of one cut of the public hierarchy. The first cut follows
+the universe; each later one is finer where the looks before it found demand.
+
+- Few records per unit of noise: one look. It spends all on coarse parts; looking twice would see
+  noise twice.
+- Where balls grow like those of the plane (roads, points in few dimensions): two looks, the second
+  with twice the parts that its noise would call for.
+- Where they grow faster (social networks): a part's radius hardly falls with its size, so that only
+  much finer parts tell more, down to single points; three looks, as soon as there are records
+  enough.
+
+The constants were measured: ``benchmarks/adaptive.md`` says on which instances.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
+ENOUGH_FOR_TWO, ENOUGH_FOR_THREE = 200.0, 600.0
+"""Records per unit of noise, if all of epsilon went into one look, from which on there are so many
+looks.
+"""
+FAST_GROWTH = 3.0
+"""Dimension (`metricdp.partitions.finite.ward.Hierarchy.growth`) beyond which balls grow fast."""
+
+
+class Look(NamedTuple):
+    """One look: its share of epsilon, and by what factor it has more parts than one look would."""
+
+    share: Fraction
+    finer: float
+
+
+ONE = (Look(Fraction(1), 1.0),)
+TWO = (Look(Fraction(1, 3), 1.0), Look(Fraction(2, 3), 2.0))
+THREE = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 2), 16.0))
+"""Looks from coarse to fine; shares add up to 1."""
+
+
+def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
+    """The looks for so many records: public inputs only.
+
+    Parameters
+    ----------
+    records : float
+        A noisy count or a guess.
+    scale : float
+        Of the noise that one histogram would have, paid with all that is left.
+    growth : float
+        Of the hierarchy.
+    """
+    enough = records / scale
+    if enough < ENOUGH_FOR_TWO:
+        return ONE
+    return THREE if growth > FAST_GROWTH and enough >= ENOUGH_FOR_THREE else TWO
+
+
+def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:
+    """M = 0.6 · (records / scale)^0.8, at least 16, times `finer`: finer parts where there are many
+    records per unit of noise.
+
+    Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale.
+    The balance is that of Qardaji, Yang & Li (ICDE 2013) between noise and non-uniformity; the
+    constants were measured (``benchmarks/partition_method.md``).
+    """
+    one = max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
+    return round(finer * one)

@@ -1,0 +1,69 @@
+"""How often the default looks, what that costs, and that it pays where demand is in few places."""
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods.finite import looks
+from metricdp.methods.finite.looks import number_of_parts, planned
+
+
+@pytest.mark.parametrize("plan", [looks.ONE, looks.TWO, looks.THREE])
+def test_shares_add_up_and_looks_get_finer(plan):
+    assert sum(look.share for look in plan) == 1
+    assert [look.finer for look in plan] == sorted(look.finer for look in plan)
+
+
+def test_more_records_for_the_noise_more_looks():
+    assert (
+        planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == looks.ONE
+    )
+    assert planned(400, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == looks.TWO
+    assert planned(1e9, 1.0, float("inf")) == looks.THREE
+    assert number_of_parts(1e300, 1.0, 16.0) > 10**9  # a cut has no more parts than points
+
+
+def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
+    """A social network, three quarters of the records on eight people, the rest anywhere."""
+    metric = mdp.GraphMetric(nx.powerlaw_cluster_graph(3000, 3, 0.3, seed=2), weight=None)
+    rng = np.random.default_rng(4)
+    people = rng.choice(np.arange(100, 3000), 8, replace=False)
+    return metric, np.r_[np.repeat(people, 225), rng.integers(0, 3000, 600)]
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("users", [False, True])
+def test_the_looks_are_on_the_ledger(neighboring, users):
+    metric, records = heavy()
+    names = (np.arange(len(records)) // 2).tolist() if users else None
+    demand = mdp.PrivateDemand(
+        metric, records.tolist(), user=names, max_contributions=2 if users else None
+    )
+    ledger = mdp.Ledger(2, neighboring=neighboring)
+    release = mdp.release(metric, demand, epsilon="3/2", ledger=ledger)
+    assert ledger.left == Fraction(1, 2)
+    assert sum(m.epsilon for m in release.receipt.mechanisms) == release.receipt.epsilon
+    assert release.receipt.epsilon == Fraction(3, 2)
+    times = (2 if users else 1) * (2 if neighboring == "replace-one" else 1)
+    histograms = [m for m in release.receipt.mechanisms if m.sensitivity == times]
+    assert len(release.histograms) == 3 and len(histograms) >= 3
+    assert release.histogram is release.histograms[-1]
+    assert abs(release.weights.sum() - 2400) < 300
+    assert {h.query.n_parts for h in release.histograms} == {
+        len(h.values) for h in release.histograms
+    }
+
+
+def test_people_on_whom_many_records_stand_are_found():
+    metric, records = heavy()
+    demand = mdp.PrivateDemand(metric, records.tolist())
+    weights = np.bincount(records, minlength=3000)
+    release = mdp.release(metric, demand, epsilon=4)
+    found = metric.positions(release.k_median(8).centers)
+    best = metric.positions(mdp.k_median(metric, k=8, weights=weights).centers)
+    cost = [float(weights @ metric.nearest_to(at)[1]) for at in (found, best)]
+    assert cost[0] < 1.1 * cost[1]
+    assert len(set(found) & set(np.argsort(-weights)[:8])) >= 7

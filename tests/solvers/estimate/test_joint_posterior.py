@@ -1,0 +1,94 @@
+"""The posterior of several looks: against direct integration of its model, and better than any of
+them.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from metricdp.solvers.estimate import tree_posterior
+from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
+from tests.solvers.estimate.test_tree_posterior import PAIR, laplace, random_tree
+
+
+def integrated(tree, looks, any_share):
+    """E(counts | looks) of two parts by sums over a fine grid of totals and shares; every kind of
+    split equally likely beforehand.
+    """
+    p = tree.sizes[0] / tree.sizes[2]
+    reach = max(abs(look.values).max() + 25 * look.scale for look in looks)
+    x = np.linspace(0, reach, 4001)[:, None]
+    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
+    middle = (at[1:] + at[:-1]) / 2
+    laws = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
+    shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
+    shares += [(middle, np.diff(law.cdf(at))) for law in laws]
+    fine = np.concatenate([f for f, _ in shares])[None, :]
+    chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
+    value, log = {0: fine * x, 1: (1 - fine) * x, 2: x}, 0.0
+    for look in looks:
+        for node, noisy in zip(look.nodes.tolist(), look.values.tolist()):
+            off = np.abs(noisy - value[node]) / look.scale
+            log = log - (off**2 / 4 if look.gaussian else off)
+    weight = np.exp(log - log.max()) * chance
+    weight /= weight.sum()
+    return np.array([(weight * fine * x).sum(), (weight * (1 - fine) * x).sum()])
+
+
+def counts(nodes, values, scale, gaussian=False):
+    return Counts(np.array(nodes), np.array(values), scale, gaussian)
+
+
+@pytest.mark.parametrize("any_share", [False, True])
+@pytest.mark.parametrize(
+    "looks",
+    [
+        [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
+        [counts([2], [20], 6.0), counts([0, 1], [40, 10], 8.0), counts([2], [45], 20.0)],
+        [counts([0, 1], [40, 10], 8.0), counts([0, 1], [25, 2], 12.0)],
+        [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
+        [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
+        [counts([2, 0], [70, 20], 6.0), counts([0, 1], [40, 10], 8.0, True)],
+    ],
+)
+def test_two_parts_against_integration(looks, any_share, monkeypatch):
+    monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)  # before anything is learned from the counts
+    found = joint_posterior(PAIR, looks, any_share=any_share).mean
+    np.testing.assert_allclose(found, integrated(PAIR, looks, any_share), rtol=0.02, atol=0.5)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_two_looks_know_more_than_either(known):
+    tree, rng, errors = random_tree(60, 4), np.random.default_rng(6), []
+    children = np.arange(len(tree.children)) + tree.n_parts
+    coarse = children[tree.sizes[children] < 60][-12:]
+    for _ in range(12):
+        true = rng.poisson(60, 60) * (rng.random(60) < 0.3)
+        below = true.tolist()
+        for left, right in tree.children:
+            below.append(below[left] + below[right])
+        fine = Counts(np.arange(60), laplace(true, 12, rng), 12.0)
+        above = Counts(coarse, laplace(np.array(below)[coarse], 4, rng), 4.0)
+        alone = joint_posterior(tree, [fine])
+        both = joint_posterior(tree, [fine, above], known=alone.frequencies if known else None)
+        errors.append([np.abs(found.mean - true).sum() for found in (alone, both)])
+    one, two = np.mean(errors, axis=0)
+    assert two < 0.97 * one
+
+
+def test_two_equal_looks_are_one_with_less_noise():
+    tree, rng = random_tree(40, 8), np.random.default_rng(7)
+    true = rng.poisson(30, 40)
+    noise = rng.normal(0, 5, 40)
+    once = Counts(np.arange(40), true + noise, 5.0 / 2**0.5, True)
+    twice = Counts(np.arange(40), true + noise, 5.0, True)
+    found = [joint_posterior(tree, looks).mean for looks in ([once], [twice, twice])]
+    np.testing.assert_allclose(found[0], found[1], rtol=0.01, atol=0.2)
+
+
+def test_a_look_that_contradicts_another_leaves_an_estimate():
+    tree = random_tree(30, 2)
+    low = Counts(np.arange(30), np.zeros(30), 1.0)
+    high = Counts(np.array([58, 50]), np.array([1e9, -1e9]), 1.0)
+    found = joint_posterior(tree, [low, high], any_share=True).mean
+    assert np.isfinite(found).all() and (found >= 0).all()
