@@ -3,18 +3,19 @@ universes, options, prices and relations, the odd ones too.
 """
 
 import itertools
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp import methods
 from metricdp.accounting import Cost
+from metricdp.audit.worlds import small_nets
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy import (
@@ -34,6 +35,7 @@ from metricdp.privacy import (
     measure,
     select,
 )
+from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
 
 PRICES = [
@@ -112,6 +114,13 @@ OPTIONS = [
 ]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nets():
+    """Public nets of few points, which no price depends on; the long form has real ones."""
+    with nullcontext() if LONG_FORM else small_nets():
+        yield
+
+
 def demanded(universe, m):
     """A few records, of users if m says how many each keeps."""
     user = {} if m is None else {"user": [0, 0, 1, 2, 2], "max_contributions": m}
@@ -167,18 +176,18 @@ def test_every_method_answers_within_its_price_or_leaves_the_ledger_alone(method
     assert answers
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.sampled_from(sorted(UNIVERSES)),
-    st.sampled_from(OPTIONS),
-    st.sampled_from(PRICES[:9])
+@fuzz(
+    120,
+    name=st.sampled_from(sorted(UNIVERSES)),
+    method=st.sampled_from(OPTIONS),
+    price=st.sampled_from(PRICES[:9])
     | st.tuples(
         st.fractions(Fraction(1, 10**9), 1000), st.just(0) | st.fractions(0, Fraction(1, 2))
     ),
-    st.sampled_from(RELATIONS),
-    st.sampled_from(UNITS),
-    st.sampled_from([1, 2]),
-    st.integers(1, 4),
+    relation=st.sampled_from(RELATIONS),
+    m=st.sampled_from(UNITS),
+    power=st.sampled_from([1, 2]),
+    k=st.integers(1, 4),
 )
 def test_any_call_answers_within_its_price_or_leaves_the_ledger_alone(
     name, method, price, relation, m, power, k
