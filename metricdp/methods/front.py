@@ -69,8 +69,7 @@ def k_median(
         Facilities that are open already: they count towards k, stay centers and come first among
         them. They need not be candidates.
     records_hint : float, optional
-        A public guess of the number of records; saves the 5 % of epsilon that its noisy count
-        costs.
+        A public guess of the number of records; saves what their noisy count would cost.
     seed : int
         Public coins of partitions and solvers. Noise is never seeded.
     time_limit : float, optional

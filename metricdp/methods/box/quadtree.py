@@ -1,7 +1,7 @@
 """Noisy counts of the cells of a public shifted quadtree, opened where the demand is (Cohen-Addad
 et al., KDD 2022, Algorithms 1-3).
 
-1. Pay 5 % of epsilon for the number of records (the root's count), unless it is public
+1. Pay a share for the number of records (the root's count), unless it is public
    (replace-one) or guessed (`records_hint`).
 2. In each of a few rounds, open cells whose released counts stand out of the noise, down to a
    public maximum depth; release the histogram of all cells that are closed then, with the round's

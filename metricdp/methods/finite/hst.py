@@ -147,7 +147,7 @@ class DPHST(Method):
         1/2 (the paper; the default if `published`), or that factor. The shares add up to 1 exactly.
     levels : int, optional
         How many levels are counted, the highest first, of those at which a cluster splits. By
-        default as many as the number of records can fill; that number costs 5 % of epsilon, unless
+        default as many as the number of records can fill; that number costs a share of it, unless
         it is public or `records_hint` guesses it. If `published`: 8, all below the root whether or
         not a cluster splits.
     centers : {"solver", "initial", "tree"}

@@ -156,7 +156,7 @@ def count_levels(
     factor : Fraction
         What each level gets of the budget of the level above.
     levels : int, optional
-        How many; by default as many as the number of records can fill, for which 5 % are paid
+        How many; by default as many as the number of records can fill, for which a share is paid
         unless `records_hint` tells it.
     records_hint : float, optional
         A public guess of the number of records.

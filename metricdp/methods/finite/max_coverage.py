@@ -3,7 +3,7 @@ Nguyen & Nguyen, AAAI 2021).
 
 The default recipe, for a universe with a metric:
 
-1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed
+1. Pay a share of epsilon for the number of records, unless it is public (replace-one) or guessed
    (`records_hint`).
 2. *Cover*, with a tenth of epsilon and all of delta: public balls of a few radii, small ones first,
    selected in turn by how many records each covers that none before it did.
