@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from metricdp.audit.exact import Case
+from metricdp.audit.patch import patched
 from metricdp.audit.worlds import RELATIONS, demands, worlds
 
 
@@ -13,6 +14,7 @@ def paper_cases() -> Iterator[tuple[Case, bool]]:
     """All cases, and whether each is in the short form too."""
     yield from _candidates()
     yield from _tree()
+    yield from _runs()
 
 
 def _candidates() -> Iterator[tuple[Case, bool]]:
@@ -67,4 +69,32 @@ def _tree() -> Iterator[tuple[Case, bool]]:
                 0.6,
             ),
             True,
+        )
+
+
+def _runs() -> Iterator[tuple[Case, bool]]:
+    """The best of two quadtrees: both histograms, then the private comparison of their centers."""
+    import metricdp as mdp
+    from metricdp.methods.box import best_run
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        trees = mdp.methods.Quadtree(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
+        with patched(best_run, "BITS", 3):
+            return mdp.k_means(demand.universe, demand, 1, epsilon=4, ledger=ledger, method=trees)
+
+    for relation in RELATIONS:
+        yield (
+            Case(
+                "k_means, the best of two runs",
+                worlds()["a box"],
+                ask,
+                demands(3, 1),
+                relation,
+                None,
+                (4, 0),
+                0.0,
+                steps=True,
+                limit=60,
+            ),
+            relation == "add-remove",
         )

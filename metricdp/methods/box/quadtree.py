@@ -44,6 +44,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.best_run import best_run, check_choice, shares_of_runs
 from metricdp.methods.box.box_release import searched
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.grid_release import REACH, pulls, weighted_quantile
@@ -252,6 +253,10 @@ class Quadtree(Method):
         badly, keeps these centers, and solves the rest; what is more than k is removed by reverse
         greedy on noisy cluster sizes (`metricdp.methods.box.quadtree_means`). 1 by default, 2 if
         `published`; one for k-median.
+    runs : int
+        Trees of every pass, of which the one with the best centers goes on: their budget is shared,
+        with a tenth for a private comparison of costs (`metricdp.methods.box.best_run`). Helps the
+        dynamic program on many records; 1 by default, also if `published`.
     published : bool
         The paper's algorithm: one level a round, uniform budget, decisions and dynamic program on
         the cells' own counts, four steps.
@@ -279,12 +284,13 @@ class Quadtree(Method):
     opening: str | None = None
     steps: int | None = None
     passes: int | None = None
+    runs: int = 1
     published: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         flag(self.published, "published")
-        for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("steps", 0)):
+        for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("runs", 1), ("steps", 0)):
             value, number = getattr(self, name), integer(getattr(self, name))
             if value is not None and (number is None or not least <= number <= MOST_STEPS * 1000):
                 raise InputError(
@@ -300,10 +306,12 @@ class Quadtree(Method):
         if (
             (self.steps or 0) > MOST_STEPS
             or (self.passes or 0) > MOST_STEPS
+            or (integer(self.runs) or MOST_STEPS + 1) > MOST_STEPS
             or ((self.passes or 1) > 1 and self.opening == "privtree")
         ):
             raise InputError(
-                f"there are at most {MOST_STEPS} steps, as many passes, and one pass of privtree"
+                f"there are at most {MOST_STEPS} steps, as many passes and runs, and one pass of "
+                "privtree"
             )
 
     def check(
@@ -313,14 +321,16 @@ class Quadtree(Method):
         space = _box(demand)
         ShiftedQuadtree(space, self._depth(space))
         tree, steps = self._split(space, question.power)
+        each, _ = shares_of_runs(min(tree), self.runs)
+        check_choice(demand, price, min(tree), self.runs, neighboring)
         if self._privtree(space):
-            least = OPENING_SHARE * min(tree)
+            least = OPENING_SHARE * each
             m = demand.max_contributions
             sensitivity = FACTOR * HistogramQuery.sensitivity_of(neighboring, m)
             laplace_scale(sensitivity, price.epsilon * least)
         else:
             rounds = (share * (1 - COUNT_SHARE) for share in self._shares(space))
-            check_counts(demand, price, min(COUNT_SHARE, *rounds) * min(tree), neighboring)
+            check_counts(demand, price, min(COUNT_SHARE, *rounds) * each, neighboring)
         if steps:
             check_steps(demand, space, steps, Cost.of(price.epsilon), neighboring)
 
@@ -331,12 +341,16 @@ class Quadtree(Method):
         space, power = _box(demand), question.power
         (first, *more), steps = self._split(space, power)
         allowance = Allowance(demand, grant)
-        release = self._release(allowance, question.seed, first)
-        centers: Any = release.answer(question.among(release.universe)).centers
+
+        def run(which: int, share: Fraction) -> tuple[QuadtreeRelease, Any]:
+            made = self._release(allowance, question.seed + (which << 128), share)
+            return made, made.answer(question.among(made.universe)).centers
+
+        release, centers = best_run(allowance, first, self.runs, run, power)
         if more:
             counted = partial(self._release, allowance)
             depth = self._depth(space)
-            centers = improved_means(counted, depth, allowance, centers, question, more)
+            centers = improved_means(counted, depth, allowance, centers, question, more, self.runs)
         if self.published and steps:
             centers = lloyd_steps(allowance, space, centers, steps, power=power)
         for share in () if self.published else steps:

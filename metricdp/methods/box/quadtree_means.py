@@ -9,13 +9,14 @@ clusters tell reverse greedy which k centers stay.
 
 The paper begins with L = {0}; if the first tree cuts that badly, all records are set aside. Here
 the first tree sets nothing aside, and its centers are the first L (Lemma 6 takes any). It makes log
-n passes, and `n` is private; here their number is a public option. Its footnote 9, the best of
-several runs of each pass, is not built: choosing the best reads the demand once more.
+n passes, and `n` is private; here their number is a public option, and so is that of the runs of
+each pass of which the best goes on (its footnote 9: `metricdp.methods.box.best_run`).
 
 **Privacy.** The tree is public, L was released before, and so are the badly cut centers. A record
 is set aside by its own place: it lies in one part of "the closed cells, and the clusters set
 aside", so each round is a histogram as ever; so is that of cluster sizes. Shares of the passes and
 of the sizes are exact rationals that add up to what there is for them: sequential composition.
+Several runs of a pass share what the pass has with the choice among them.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.methods.box.badly_cut import badly_cut
+from metricdp.methods.box.best_run import best_run
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Allowance
 from metricdp.partitions.box.cells import VoronoiCells
-from metricdp.partitions.box.quadtree import OpenedCells, RemainingCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
 from metricdp.privacy import HistogramQuery
 from metricdp.solvers.reverse_greedy import reverse_greedy
 
@@ -49,6 +51,7 @@ def improved_means(
     centers: Array,
     question: BoxQuestion,
     shares: Sequence[Fraction],
+    runs: int = 1,
 ) -> Array:
     """k centers after further passes: one for each share but the last, which pays for the sizes of
     clusters.
@@ -67,6 +70,8 @@ def improved_means(
         A k-means.
     shares : sequence of Fraction
         Of the allowance.
+    runs : int
+        Trees of each pass, of which the best goes on.
 
     Returns
     -------
@@ -75,18 +80,18 @@ def improved_means(
     """
     space = question.space
     for number, share in enumerate(shares[:-1], 1):
-        seed = question.seed + (number << 64)
-        bad = badly_cut(ShiftedQuadtree(space, seed=seed), centers, depth, CHANCE)
         before = centers
 
-        def remaining(
-            cells: OpenedCells, before: Array = before, bad: NDArray[np.bool_] = bad
-        ) -> RemainingCells:
-            return RemainingCells(cells, before, bad)
+        def run(
+            which: int, part: Fraction, before: Array = before, number: int = number
+        ) -> tuple[Any, Array]:
+            seed = question.seed + (number << 64) + (which << 128)
+            bad = badly_cut(ShiftedQuadtree(space, seed=seed), before, depth, CHANCE)
+            release = counted(seed, part, lambda cells: RemainingCells(cells, before, bad))
+            found: Any = release.answer(question.among(release.universe)).centers
+            return release, distinct_in(space, np.concatenate([found, before[bad]]))
 
-        release = counted(seed, share, remaining)
-        found: Any = release.answer(question.among(release.universe)).centers
-        centers = distinct_in(space, np.concatenate([found, before[bad]]))
+        _, centers = best_run(allowance, share, runs, run, question.power)
     sizes = allowance.ask(HistogramQuery(VoronoiCells(space, centers)), shares[-1])
     kept = reverse_greedy(centers, sizes.values.astype(np.float64), question.k)
     return distinct_in(space, centers[kept])

@@ -1,0 +1,142 @@
+"""The best of several runs, chosen by a private comparison of what their centers cost.
+
+Footnote 9 of Cohen-Addad et al. (KDD 2022): in place of one run that succeeds with high
+probability, make several that succeed with a constant one, and keep the best. The paper makes log
+log n of them, and `n` is private; here their number is public. It says nothing of what the choice
+costs, and the costs of centers are sums over private records.
+
+**Privacy.** The runs are releases, paid one by one. Given their centers, which are public then, one
+`TotalsQuery` with one share tells by how much those of each run but the first cost more than those
+of the first: of a record an integer for each, bounded by B / (runs - 1), so by B = 2**BITS in
+all. The least of the noisy differences, and 0 for the first, is post-processing. *Composition*:
+sequential, runs and comparison; the shares are exact rationals that add up. That the losing runs'
+centers are not shown makes nothing cheaper: their noise is paid in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.shares import Allowance
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import PrivateDemand
+from metricdp.privacy.noise import laplace_scale
+from metricdp.privacy.totals import TotalsQuery
+from metricdp.releases import Neighboring
+
+CHOICE_SHARE = Fraction(1, 10)
+"""Of what a pass has, for the choice among its runs; they share the rest equally."""
+CLIP = 1 / 16
+"""At most so much of the diameter (of its square, for k-means) counts of a record's difference."""
+BITS = 20
+"""Of the amounts of a record together."""
+
+Array = NDArray[np.float64]
+Made = TypeVar("Made")
+
+
+class Differences:
+    """By how much a record is farther from each of some sets of centers than from the first: in
+    steps of the public bound, rounded and clipped.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    sets : sequence of ndarray of float64, shape (k_i, d)
+        Two at least: public, or released before.
+    power : {1, 2}
+        Of distances.
+    """
+
+    def __init__(self, space: EuclideanSpace, sets: Sequence[Array], power: int) -> None:
+        self.universe, self.n_values = space, len(sets) - 1
+        self._sets, self._power = list(sets), power
+        self._most = 2**BITS // self.n_values
+        self._step = CLIP * space.diameter_bound() ** power / self._most
+
+    def amounts(self, records: Array) -> NDArray[np.int64]:
+        """Steps, shape (n_records, n_values)."""
+        first, *others = [self._away(records, centers) for centers in self._sets]
+        steps = np.stack([np.rint((away - first) / self._step) for away in others], axis=1)
+        return np.clip(steps, -self._most, self._most).astype(np.int64)
+
+    def _away(self, records: Array, centers: Array) -> Array:
+        square = nearest_centers(records, centers)[1]
+        return square if self._power == 2 else np.sqrt(square)
+
+
+def shares_of_runs(share: Fraction, runs: int) -> tuple[Fraction, Fraction]:
+    """Of one pass's share: that of each run, and that of the choice.
+
+    Examples
+    --------
+    >>> shares_of_runs(Fraction(1), 1), shares_of_runs(Fraction(1), 3)
+    ((Fraction(1, 1), Fraction(0, 1)), (Fraction(3, 10), Fraction(1, 10)))
+    """
+    choice = share * CHOICE_SHARE if runs > 1 else Fraction(0)
+    return (share - choice) / runs, choice
+
+
+def check_choice(
+    demand: PrivateDemand, price: Cost, share: Fraction, runs: int, neighboring: Neighboring
+) -> None:
+    """Refuse a price of which a pass's share is too small for the noise of the choice.
+
+    Raises
+    ------
+    InputError
+    """
+    _, choice = shares_of_runs(share, runs)
+    if choice:
+        sides = 1 if neighboring == "add-remove" else 2
+        laplace_scale(sides * demand.max_contributions * 2**BITS, price.epsilon * choice)
+
+
+def best_run(
+    allowance: Allowance,
+    share: Fraction,
+    runs: int,
+    run: Callable[[int, Fraction], tuple[Made, Array]],
+    power: int,
+) -> tuple[Made, Array]:
+    """Make so many runs, and choose one.
+
+    Parameters
+    ----------
+    allowance : Allowance
+        Pays for the runs and for the choice.
+    share : Fraction
+        Of the allowance, for all of them.
+    runs : int
+        Public, at least 1.
+    run : callable
+        From the number of a run and its share to what it releases and its centers.
+    power : {1, 2}
+        Of distances.
+
+    Returns
+    -------
+    made : object
+        What the best run released.
+    centers : ndarray of float64, shape (k, d)
+        Its centers.
+
+    Notes
+    -----
+    One pass over the records for the choice, O(n · runs · k · d).
+    """
+    each, choice = shares_of_runs(share, runs)
+    outcomes = [run(number, each) for number in range(runs)]
+    if runs == 1:
+        return outcomes[0]
+    space: Any = allowance.demand.universe
+    differences = Differences(space, [centers for _, centers in outcomes], power)
+    told = allowance.ask(TotalsQuery(differences, BITS), choice)
+    return outcomes[int(np.argmin([0, *told.values.tolist()]))]

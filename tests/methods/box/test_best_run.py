@@ -1,0 +1,107 @@
+"""The best of several runs: the choice is private, priced, and right where the demand is large."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods import Quadtree
+from metricdp.methods.box.best_run import BITS, CLIP, Differences, best_run, shares_of_runs
+from metricdp.methods.shares import Allowance
+from metricdp.privacy.totals import TotalsQuery
+
+BOX = mdp.EuclideanSpace([0, 0], [10, 10])
+RNG = np.random.default_rng(5)
+
+
+def points(n):
+    return np.clip(RNG.normal([[2, 3], [7, 8], [8, 1]], 0.7, (n // 3, 3, 2)).reshape(-1, 2), 0, 10)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_differences_are_those_of_a_loop_clipped_and_within_the_bound(power):
+    sets = [RNG.uniform(0, 10, (k, 2)) for k in (3, 1, 4)]
+    rows, some = RNG.uniform(0, 10, (200, 2)), Differences(BOX, sets, power)
+    amounts = some.amounts(rows)
+    most = 2**BITS // 2
+    step = CLIP * BOX.diameter_bound() ** power / most
+    for row, told in zip(rows, amounts):
+        away = [min(np.linalg.norm(row - c) for c in centers) ** power for centers in sets]
+        expected = [np.clip((a - away[0]) / step, -most, most) for a in away[1:]]
+        assert np.abs(told - expected).max() <= 1
+    assert np.abs(amounts).sum(axis=1).max() <= 2**BITS
+    assert np.abs(amounts).max() == most  # the clip was reached
+    assert all((some.amounts(rows[i : i + 1]) == amounts[i]).all() for i in range(0, 200, 20))
+    query = TotalsQuery(some, BITS)
+    assert (query.exact(rows) == amounts.sum(axis=0)).all()
+
+
+def test_the_better_centers_are_chosen():
+    """A wrong choice would take noise of 200 scales: a chance below 1e-80 each."""
+    demand = mdp.PrivateDemand(BOX, np.tile([[2.0, 3.0]], (4000, 1)))
+    good, bad = np.array([[2.0, 3.0]]), np.array([[2.0, 6.0]])
+    for order in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
+        allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        shares = []
+
+        def run(number, share, order=order, shares=shares):
+            shares.append(share)
+            return number, order[number]
+
+        made, centers = best_run(allowance, Fraction(1), 3, run, 2)
+        assert shares == [Fraction(3, 10)] * 3
+        assert centers is good
+        assert order[made] is good
+        assert allowance.grant.spent == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(4, 7)])
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_shares_add_up(share, runs):
+    each, choice = shares_of_runs(share, runs)
+    assert each * runs + choice == share
+    assert (choice > 0) == (runs > 1)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        Quadtree(runs=3),
+        Quadtree(runs=2, passes=3, centers="tree"),
+        Quadtree(published=True, runs=2, depth=8),
+        Quadtree(opening="privtree", runs=2),
+    ],
+)
+@pytest.mark.parametrize("solve", [mdp.k_means, mdp.k_median])
+def test_runs_spend_the_whole_budget_and_no_more(relation, method, solve):
+    ledger = mdp.Ledger("7/3", neighboring=relation)
+    result = solve(
+        BOX, mdp.PrivateDemand(BOX, points(1500)), 3, epsilon="7/3", ledger=ledger, method=method
+    )
+    each = [m.epsilon for m in result.receipt.mechanisms]
+    assert result.receipt.epsilon == ledger.spent == sum(each) == Fraction(7, 3)
+    compared = [m for m in result.receipt.mechanisms if m.query.startswith("totals")]
+    passes = (method.passes or (2 if method.published else 1)) if solve is mdp.k_means else 1
+    assert len(compared) == passes
+    sides = 1 if relation == "add-remove" else 2
+    assert all(m.sensitivity == sides * 2**BITS for m in compared)
+    assert len(np.unique(result.centers, axis=0)) == 3
+
+
+def test_runs_are_a_small_number_and_a_price_too_small_is_refused_first():
+    for runs in (0, -1, 1.5, "2", 10**9, None):
+        with pytest.raises(mdp.InputError):
+            Quadtree(runs=runs)
+    ledger = mdp.Ledger(1)
+    with pytest.raises(mdp.InputError):
+        mdp.k_means(
+            BOX,
+            mdp.PrivateDemand(BOX, points(30)),
+            2,
+            epsilon="1e-300",
+            ledger=ledger,
+            method=Quadtree(runs=2),
+        )
+    assert ledger.spent == 0
