@@ -19,6 +19,7 @@ from metricdp.audit.exact import Case
 from metricdp.audit.looking import look_cases
 from metricdp.audit.papers import paper_cases
 from metricdp.audit.patch import patched
+from metricdp.audit.prices import price_cases
 from metricdp.audit.rounds import round_cases
 from metricdp.audit.searching import search_cases
 from metricdp.audit.tape import Tape, recorded
@@ -53,7 +54,7 @@ def cases() -> Iterator[tuple[Case, bool]]:
     """
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _rounds, _levels)
     more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
-    for make in (*own, *more, look_cases):
+    for make in (*own, *more, look_cases, price_cases):
         yield from make()
 
 

@@ -37,6 +37,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.exact import examine
     from metricdp.audit.fresh import fresh_checks
     from metricdp.audit.opening import opening_checks
+    from metricdp.audit.prices import price_checks
     from metricdp.audit.samplers import sampler_checks
     from metricdp.audit.saturation import saturation_checks
 
@@ -47,6 +48,7 @@ def checks() -> Iterator[Check]:
         opening_checks,
         device_checks,
         saturation_checks,
+        price_checks,
         sampler_checks,
         box_checks,
         fresh_checks,

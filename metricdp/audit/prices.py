@@ -1,0 +1,127 @@
+"""Prices are asked of what will be answered: a refused call costs nothing, and a query cannot be
+changed once its price is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+from metricdp.audit.exact import Case
+from metricdp.audit.report import Finding
+from metricdp.audit.worlds import UnitCells, demands, small_nets, worlds
+
+CHECK, NAME = "call by call", "refused calls cost nothing"
+PRICES = ((1, "1e-6"), (2, 0), ("1e-9", 0))
+"""With a delta, without one, and less than the noise of most methods can be had for."""
+
+EPSILON = Fraction(7, 10)
+
+
+def price_cases() -> Iterator[tuple[Case, bool]]:
+    """A query that the caller's own partition tries to make finer while it is answered: its noise
+    has been decided by then.
+    """
+    from metricdp.privacy import HistogramQuery, SumsQuery, measure
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        class Cells(UnitCells):
+            def encode(self, records: Any) -> Any:
+                for query in made:
+                    with suppress(AttributeError):
+                        query.bits = 5
+                return super().encode(records)
+
+        made: list[Any] = []
+        query = SumsQuery(HistogramQuery(Cells(demand.universe)), bits=3)
+        made.append(query)
+        return measure(demand, query, EPSILON, ledger.charge(EPSILON))
+
+    box = worlds()["a box"]
+    some = demands(len(box.places), 2)
+    yield Case("a query changed after its price", box, ask, some, "add-remove", reach=0.8), True
+
+
+def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    yield NAME, True, _refusals
+
+
+def _refusals(quick: bool) -> Finding:
+    """All methods and projected ones: an answer at no more than the price, or nothing charged."""
+    from metricdp.errors import MetricDPError
+
+    burnt, asked, answers, worst = [], 0, 0, 0.0
+    for ask, name, (epsilon, delta) in _calls(quick):
+        ledger, asked = _ledger(), asked + 1
+        try:
+            ask(ledger, epsilon, delta)
+            answers += 1
+            worst = max(worst, ledger.spent / _exact(epsilon))
+        except MetricDPError:
+            if ledger.entries:
+                burnt.append(f"{name} at ε {epsilon}, δ {delta}")
+    found = (
+        f"{answers} answers, {asked - answers} refusals"
+        if not burnt
+        else f"charged and refused: {'; '.join(burnt[:3])}"
+    )
+    enough = 2 * answers >= asked
+    return Finding(
+        NAME,
+        "0 charged by a refused call, the price at most by an answered one",
+        found if enough else f"{found}, too blind",
+        CHECK,
+        enough and not burnt and worst <= 1,
+        excess=math.inf if burnt else float(worst),
+    )
+
+
+def _calls(quick: bool) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, tuple[Any, Any]]]:
+    """What is asked, its name and its price."""
+    from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_means, methods
+
+    points = [[i / 8, (5 * i % 9) / 8, (7 * i % 9) / 8, i % 2] for i in range(9)]
+    few = EuclideanMetric(points), EuclideanSpace([0.0] * 4, [1.0] * 4)
+    projected = [
+        methods.Projected(inner=inner, dimensions=dimensions)
+        for inner in ("partition", "quadtree", "max-coverage")
+        for dimensions in ((1,) if quick else (1, 2, 3))
+    ]
+    for method in (*METHODS, *projected):
+        kind: Any = methods.BY_NAME[method] if isinstance(method, str) else method
+        for universe, there in zip(few, (kind.in_finite, kind.in_space)):
+            if not there:
+                continue
+            held = range(9) if universe is few[0] else points
+            demand = PrivateDemand(universe, held)
+
+            def ask(
+                ledger: Any,
+                epsilon: Any,
+                delta: Any,
+                universe: Any = universe,
+                demand: Any = demand,
+                method: Any = method,
+            ) -> None:
+                options: dict[str, Any] = {"ledger": ledger, "method": method, "seed": 0}
+                with small_nets():
+                    k_means(universe, demand, 2, epsilon=epsilon, delta=delta, **options)
+
+            for price in PRICES:
+                yield ask, f"{kind.name} in {universe.name}", price
+
+
+def _ledger() -> Any:
+    from metricdp.accounting import Ledger
+
+    return Ledger(10, "1e-3")
+
+
+def _exact(epsilon: Any) -> Any:
+    from metricdp.privacy import exact
+
+    return exact(epsilon)
