@@ -21,7 +21,7 @@ from metricdp.arguments import integer, positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, add_costs, add_covered
 from metricdp.metrics.base import Metric
-from metricdp.metrics.rows import rows_from
+from metricdp.records.sums.rows import rows_from
 from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
 

@@ -1,0 +1,30 @@
+"""Rows of distances from the distinct points of some records."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.metrics import PrecomputedMetric
+from metricdp.records.sums import rows as module
+from metricdp.records.sums.rows import rows_from
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 6), max_size=20), st.integers(1, 3))
+def test_each_point_once_with_its_count_and_row(records, at_a_time):
+    line = np.arange(7.0)
+    metric = PrecomputedMetric(np.abs(line[:, None] - line))
+    entries, module._ENTRIES = module._ENTRIES, 7 * at_a_time
+    try:
+        parts = list(rows_from(metric, np.array(records, np.int64)))
+    finally:
+        module._ENTRIES = entries
+    assert all(len(points) <= at_a_time for points, _, _ in parts)
+    found = {
+        int(point): (int(count), row.tolist())
+        for points, counts, rows in parts
+        for point, count, row in zip(points, counts, rows)
+    }
+    steps = metric.grid_rows(np.arange(7))
+    assert found == {v: (records.count(v), steps[v].tolist()) for v in set(records)}
+    assert sum(len(points) for points, _, _ in parts) == len(found)
