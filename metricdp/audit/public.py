@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -78,13 +79,40 @@ def caches(universe: Any) -> Iterator[Any]:
     """
     from metricdp.metrics.kept import Kept
 
-    for name in sorted(sys.modules):
-        if name.split(".")[0] != OURS or name.startswith(PRIVATE):
-            continue
-        for key, value in sorted(vars(sys.modules[name]).items(), key=lambda item: item[0]):
-            if not key.startswith("__") and isinstance(
-                value, dict | list | set | WeakKeyDictionary
-            ):
+    for module, names in _globals(_size()):
+        for name in names:
+            value = vars(module).get(name)
+            if isinstance(value, dict | list | set | WeakKeyDictionary):
                 yield value
             elif isinstance(value, Kept):
                 yield value.of(universe)
+
+
+def _modules() -> list[ModuleType]:
+    known = sorted(name for name in sys.modules if _ours(name))
+    return [sys.modules[name] for name in known]
+
+
+def _ours(name: str) -> bool:
+    return name.split(".")[0] == OURS and not name.startswith(PRIVATE)
+
+
+def _size() -> int:
+    """How many names the package's modules have: another number, and they are looked up anew."""
+    return sum(len(vars(module)) for module in _modules())
+
+
+@lru_cache(maxsize=1)
+def _globals(size: int) -> list[tuple[ModuleType, list[str]]]:
+    """Names in the package's modules, without those of what holds nothing: modules, functions and
+    types. What the names stand for is looked up in every call.
+    """
+    still = ModuleType | FunctionType | BuiltinFunctionType | type
+    return [
+        (module, sorted(k for k, v in vars(module).items() if _variable(k, v, still)))
+        for module in _modules()
+    ]
+
+
+def _variable(name: str, value: Any, still: Any) -> bool:
+    return not (name.startswith("__") or isinstance(value, still))
