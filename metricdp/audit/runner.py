@@ -36,6 +36,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.devices import device_checks
     from metricdp.audit.exact import examine
     from metricdp.audit.fresh import fresh_checks
+    from metricdp.audit.loaders import loader_checks
     from metricdp.audit.opening import opening_checks
     from metricdp.audit.prices import price_checks
     from metricdp.audit.samplers import sampler_checks
@@ -52,6 +53,7 @@ def checks() -> Iterator[Check]:
         sampler_checks,
         box_checks,
         fresh_checks,
+        loader_checks,
         canary_checks,
     ):
         for check in more():

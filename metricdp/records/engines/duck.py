@@ -121,7 +121,7 @@ class Relation(LocalFrame):
     caller told it to.
     """
 
-    _lock = threading.RLock()
+    lock = threading.RLock()
     """A connection answers one query at a time."""
 
     @property
@@ -131,7 +131,7 @@ class Relation(LocalFrame):
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
-        with self._lock:
+        with self.lock:
             yield from _streamed(self.native, names)
 
 

@@ -14,6 +14,7 @@ MODULES = (
     "arrays",
     "duck",
     "polars_frames",
+    "ibis_frames",
     "dask_frames",
     "spark_frames",
     "embedded",

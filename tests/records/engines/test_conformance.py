@@ -1,0 +1,87 @@
+"""Every engine of the registry inherits the tests of `metricdp.testing.EngineTestCase`."""
+
+import os
+import sys
+from shutil import which
+
+import pytest
+
+from metricdp.records.engines.registry import MODULES, engines
+from metricdp.testing import EngineTestCase
+
+pa = pytest.importorskip("pyarrow")
+
+
+class TestPandas(EngineTestCase):
+    several = 99
+
+    def table(self, columns):
+        return pytest.importorskip("pandas").DataFrame(columns)
+
+
+class TestPandasObjects(EngineTestCase):
+    def table(self, columns):
+        return pytest.importorskip("pandas").DataFrame(columns, dtype=object)
+
+
+class TestPolars(EngineTestCase):
+    several = 99
+
+    def table(self, columns):
+        return pytest.importorskip("polars").DataFrame(columns, strict=False)
+
+
+class TestArrow(EngineTestCase):
+    several = 99
+
+    def table(self, columns):
+        return pa.table(columns)
+
+
+class TestPolarsLazy(EngineTestCase):
+    def table(self, columns):
+        return pytest.importorskip("polars").LazyFrame(columns, strict=False)
+
+
+class TestArrowDataset(EngineTestCase):
+    def table(self, columns):
+        pytest.importorskip("duckdb")
+        return pytest.importorskip("pyarrow.dataset").dataset(pa.table(columns))
+
+
+class TestDuckDB(EngineTestCase):
+    def table(self, columns):
+        return pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
+
+
+class TestIbis(EngineTestCase):
+    def table(self, columns):
+        return pytest.importorskip("ibis").memtable(pa.table(columns))
+
+
+class TestDask(EngineTestCase):
+    several = 3
+
+    def table(self, columns):
+        pytest.importorskip("distributed")
+        frames, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+        return frames.from_pandas(pd.DataFrame(columns), npartitions=2)
+
+
+@pytest.mark.slow
+class TestSpark(EngineTestCase):
+    several = 1
+
+    def table(self, columns):
+        sql = pytest.importorskip("pyspark.sql")
+        if which("java") is None and "JAVA_HOME" not in os.environ:
+            pytest.skip("Spark needs Java, and there is none")
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        session = sql.SparkSession.builder.master("local[1]").getOrCreate()
+        return session.createDataFrame(pa.table(columns))
+
+
+def test_every_engine_is_one_file_that_needs_no_library_before_it_counts():
+    assert len(list(engines())) == len(MODULES)
+    for engine in engines():
+        assert not engine.takes(object())

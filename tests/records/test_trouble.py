@@ -1,0 +1,193 @@
+"""What goes wrong while records are in hand: told apart, told without them, and nothing left
+behind.
+"""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metricdp.errors import InputError, ReadingError, ResourceError
+from metricdp.metrics import EuclideanSpace, PrecomputedMetric
+from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure
+from metricdp.records import trouble
+from metricdp.records.engines import embedded
+
+pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+CANARY = 48611.25
+BOX = EuclideanSpace([0], [1e5])
+THREE = PrecomputedMetric(1.0 - np.eye(3), ids=list("abc"))
+
+
+class Failing:
+    """A partition that ends in some way on records."""
+
+    universe, n_parts = BOX, 1
+
+    def __init__(self, error):
+        self.error = error
+
+    def encode(self, records):
+        seen = records.copy()  # what the frame below holds
+        if len(seen):
+            raise self.error
+        return np.zeros(0, np.int64)
+
+
+WAYS = [
+    (KeyboardInterrupt(str(CANARY)), KeyboardInterrupt),
+    (SystemExit(CANARY), SystemExit),
+    (MemoryError(str(CANARY)), ResourceError),
+    (OSError(errno.ENOSPC, f"disk full at {CANARY}"), ResourceError),
+    (OSError(errno.EACCES, str(CANARY)), InputError),
+    (ValueError(str(CANARY)), InputError),
+]
+
+
+def held(error):
+    """Everything that a debugger or a crash report finds from an exception on."""
+    found = "".join(traceback.format_exception(error))
+    at = error.__traceback__
+    while at is not None:
+        if "metricdp" in at.tb_frame.f_code.co_filename:
+            found += repr(list(at.tb_frame.f_locals.values()))
+        at = at.tb_next
+    return found
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("error", "told"), WAYS, ids=lambda w: getattr(w, "__name__", ""))
+def test_nothing_leads_from_an_exception_to_a_record(error, told, streamed, tmp_path, monkeypatch):
+    if streamed:
+        monkeypatch.setattr(embedded, "AT_ONCE", -1)
+        (tmp_path / "rows.csv").write_text(f"x\n{CANARY}\n")
+        demand = PrivateDemand.from_frame(BOX, tmp_path / "rows.csv", columns=["x"])
+    else:
+        demand = PrivateDemand(BOX, [[CANARY]])
+    grant = Ledger(1).charge(1)
+    with pytest.raises(BaseException) as caught:
+        measure(demand, HistogramQuery(Failing(error)), 1, grant)
+    assert type(caught.value) is told
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    assert str(CANARY) not in held(caught.value)
+    assert caught.value is not error
+
+
+def test_a_second_interruption_while_the_first_is_told_changes_nothing(monkeypatch):
+    def again(error):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trouble, "kind", again)
+    done = trouble.attempt(lambda: 1 / 0)
+    assert done == trouble.Ended(trouble.Trouble.INTERRUPTED)
+
+
+@pytest.mark.parametrize("error", [RuntimeError(str(CANARY)), duckdb.Error(str(CANARY))])
+def test_a_fault_of_an_engine_is_no_bad_record(error, monkeypatch, tmp_path):
+    from metricdp.records.engines.duck import Relation
+
+    def broken(self, names):
+        yield from ()
+        raise error
+
+    table = duckdb.connect().from_arrow(pa.table({"vertex": ["a"], "user": [CANARY]}))
+    for options in ({}, {"user": "user"}):
+        monkeypatch.setattr(Relation, "batches", broken)
+        with pytest.raises(ReadingError, match="not for a record that breaks a rule") as caught:
+            PrivateDemand.from_frame(THREE, table, **options)
+        assert str(CANARY) not in "".join(traceback.format_exception(caught.value))
+        monkeypatch.undo()
+        with pytest.raises(InputError, match="at least one is not"):
+            PrivateDemand.from_frame(THREE, table, node="user", **options)
+
+
+def test_what_is_spilled_is_private_and_goes(tmp_path, monkeypatch):
+    from metricdp.records.engines import duck
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(duck.tempfile, "tempdir", None)
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    for fails in (False, True):
+        try:
+            with duck.connected() as connection:
+                [(folder,)] = connection.sql("SELECT current_setting('temp_directory')").fetchall()
+                seen.append(Path(folder))
+                assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
+                assert Path(folder).stat().st_uid == os.getuid()
+                if fails:
+                    connection.sql("SELECT error('stop')").fetchall()
+        except duckdb.Error:
+            assert fails
+    assert len(set(seen)) == 2
+    assert not any(folder.exists() for folder in seen)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["tmp"]
+
+
+SPILLS = """
+import os, signal, sys
+import numpy as np, pyarrow as pa, duckdb
+from metricdp.records.engines import duck
+from metricdp.privacy import PrivateDemand
+from metricdp.metrics import EuclideanSpace
+duck.MEMORY = "100MB"
+n = 3_000_000
+rows = pa.table({"x": np.arange(n) / 7.0, "who": np.arange(n) // 3})
+from pathlib import Path
+import tempfile
+def watch():
+    seen = set()
+    for folder in Path(tempfile.gettempdir()).glob("metricdp-spill-*"):
+        seen |= {p.name for p in folder.rglob("*")}
+    return seen
+inner, seen = duck._streamed, set()
+def streamed(relation, names):
+    for block in inner(relation, names):
+        seen.update(watch())
+        if sys.argv[1] == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield block
+duck._streamed = streamed
+import pyarrow.dataset as ds
+PrivateDemand.from_frame(EuclideanSpace([0], [1e6]), ds.dataset(rows), columns=["x"], user="who")
+print(len(seen - {"lock"}))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_nothing_to_the_next_one(tmp_path):
+    places = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(Path.cwd())}
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "here").mkdir()
+    for way in ("killed", "lives"):
+        done = subprocess.run(
+            [sys.executable, "-c", SPILLS, way],
+            cwd=tmp_path / "here",
+            env=places,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        left = list((tmp_path / "tmp").glob("metricdp-spill-*"))
+        assert bool(left) == (way == "killed"), done.stderr
+    assert int(done.stdout) > 0, "nothing was spilled"
+    assert not list((tmp_path / "here").iterdir())
+
+
+def test_a_mistake_of_the_caller_s_own_iterable_is_no_traceback_to_records():
+    def users():
+        yield CANARY
+        raise RuntimeError(str(CANARY))
+
+    with pytest.raises(InputError) as caught:
+        PrivateDemand(THREE, ["a"], user=users())
+    assert caught.value.__context__ is None
+    assert measure(PrivateDemand(THREE, ["a"]), CountQuery(), 1, Ledger(1).charge(1))
