@@ -190,10 +190,10 @@ def _interrupted(quick: bool) -> Finding:
 
 def _spilled(quick: bool) -> Finding:
     """The folder is fresh, for this user alone, outside the working directory, and goes."""
-    from metricdp.records.engines import duck
+    from metricdp.records.engines import spilling
 
     problems = []
-    with duck.connected() as connection:
+    with spilling.connected() as connection:
         [(folder,)] = connection.sql("SELECT current_setting('temp_directory')").fetchall()
         path = Path(folder)
         if not path.is_dir() or list(path.glob("*.tmp")):

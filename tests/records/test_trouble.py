@@ -109,16 +109,16 @@ def test_a_fault_of_an_engine_is_no_bad_record(error, monkeypatch, tmp_path):
 
 
 def test_what_is_spilled_is_private_and_goes(tmp_path, monkeypatch):
-    from metricdp.records.engines import duck
+    from metricdp.records.engines import spilling
 
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(duck.tempfile, "tempdir", None)
+    monkeypatch.setattr(spilling.tempfile, "tempdir", None)
     monkeypatch.chdir(tmp_path)
     seen = []
     for fails in (False, True):
         try:
-            with duck.connected() as connection:
+            with spilling.connected() as connection:
                 [(folder,)] = connection.sql("SELECT current_setting('temp_directory')").fetchall()
                 seen.append(Path(folder))
                 assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
@@ -135,10 +135,10 @@ def test_what_is_spilled_is_private_and_goes(tmp_path, monkeypatch):
 SPILLS = """
 import os, signal, sys
 import numpy as np, pyarrow as pa, duckdb
-from metricdp.records.engines import duck
+from metricdp.records.engines import local, spilling
 from metricdp.privacy import PrivateDemand
 from metricdp.metrics import EuclideanSpace
-duck.MEMORY = "100MB"
+spilling.MEMORY = "100MB"
 n = 3_000_000
 rows = pa.table({"x": np.arange(n) / 7.0, "who": np.arange(n) // 3})
 from pathlib import Path
@@ -148,14 +148,14 @@ def watch():
     for folder in Path(tempfile.gettempdir()).glob("metricdp-spill-*"):
         seen |= {p.name for p in folder.rglob("*")}
     return seen
-inner, seen = duck._streamed, set()
+inner, seen = local.streamed, set()
 def streamed(relation, names):
     for block in inner(relation, names):
         seen.update(watch())
         if sys.argv[1] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         yield block
-duck._streamed = streamed
+local.streamed = streamed
 import pyarrow.dataset as ds
 PrivateDemand.from_frame(EuclideanSpace([0], [1e6]), ds.dataset(rows), columns=["x"], user="who")
 print(len(seen - {"lock"}))

@@ -14,10 +14,10 @@ CAUGHT_BY = ("what is spilled to disk",)
 
 def plant() -> AbstractContextManager[None]:
     """Name that folder."""
-    from metricdp.records.engines import duck
+    from metricdp.records.engines import spilling
 
     @contextmanager
     def here() -> Iterator[str]:
         yield ".tmp"
 
-    return patched(duck, "spilling", here)
+    return patched(spilling, "spilling", here)

@@ -21,7 +21,8 @@ An engine is one file and one line in `registry`. Private data passes through he
 only `metricdp.privacy` asks, and it alone lets noisy numbers out.
 """
 
-from metricdp.records.engines.frames import Frame, LocalFrame, asked
+from metricdp.records.engines.frames import Frame, asked
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.opening import opened
 from metricdp.records.engines.registry import READERS, Engine
 from metricdp.records.engines.sources import (

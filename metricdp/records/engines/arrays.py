@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from metricdp.errors import GraphFileError, InputError
-from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
 from metricdp.records.ingestion.encoders import VALUES
 

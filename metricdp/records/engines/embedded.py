@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce, Block
 from metricdp.records.engines.registry import Engine
 from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layout

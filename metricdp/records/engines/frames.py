@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -30,8 +27,8 @@ from metricdp.records.engines.sources import (
     Tally,
     grouped_parts,
 )
-from metricdp.records.engines.work import Sum, Work, added, checked, digest
-from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder, n_rows, opened
+from metricdp.records.engines.work import Sum, Work, added, checked
+from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change
 
@@ -180,51 +177,6 @@ class Encoded(Source):
     def thinned(self, share: float) -> Source | NDArray[Any]:
         """On this machine, an array."""
         return self._frame.thinned(self._encode, share, self._seal)
-
-
-class LocalFrame(Frame):
-    """A table whose blocks come to this process one after another."""
-
-    @abstractmethod
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Blocks of some columns."""
-
-    def add(self, work: Work) -> Sum:
-        """Blocks in a few threads: of each, its encoded records and the answer are held at a
-        time.
-        """
-        n_threads = min(4, cpu_count() or 1)
-        total: Sum = work.start()
-        with ThreadPoolExecutor(n_threads) as pool:
-            working: set[Future[Any]] = set()
-            with closing(self.batches(work.names)) as batches:
-                for batch in batches:
-                    working.add(pool.submit(work, batch))
-                    if len(working) > n_threads:
-                        done, working = wait(working, return_when=FIRST_COMPLETED)
-                        for future in done:
-                            total = added(total, future.result())
-            for future in working:
-                total = added(total, future.result())
-        return total
-
-    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
-        """By DuckDB, which writes to disk what does not fit into memory."""
-        from metricdp.records.engines.duck import Bounded
-
-        return Bounded(self, reading, m, key)
-
-    def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
-        """An array: drawn once, as large as the sample."""
-        coins = Coins(share)
-        kept, n, sums = [encode.empty()], 0, 0
-        for batch in self.batches(encode.names):
-            rows = opened(batch, encode.names)
-            first = encode.first(rows)
-            n, sums = n + n_rows(rows), sums + digest(first)
-            kept.append(coins(encode.stepped(first)))
-        seal.compare(Seal(n, sums))
-        return np.concatenate(kept)
 
 
 def _nothing(block: NDArray[Any]) -> NDArray[np.int64]:

@@ -6,7 +6,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from metricdp.records.engines.duck import Relation
-from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
 from metricdp.records.ingestion.encoders import VALUES
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines import bounding
-from metricdp.records.engines.frames import Frame, LocalFrame
+from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Source, Tally
 from metricdp.records.engines.work import Sum, Work

@@ -1,0 +1,110 @@
+"""Tables of this machine: blocks come to this process one after another, and users are bounded by
+DuckDB.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from os import cpu_count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.records.engines.bounding import statement
+from metricdp.records.engines.frames import Frame, Seal
+from metricdp.records.engines.sources import Coins
+from metricdp.records.engines.spilling import connected
+from metricdp.records.engines.work import Sum, Work, added, digest
+from metricdp.records.ingestion.encoders import USER, VALUES, Encoder, Reading, n_rows, opened
+
+
+class LocalFrame(Frame):
+    """A table whose blocks come to this process one after another."""
+
+    @abstractmethod
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Blocks of some columns."""
+
+    def add(self, work: Work) -> Sum:
+        """Blocks in a few threads: of each, its encoded records and the answer are held at a
+        time.
+        """
+        n_threads = min(4, cpu_count() or 1)
+        total: Sum = work.start()
+        with ThreadPoolExecutor(n_threads) as pool:
+            working: set[Future[Any]] = set()
+            with closing(self.batches(work.names)) as batches:
+                for batch in batches:
+                    working.add(pool.submit(work, batch))
+                    if len(working) > n_threads:
+                        done, working = wait(working, return_when=FIRST_COMPLETED)
+                        for future in done:
+                            total = added(total, future.result())
+            for future in working:
+                total = added(total, future.result())
+        return total
+
+    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
+        """By DuckDB, which writes to disk what does not fit into memory."""
+        return Bounded(self, reading, m, key)
+
+    def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
+        """An array: drawn once, as large as the sample."""
+        coins = Coins(share)
+        kept, n, sums = [encode.empty()], 0, 0
+        for batch in self.batches(encode.names):
+            rows = opened(batch, encode.names)
+            first = encode.first(rows)
+            n, sums = n + n_rows(rows), sums + digest(first)
+            kept.append(coins(encode.stepped(first)))
+        seal.compare(Seal(n, sums))
+        return np.concatenate(kept)
+
+
+class Bounded(LocalFrame):
+    """At most m rows of each user of a table on this machine: read anew each time, with the same
+    key. DuckDB is given records and texts of users, never a cell.
+    """
+
+    def __init__(self, frame: LocalFrame, reading: Reading, m: int, key: str) -> None:
+        super().__init__(None)
+        self._frame, self._reading, self._m, self._key = frame, reading, m, key
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Numbers of a record, and its user."""
+        return self._reading.names
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Record batches of Arrow: a window over each user's rows, out of core."""
+        import pyarrow as pa
+
+        kind = pa.from_numpy_dtype(self._reading.kind)
+        numbers = [(name, kind) for name in self._reading.names[:-1]]
+        schema = pa.schema([*numbers, (USER, pa.string())])
+        text = statement(
+            "_rows",
+            self._reading.names,
+            self._m,
+            quote='"',
+            digest=lambda columns: f"sha256('{self._key}' || json_array({', '.join(columns)}))",
+        )
+        with connected() as connection:
+            connection.from_arrow(schema.empty_table()).create("_rows")
+            with closing(self._frame.batches(self._reading.columns)) as blocks:
+                for block in blocks:
+                    read = pa.Table.from_pydict(self._reading.rows(block), schema=schema)
+                    connection.from_arrow(read).insert_into("_rows")
+            yield from streamed(connection.sql(text), names)
+
+
+def streamed(relation: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Columns of a relation of DuckDB, as record batches of Arrow."""
+    import duckdb
+
+    chosen = relation.select(*map(duckdb.ColumnExpression, dict.fromkeys(names)))
+    yield from chosen.to_arrow_reader(VALUES // len(names))

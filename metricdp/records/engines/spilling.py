@@ -1,0 +1,100 @@
+"""Connections of DuckDB for one reading, and where they write what does not fit into memory: a
+fresh folder that only this user can read, and that goes with the reading.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from metricdp.errors import MissingExtraError
+
+try:
+    import fcntl
+except ImportError:  # where there are no such locks, nothing is swept
+    fcntl = None  # type: ignore[assignment]
+
+MEMORY = "1GB"
+"""What DuckDB may use before it writes to disk."""
+_PREFIX, _LOCK = "metricdp-spill-", "lock"
+
+
+@contextmanager
+def connected() -> Iterator[Any]:
+    """A connection for one reading, and a fresh folder (0700) for what it writes to disk, which
+    goes with it, however the reading ends.
+    """
+    duckdb = duckdb_module()
+    with spilling() as folder:
+        connection = duckdb.connect()
+        try:
+            quoted = folder.replace("'", "''")
+            connection.execute(f"SET temp_directory = '{quoted}'")
+            connection.execute(f"SET memory_limit = '{MEMORY}'")
+            connection.execute("SET preserve_insertion_order = false")
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def spilling() -> Iterator[str]:
+    """A fresh folder that only this user can read, removed afterwards. What a killed process left
+    is removed by the next one: it held a lock on its folder.
+    """
+    _sweep()
+    folder = tempfile.mkdtemp(prefix=_PREFIX)  # 0700
+    lock = None
+    try:
+        lock = _locked(Path(folder) / _LOCK)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a new file for as long as this process lives, and only then give it its name."""
+    if fcntl is None:
+        return None
+    fresh = path.with_suffix(".new")
+    lock = os.open(fresh, os.O_CREAT | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fresh.rename(path)
+    return lock
+
+
+def _sweep() -> None:
+    """Remove folders of this user whose lock nobody holds any more."""
+    if fcntl is None:
+        return
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError):
+            lock = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def duckdb_module() -> Any:
+    """DuckDB, if it and PyArrow are there.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401 - in which DuckDB hands out blocks
+    except ImportError:
+        raise MissingExtraError("demand that is streamed from files", "engines") from None
+    return duckdb
