@@ -15,6 +15,7 @@ def paper_cases() -> Iterator[tuple[Case, bool]]:
     yield from _candidates()
     yield from _tree()
     yield from _runs()
+    yield from _regions()
 
 
 def _candidates() -> Iterator[tuple[Case, bool]]:
@@ -98,3 +99,33 @@ def _runs() -> Iterator[tuple[Case, bool]]:
             ),
             relation == "add-remove",
         )
+
+
+def _regions() -> Iterator[tuple[Case, bool]]:
+    """Two regions with privacy levels of their own: each record costs what its own region does."""
+    import metricdp as mdp
+
+    def ask(demand: Any, ledger: Any) -> Any:
+        labels = ["ward", *["elsewhere"] * (len(demand.universe) - 1)]
+        two = mdp.methods.Regional(
+            regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=2.0
+        )
+        result = mdp.k_median(demand.universe, demand, 1, epsilon=1, ledger=ledger, method=two)
+        return [result, result.release.weights, result.release.regions]
+
+    for relation in RELATIONS:
+        for m in (None, 2):
+            some = demands(2, 2) if m is None else demands(2, 1, 2)
+            yield (
+                Case(
+                    "k_median, regions",
+                    worlds()["two points"],
+                    ask,
+                    some,
+                    relation,
+                    m,
+                    (1, 0),
+                    0.3,
+                ),
+                m is None,
+            )

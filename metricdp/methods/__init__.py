@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metricdp.methods.box.projection import Projected
+    from metricdp.methods.finite.regional import Regional
     from metricdp.methods.registry import (
         BY_NAME,
         DPHST,
@@ -44,16 +45,19 @@ __all__ = [
     "Partition",
     "Projected",
     "Quadtree",
+    "Regional",
     "Uniform",
     "method_of",
 ]
+
+_ELSEWHERE = {"Projected": "box.projection", "Regional": "finite.regional"}
+"""What has no defaults to be named by, or is made of another method by its name."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # what is made of another method, by its name, asks the registry and is not in it
-    home = "box.projection" if name == "Projected" else "registry"
+    home = _ELSEWHERE.get(name, "registry")
     return getattr(import_module(f"metricdp.methods.{home}"), name)
 
 

@@ -85,6 +85,7 @@ def universes():
 UNIVERSES = dict(universes())
 OPTIONS = [
     *mdp.METHODS,
+    methods.Regional(),
     methods.Projected(),
     methods.Projected(inner="quadtree", dimensions=2),
     methods.Projected(inner="uniform", steps=1),

@@ -8,7 +8,8 @@ Section 4.3, in any number of dimensions.
 
 Both are selections among the grid's radii and balls. The paper's GOOD-CENTER for more than two
 dimensions (a random projection, shifted boxes, a stable histogram, a noisy average: Nissim, Stemmer
-& Vadhan 2016) is not built; nor are the privacy levels by region of its Sections 1 and 6.
+& Vadhan 2016) is not built. Privacy levels by region, as in its Sections 1 and 6, are
+`metricdp.methods.finite.regional`, for finite universes.
 """
 
 from __future__ import annotations

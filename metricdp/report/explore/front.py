@@ -33,6 +33,7 @@ from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.methods.charging import Payer, checked_universe
+from metricdp.methods.finite.regional import RegionalRelease
 from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
@@ -102,7 +103,12 @@ class Exploration:
         without privacy.
         """
         levels = [
-            {"name": level.name, "epsilon": float(level.epsilon), **level.result.to_dict()}
+            {
+                "name": level.name,
+                "epsilon": float(level.epsilon),
+                **_regions(level.result.release),
+                **level.result.to_dict(),
+            }
             for level in self.levels
         ]
         plan = {} if self.plan is None else {"prediction": self.plan.to_dict()}
@@ -185,7 +191,9 @@ def explore(
     ledger : Ledger (or Grant), optional
         By default a fresh one of the sum, add-remove neighbors.
     method : str or Method
-        One with a release (``METHODS``), so that there is a coreset to show.
+        One with a release (``METHODS``), so that there is a coreset to show. With
+        `metricdp.methods.Regional` an epsilon is that of the least private region, the others have
+        less; the page shows the former, ``to_dict`` each.
     objective : {"k-median", "k-means"}
     names : sequence of str, optional
         One a level, in the order of `epsilons`.
@@ -275,6 +283,13 @@ def _predicted(
     with suppress(KeyboardInterrupt):  # what was paid for is not lost with it
         return plan(universe, records=records, repeats=repeats, **simulated)
     return None
+
+
+def _regions(release: Any) -> dict[str, Any]:
+    """Epsilons of regions, where they have their own."""
+    if not isinstance(release, RegionalRelease):
+        return {}
+    return {"regions": {name: float(epsilon) for name, epsilon in release.regions.items()}}
 
 
 def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, str]:

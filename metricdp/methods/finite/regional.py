@@ -1,0 +1,234 @@
+"""Regions of a public universe with privacy levels of their own (Feldman, Xiang, Zhu & Rus, IPSN
+2017, Sections 1 and 6: a region "subjected to strong privacy considerations").
+
+Every point of the universe has a public region, and every region a share. The demand is split by
+region; each region's records get a release of the default method with the region's epsilon; the
+weights of each are kept in its own region and joined.
+
+**Privacy.** *Neighboring*, unit: the grant's and the demand's. Regions are public and disjoint, and
+a record is in the region of its own point: parallel composition (`metricdp.privacy.split`). A unit
+of up to m records touches at most m regions, so all releases together cost the sum of the m largest
+of the regions' epsilons, twice that under *replace-one*; regions' epsilons are such that this is
+what the call was charged, exactly. What is promised besides, region by region, for records (m = 1)
+and with epsilon_r the epsilon of region r:
+
+- *Add-remove*: one record more or less in r moves the release of r alone: epsilon_r. A record that
+  *moves* from r to s leaves one and joins the other: epsilon_r + epsilon_s.
+- *Replace-one*: an exchange inside r is a record that leaves and one that joins: 2·epsilon_r; an
+  exchange of one in r for one in s, which is also what a move is: epsilon_r + epsilon_s. The charge
+  of 2·max(epsilon_r) covers both.
+
+So a strong region hides what happens inside it. It hides that a record is there rather than
+elsewhere only as well as the *weaker* region of the two does, and one's own epsilon on top: give
+all places that should not be told apart the same share. Weights outside a region are left out of
+its release by public facts; joining them is post-processing. No region's number of records is told
+but by noise, and a region without records gets a release like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, exact
+from metricdp.arguments import listed, shown
+from metricdp.errors import InputError
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.finite.partition import Partition
+from metricdp.methods.method import Method
+from metricdp.methods.question import Question
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.privacy import PrivateDemand, split
+from metricdp.releases import Neighboring, Receipt
+
+ELSEWHERE = "elsewhere"
+"""The region of points that a mapping of labels does not name."""
+BOUND = "parallel composition of regions"
+
+
+class RegionalRelease(DemandRelease):
+    """Releases of regions, joined.
+
+    Attributes
+    ----------
+    universe : Metric
+    weights : ndarray of float64, shape (n_points,), read-only
+    regions : dict of str to Fraction
+        Epsilon that each region's release was paid with.
+    receipt : Receipt
+        Of all together: what one unit's records can touch.
+    """
+
+    method = "regional"
+
+    def __init__(
+        self,
+        universe: Metric,
+        weights: NDArray[np.float64],
+        regions: Mapping[str, Fraction],
+        receipt: Receipt,
+    ) -> None:
+        super().__init__(universe, weights, receipt)
+        self.regions = dict(regions)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {float(share):g}" for name, share in self.regions.items())
+        return f"RegionalRelease({self.universe.name}, epsilon {told})"
+
+
+class Labels:
+    """A finite universe cut by a public label of every point.
+
+    Parameters
+    ----------
+    universe : Metric
+    labels : ndarray of int64, shape (n_points,)
+    n_parts : int
+    """
+
+    def __init__(self, universe: Metric, labels: NDArray[np.int64], n_parts: int) -> None:
+        self.universe, self.labels, self.n_parts = universe, labels, n_parts
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Label of each position, shape (n,)."""
+        return self.labels[records]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regional(Method):
+    """The default method, with more privacy in some public regions of a finite universe.
+
+    **Privacy.** epsilon-DP, by the module's text: the call's epsilon is what a unit's records can
+    cost at most, so the region of the largest share gets it whole (records, add-remove; half of it
+    under replace-one), and another one as much less as its share is smaller. A delta is not spent.
+
+    Parameters
+    ----------
+    regions : mapping of str to number
+        Share of every region, positive: epsilons are in proportion to them.
+    labels : mapping of id to str, or sequence of str
+        Region of every point: public, never chosen by looking at the demand. A sequence is in the
+        order of ``universe.ids``; points that a mapping leaves out are in the region "elsewhere":
+        by default all.
+    records_hint : float, optional
+        Public guess of the number of records in all; a region is taken to have as many of them as
+        it has of the points.
+
+    Notes
+    -----
+    One release a region, each over parts of the whole universe, of which those outside the region
+    are known to be empty: time and noise that a few regions can afford, not hundreds.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(6), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [0] * 4000 + [5] * 4000)
+    >>> ward = mdp.methods.Regional(
+    ...     regions={"ward": "1/4", "elsewhere": 1}, labels={0: "ward", 1: "ward"}
+    ... )
+    >>> result = mdp.k_median(metric, demand, 2, epsilon=2, method=ward)
+    >>> sorted(result.centers), {name: str(e) for name, e in result.release.regions.items()}
+    ([0, 5], {'ward': '1/2', 'elsewhere': '2'})
+    """
+
+    name = "regional"
+    summary = "noisy counts of public parts, with an epsilon for each public region"
+    releases = True
+
+    regions: Mapping[str, Any] = field(default_factory=lambda: {ELSEWHERE: 1})
+    labels: Any = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.regions, Mapping) or not self.regions:
+            raise InputError("regions must be a mapping of names of regions to their shares")
+        for name, share in self.regions.items():
+            if not isinstance(name, str) or not name or exact(share, "share") <= 0:
+                raise InputError(
+                    f"regions must map names to positive shares, got {shown(name)}: {shown(share)}"
+                )
+        object.__setattr__(self, "regions", dict(self.regions))
+        if isinstance(self.labels, tuple) and not self.labels:
+            object.__setattr__(self, "labels", {})
+        kept = dict(self.labels) if isinstance(self.labels, Mapping) else None
+        labels = tuple(listed(self.labels, "labels")) if kept is None else kept
+        object.__setattr__(self, "labels", labels)
+        named = labels if kept is None else kept.values()
+        for name in named:
+            if not isinstance(name, str) or name not in self.regions:
+                raise InputError(f"labels must be names of regions, got {shown(name)}")
+
+    def cut(self, universe: Metric) -> Labels:
+        """The regions as a public partition of a universe.
+
+        Raises
+        ------
+        InputError
+            A point has no region, or a label is of no point.
+        """
+        number = {name: i for i, name in enumerate(self.regions)}
+        if not isinstance(self.labels, dict):
+            if len(self.labels) != len(universe):
+                raise InputError(
+                    f"labels must be one for each of the {len(universe):,} points, got "
+                    f"{len(self.labels):,}"
+                )
+            parts = np.array([number[name] for name in self.labels], np.int64)
+            return Labels(universe, parts, len(number))
+        at = np.asarray(universe.positions(list(self.labels)), np.int64)
+        if len(np.unique(at)) < len(universe) and ELSEWHERE not in number:
+            raise InputError(
+                f"labels leave points out: give regions a share for {ELSEWHERE!r}, or label them"
+            )
+        parts = np.full(len(universe), number.get(ELSEWHERE, 0), np.int64)
+        parts[at] = [number[name] for name in self.labels.values()]
+        return Labels(universe, parts, len(number))
+
+    def epsilons(
+        self, epsilon: Fraction, neighboring: Neighboring, max_contributions: int
+    ) -> list[Fraction]:
+        """Epsilon of each region: in proportion to the shares, and such that `split` charges
+        exactly the whole.
+        """
+        shares = [exact(share) for share in self.regions.values()]
+        touched = sum(sorted(shares, reverse=True)[:max_contributions], Fraction(0))
+        sides = 1 if neighboring == "add-remove" else 2
+        return [epsilon * share / (sides * touched) for share in shares]
+
+    def check(
+        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse labels of another universe, and an epsilon too small for a region's noise."""
+        self.cut(question.metric)
+        least = min(self.epsilons(price.epsilon, neighboring, demand.max_contributions))
+        Partition().check(demand, question, Cost.of(least), "add-remove")
+
+    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> RegionalRelease:
+        """Spend the whole grant on a release alone."""
+        universe: Any = demand.universe
+        regions = self.cut(universe)
+        whole = grant.left
+        epsilons = self.epsilons(whole, grant.neighboring, demand.max_contributions)
+        weights, spent = np.zeros(len(universe)), list[Any]()
+        for i, (part, budget) in enumerate(split(demand, regions, epsilons, grant, "regions")):
+            inside = regions.labels == i
+            hint = None
+            if self.records_hint is not None:
+                hint = max(self.records_hint * float(inside.mean()), 1.0)
+            found = Partition(records_hint=hint).release(part, budget, seed)
+            weights[inside] = found.weights[inside]
+            spent += found.receipt.mechanisms
+        receipt = Receipt.of(spent, grant.neighboring, demand.unit)
+        paid = receipt.paid(whole, Fraction(0), BOUND)
+        return RegionalRelease(universe, weights, dict(zip(self.regions, epsilons)), paid)
+
+    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
+        """Centers, and the release they were computed from."""
+        return self.release(demand, grant, question.seed).answer(question)
