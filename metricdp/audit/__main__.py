@@ -30,7 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only", metavar="TEXT", default="", help="run only what has TEXT in its name"
     )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="list the lines that see records and that no check runs, with the reasons",
+    )
     options = parser.parse_args(arguments)
+    if options.coverage:
+        from metricdp.audit.coverage import main as cover
+
+        return cover()
     start = time.perf_counter()
     findings, catches = audit(options.quick, options.only)
     if not findings and not catches:

@@ -175,6 +175,14 @@ def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
         return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
 
 
+def run_once(case: Case) -> None:
+    """The first script alone, on the smallest and the largest demand: for what is run at all."""
+    draw = partial(coins, m=case.m or 1) if case.chance is None else case.chance.outcomes
+    for demand in (min(case.demands, key=len), max(case.demands, key=len)):
+        order = draw(demand)[0]
+        run(case, _demand(case, demand, order), order, ())
+
+
 @contextmanager
 def entropy(source: Callable[[int], bytes]) -> Iterator[None]:
     """Let the operating system's random bytes, and what `secrets` makes of them, be these."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC
 from fractions import Fraction
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,16 @@ from metricdp.errors import InputError
 from metricdp.progress import progress
 
 _BLOCK = 1 << 16
+_BIASED = ("0.14.0", "0.14.1")
+"""Versions of OpenDP whose samplers have another law: a division of the library for large numbers
+that they rest on (OpenDP issue 2638). Tried were 0.14.0 to 0.16.0; the others pass.
+"""
+
+
+@cache
+def opendp_version() -> str:
+    """Version of OpenDP that is installed."""
+    return version("opendp")
 
 
 class Noise(ABC):
@@ -44,6 +56,10 @@ class Noise(ABC):
     _mechanism: Any
 
     def _confirm(self, sensitivity: float, claim: Fraction) -> None:
+        if opendp_version() in _BIASED:
+            raise InputError(
+                f"OpenDP {opendp_version()} draws noise of a wrong law: install 0.14.2 or later"
+            )
         if self._mechanism.map(sensitivity) > float(claim) * (
             1 + 1e-12
         ):  # OpenDP's own account, floats rounded up

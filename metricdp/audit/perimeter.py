@@ -1,0 +1,167 @@
+"""Which files the guarantee rests on: whatever handles records, says where a record belongs, or keeps
+count of the price, and all of ours that these import.
+
+The list is computed from the sources, so a new file cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The package's folder."""
+_OUTSIDE = ("audit", "bench", "cli", "report", "local")
+"""Their `encode` methods are no partitions."""
+
+GATE, BOOKS, RECORDS, ENCODE, BELOW, DEVICE = (
+    "the gate",
+    "what it costs",
+    "records, counted and read",
+    "where a record belongs",
+    "what these import",
+    "on a user's device",
+)
+
+
+def perimeter() -> dict[str, list[str]]:
+    """Files by their part in the guarantee, as paths from the package's folder.
+
+    Examples
+    --------
+    >>> "privacy/gate.py" in perimeter()["the gate"]
+    True
+    """
+    gate = _inside("privacy")
+    books = [*_inside("accounting"), "releases.py", "unique.py"]
+    records = _inside("records")
+    encode = [f for f in _all() if f.split("/")[0] not in _OUTSIDE and _encodes(f)]
+    encode = [f for f in encode if f not in {*gate, *records}]
+    device = sorted({*reached(["local/encoder.py"]), "local/shuffle.py"} - {"errors.py"})
+    seen = {*gate, *books, *records, *encode}
+    floors = ("solvers/", "methods/", "report/", "cli/")  # see released numbers only
+    below = sorted(
+        f for f in reached([*gate, *books, *records, *_public(encode)], floors) if f not in seen
+    )
+    return {
+        GATE: gate,
+        BOOKS: books,
+        RECORDS: records,
+        ENCODE: encode,
+        BELOW: below,
+        DEVICE: device,
+    }
+
+
+def lines_of(file: str) -> int:
+    """Lines of a file of the package."""
+    return len((ROOT / file).read_text("utf-8").splitlines())
+
+
+def reached(files: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
+    """The files, and all of the package's own that they import, at the top or within functions,
+    save those of some folders.
+    """
+    found, todo = dict[str, None](), list(files)
+    while todo:
+        file = todo.pop(0)
+        if file not in found:
+            found[file] = None
+            todo += [f for f in imports(file) if not (without and f.startswith(without))]
+    return list(found)
+
+
+@cache
+def imports(file: str) -> tuple[str, ...]:
+    """Files of the package that a file imports; a package's ``__init__`` only for names of its own."""
+    names = list[str]()
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                part = f"{node.module}.{alias.name}"
+                names.append(part if _path(part) else node.module)
+    own = [name for name in names if name.startswith("metricdp.")]
+    return tuple(dict.fromkeys(path for name in own for path in _path(name)))
+
+
+@cache
+def tree(file: str) -> ast.Module:
+    """The syntax of a file."""
+    return ast.parse((ROOT / file).read_text("utf-8"))
+
+
+def encoders(file: str) -> Iterator[ast.FunctionDef]:
+    """The methods named `encode` in a file."""
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.ClassDef):
+            for part in node.body:
+                if isinstance(part, ast.FunctionDef) and part.name == "encode":
+                    yield part
+
+
+def _encodes(file: str) -> bool:
+    return any(encoders(file))
+
+
+def _public(encode: Iterable[str]) -> list[str]:
+    """What files with `encode` import of arrays, metrics and partitions."""
+    floors = ("kernels/", "metrics/", "partitions/")
+    return [f for file in encode for f in imports(file) if f.startswith(floors)]
+
+
+def _path(name: str) -> list[str]:
+    at = "/".join(name.split(".")[1:])
+    if (ROOT / f"{at}.py").is_file():
+        return [f"{at}.py"]
+    return [f"{at}/__init__.py"] if at and (ROOT / at / "__init__.py").is_file() else []
+
+
+@cache
+def _all() -> tuple[str, ...]:
+    return tuple(sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py")))
+
+
+def _inside(folder: str) -> list[str]:
+    return [file for file in _all() if file.startswith(f"{folder}/")]
+
+
+BEGIN, END = "<!-- files: begin -->", "<!-- files: end -->"
+"""Between these a page holds `listing`."""
+_WORDS = {
+    GATE: "Every exact answer is computed, noised or selected from here. Read all of it.",
+    BOOKS: "Prices, composition, ledgers and their journals: public arithmetic, exact.",
+    RECORDS: "Rows and cells become records; engines add them up; sums are kept between steps.",
+    ENCODE: "Of each file only its `encode` sees records, and must look at one at a time.",
+    BELOW: "Kernels (arrays in, arrays out), metrics and checks that the above call.",
+    DEVICE: "Messages of the local model, made where the item is; the shuffler's bound.",
+}
+
+
+def listing() -> str:
+    """The perimeter as Markdown: tables of files and lines, and what they sum to."""
+    parts, total = [], 0
+    for part, files in perimeter().items():
+        counts = {file: lines_of(file) for file in files}
+        total += sum(counts.values())
+        rows = [f"| `{file}` | {n:,} |" for file, n in counts.items()]
+        head = f"### {part[0].upper()}{part[1:]}: {sum(counts.values()):,} lines"
+        parts += [head, "", _WORDS[part], "", "| file | lines |", "|---|---:|", *rows, ""]
+    return "\n".join([*parts, f"In all {total:,} lines."])
+
+
+def updated(page: str) -> str:
+    """A page with today's listing between its two marks."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{listing()}\n\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(updated(Path(name).read_text("utf-8")), "utf-8")
+    if not sys.argv[1:]:
+        sys.stdout.write(listing() + "\n")
