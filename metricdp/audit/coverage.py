@@ -1,10 +1,9 @@
 """What the audit does *not* run, of all lines that see records: computed, line by line.
 
-Looked at are the functions of `privacy` and `records`, every `encode`, what runs on a user's device,
-and the kernels that these import. Every case runs once, on nobody and on its largest demand, and so
-do the checks that are no cases: a line that no more than that reaches would be found nowhere else
-either. Compiled kernels hide their lines, so all runs without compilation
-(``NUMBA_DISABLE_JIT=1``); the command line sees to it.
+Looked at are the functions of `privacy` and `records`, every `encode`, what runs on a user's
+device, and the kernels that these import. Cases run once, on nobody and on their largest demand:
+the audit itself runs more, so no line is called run that it does not run. Compiled kernels hide
+their lines, so all runs without compilation (``NUMBA_DISABLE_JIT=1``); the command line sees to it.
 
 Statements that raise are no gaps: what leaves there is a fixed message, and canaries look at them.
 Whatever else is not run stands in `REASONS`, with the reason; `gaps` lists what does not.
@@ -109,7 +108,7 @@ def traced(files: Iterable[str]) -> Iterator[Lines]:
         yield seen
     finally:
         sys.settrace(before)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
 
 def run_all() -> Lines:

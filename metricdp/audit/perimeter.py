@@ -1,5 +1,5 @@
-"""Which files the guarantee rests on: whatever handles records, says where a record belongs, or keeps
-count of the price, and all of ours that these import.
+"""Which files the guarantee rests on: whatever handles records, says where a record belongs, or
+keeps count of the price, and all of ours that these import.
 
 The list is computed from the sources, so a new file cannot be forgotten.
 """
@@ -76,7 +76,7 @@ def reached(files: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
 
 @cache
 def imports(file: str) -> tuple[str, ...]:
-    """Files of the package that a file imports; a package's ``__init__`` only for names of its own."""
+    """Files of the package that a file imports; ``__init__`` only for names of its own."""
     names = list[str]()
     for node in ast.walk(tree(file)):
         if isinstance(node, ast.Import):
