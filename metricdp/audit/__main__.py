@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m metricdp.audit", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="the short form, for every change: half a minute"
+        "--quick",
+        action="store_true",
+        help="the short form, for every change: two to three minutes",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
