@@ -56,19 +56,28 @@ class Shape(NamedTuple):
 
     Points are ranked by their distance to the nearest spot, and density falls with the rank:
     exp(-rank / (share · n_points)), so that one definition serves roads and social networks alike.
+
+    Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
+    divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
+    spots themselves: people whom many records name, hospitals, stations.
     """
 
     name: str
     spots: int
     share: float
+    unequal: bool = False
+    heavy: float = 0.0
 
 
 SHAPES = (
     Shape("even", 0, 1.0),
     Shape("wide spots", 8, 0.3),
     Shape("spots", 8, 0.1),
-    Shape("narrow spots", 8, 0.02),
+    Shape("neighborhoods", 12, 0.02, unequal=True),
+    Shape("heavy points", 6, 0.05, heavy=0.15),
 )
+"""Demand from as even as can be to as concentrated as real demand often is."""
+_UNEQUAL = 0.6
 
 
 class Forecast(NamedTuple):
@@ -147,6 +156,13 @@ class Plan:
         high = float(np.quantile(excess, USUAL, method="higher"))
         return Forecast(float(np.quantile(excess, 0.5, method="higher")), high, mean, len(excess))
 
+    def extremes(self, i: int | None) -> tuple[float, float]:
+        """Median excess of the shape that is easiest at the i-th epsilon (None: without any data),
+        and of the hardest.
+        """
+        medians = [self.forecast(i, j).median for j, _ in enumerate(self.shapes)]
+        return min(medians), max(medians)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; nothing in it is private."""
         asked = {
@@ -171,6 +187,7 @@ class Plan:
     def _row(self, i: int | None) -> dict[str, Any]:
         return {
             **self.forecast(i).to_dict(),
+            "range": [_finite(excess) for excess in self.extremes(i)],
             "shapes": {s.name: self.forecast(i, j).to_dict() for j, s in enumerate(self.shapes)},
         }
 
@@ -181,6 +198,7 @@ class Plan:
             "epsilon",
             "median",
             "9 in 10 below",
+            "range",
             *(shape.name for shape in self.shapes),
             typical,
         )
@@ -189,8 +207,11 @@ class Plan:
 
     def _cells(self, i: int | None) -> list[str]:
         whole = self.forecast(i)
-        by_shape = [percent(self.forecast(i, j).median) for j in range(len(self.shapes))]
-        return [percent(whole.median), percent(whole.high), *by_shape, f"{whole.mean_distance:.4g}"]
+        by_shape = [percent(self.forecast(i, j).median) for j, _ in enumerate(self.shapes)]
+        low, high = (percent(excess) for excess in self.extremes(i))
+        spread = low if low == high else f"{low} to {high}"
+        typical = f"{whole.mean_distance:.4g}"
+        return [percent(whole.median), percent(whole.high), spread, *by_shape, typical]
 
     def caption(self) -> str:
         """What was simulated, and what the figures do not say."""
@@ -206,7 +227,7 @@ class Plan:
             f"Cost of private centers beyond that of the best known, mostly found without noise "
             f"(k = {self.k:,}, {self.objective}, "
             f"method {self.method}, {self.neighboring} neighbors), over {runs} runs an epsilon on "
-            f"{d}{users}: {shapes}. "
+            f"{d}{users}: {shapes}; range: the medians of the easiest and the hardest of these. "
             "Made up: nothing private took part. Real demand may lie otherwise, and with fewer "
             "records the excess is larger. "
             '"no data": centers of the public universe itself.'
@@ -305,7 +326,8 @@ def plan(
     )
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     if not shapes or not all(
-        isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 for s in shapes
+        isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 and 0 <= s.heavy <= 1
+        for s in shapes
     ):
         raise InputError(
             "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
@@ -456,13 +478,20 @@ class _Finite:
         n = len(self.metric)
         if not shape.spots:
             return rng.integers(0, n, records)
-        away = self.metric.nearest_to(rng.choice(n, min(shape.spots, n), replace=False))[1]
-        rank = np.empty(n)
-        rank[np.lexsort((rng.random(n), away))] = np.arange(n)
-        density = np.exp(
-            -rank / max(shape.share * n, 2 * self.question.k)
-        )  # not fewer places than centers: they would cost nothing
-        return rng.choice(n, records, p=density / density.sum())
+        spots = rng.choice(n, min(shape.spots, n), replace=False)
+        label, away = self.metric.nearest_to(spots)
+        # not fewer places than centers: they would cost nothing
+        wide = max(shape.share * n, 2 * self.question.k)
+        if shape.unequal:
+            density = _unequal(label, away, len(spots), wide, rng)
+        else:
+            rank = np.empty(n)
+            rank[np.lexsort((rng.random(n), away))] = np.arange(n)
+            density = np.exp(-rank / wide)
+        made = rng.choice(n, records, p=density / density.sum())
+        there = rng.random(records) < shape.heavy
+        made[there] = rng.choice(spots, int(there.sum()))
+        return made
 
     def demand(self, made: NDArray[np.int64], m: int) -> PrivateDemand:
         return PrivateDemand(
@@ -477,6 +506,23 @@ class _Finite:
         return float(np.sum(self.metric.nearest(centers)[1][made] ** self.power))
 
 
+def _unequal(
+    label: NDArray[np.int64],
+    away: NDArray[np.float64],
+    n_spots: int,
+    wide: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Density around spots of unequal size and weight, each within its Voronoi cell."""
+    order = np.lexsort((rng.random(len(label)), away, label))
+    first = np.searchsorted(label[order], np.arange(n_spots))
+    rank = np.empty(len(label))
+    rank[order] = np.arange(len(label)) - first[label[order]]
+    size = np.exp(rng.normal(0, _UNEQUAL, n_spots)) * wide / n_spots
+    weight = rng.dirichlet(np.ones(n_spots))
+    return (weight / size)[label] * np.exp(-rank / size[label])
+
+
 class _Box:
     """Made-up demand in a box: coordinates of records."""
 
@@ -489,9 +535,13 @@ class _Box:
             return rng.uniform(low, high, (records, len(low)))
         spots = rng.uniform(low, high, (shape.spots, len(low)))
         wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
-        return self.space.clip(
-            spots[rng.integers(0, shape.spots, records)] + rng.normal(0, wide, (records, len(low)))
-        )
+        which, times = rng.integers(0, shape.spots, records), np.ones(shape.spots)
+        if shape.unequal:
+            times = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
+            which = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))
+        off = rng.normal(0, wide, (records, len(low))) * times[which, None]
+        off[rng.random(records) < shape.heavy] = 0.0
+        return self.space.clip(spots[which] + off)
 
     def demand(self, made: NDArray[np.float64], m: int) -> PrivateDemand:
         return PrivateDemand(self.space, made, **_users(len(made), m))

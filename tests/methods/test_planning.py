@@ -197,3 +197,27 @@ def test_there_is_no_place_for_private_data():
 def test_epsilons_are_exact_and_ascending():
     assert checked_epsilons(["1/3", 0.1, 2]) == (Fraction(1, 10), Fraction(1, 3), Fraction(2))
     assert checked_epsilons("0.5") == (Fraction(1, 2),)
+
+
+@pytest.mark.parametrize("universe", [GRID, mdp.EuclideanSpace([0, 0], [9, 9])])
+def test_heavy_points_and_unequal_spots(universe):
+    made_of = planning._Finite if universe is GRID else planning._Box
+    world, rng = made_of(universe, 2, 1, 0), np.random.default_rng(0)
+    heavy = [
+        np.unique(world.draw(Shape("h", 3, 0.4, heavy=h), 3000, rng), axis=0, return_counts=True)[1]
+        for h in (0.0, 0.6)
+    ]
+    assert np.sort(heavy[1])[-3:].sum() > 1700 > 2 * np.sort(heavy[0])[-3:].sum()
+    for seed in range(20):
+        drawn = world.draw(Shape("u", 4, 0.2, True), 500, np.random.default_rng(seed))
+        assert len(drawn) == 500 and (universe is not GRID or drawn.max() < len(GRID))
+    with pytest.raises(mdp.InputError, match="shapes"):
+        plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("a", 1, 0.5, heavy=2.0)])
+
+
+def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(told):
+    low, high = told.extremes(0)
+    medians = [told.forecast(0, j).median for j, _ in enumerate(told.shapes)]
+    assert (low, high) == (min(medians), max(medians))
+    assert told.to_dict()["levels"][0]["range"] == [low, high]
+    assert told.rows()[0][3] == "range" and percent(high) in told.rows()[1][3]
