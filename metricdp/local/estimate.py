@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
-from metricdp.local.items import BallItems
+from metricdp.local.items import BallItems, HierarchyItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters
 from metricdp.local.shuffle import shuffled_epsilon
@@ -21,7 +21,7 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.releases import Mechanism, Receipt
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 _NAMES = {
     "k-rr": "k-ary randomized response",
@@ -98,21 +98,20 @@ class LocalEstimate:
         """Finite universes: unbiased estimate of the number of users in every part, shape
         (n_parts,); may be negative.
         """
-        return self._finite().counts(self.sketch.arrays[0][0], self.n_messages)[
-            : self.items.n_parts
-        ]
+        return self._level(len(self.parameters.roles) - 1)[0]
 
     @property
     def deviation(self) -> float:
         """Finite universes: standard deviation of the count of a part that few users are in."""
-        return sqrt(self.n_messages * self._finite().variance)
+        return self._level(len(self.parameters.roles) - 1)[1]
 
     @property
     def share(self) -> float:
         """Finite universes: how far any single message, whatever it holds, can have moved any
         count.
         """
-        return self._finite().share
+        times = self.n_messages / max(self.sketch.users[-1], 1)
+        return self._finite().share * max(times, 1.0)
 
     def release(self, metric: Metric, *, signed: bool = False) -> LocalRelease:
         """Weights on the public universe, for any number of questions.
@@ -142,13 +141,18 @@ class LocalEstimate:
                 "metric must be the universe that the public parameters were made for: the same "
                 "ids in the same order"
             )
-        tree = _tree(metric, np.array(self.items.labels, np.int32), np.array(self.items.centers))
+        labels = np.array(self.items.labels, np.int32)
+        levels = isinstance(self.items, HierarchyItems)
+        if levels:
+            tree = _known_tree(metric, labels, np.array(self.items.children, np.int64))
+        else:
+            tree = _tree(metric, labels, np.array(self.items.centers))
         estimate = self.counts
         if not signed and self.n_messages:
-            scale = max(self.deviation, 0.5) / sqrt(2)
-            estimate = posterior_mean(
-                tree, estimate, scale, float(self.n_messages), 0.5, gaussian=True
-            )
+            root = np.array([2 * tree.n_parts - 2])
+            looks = [Counts(root, np.array([float(self.n_messages)]), 0.5)]
+            looks += [self._look(number, tree) for number in range(len(self.parameters.roles))]
+            estimate = joint_posterior(tree, looks, any_share=levels).mean
         return LocalRelease(metric, tree.spread(estimate), self.receipt, self.parameters.trust)
 
     def k_median(self, k: int, *, metric: Metric | None = None, **asked: Any) -> Result:
@@ -184,8 +188,35 @@ class LocalEstimate:
     def _finite(self) -> FrequencyOracle:
         if isinstance(self.items, BallItems):
             raise InputError("items are points of a box here: ask k_means or k_median for centers")
-        found: FrequencyOracle = oracle_of(self.parameters.roles[0].reports[0].randomizer)
+        found: FrequencyOracle = oracle_of(self.parameters.roles[-1].reports[0].randomizer)
         return found
+
+    def _level(self, number: int) -> tuple[NDArray[np.float64], float]:
+        """The counts of one role's view, for all users, and the standard deviation of that of a
+        part that few are in.
+        """
+        self._finite()
+        oracle: Any = oracle_of(self.parameters.roles[number].reports[0].randomizer)
+        users, n_parts = self.sketch.users[number], self.items.domains[number]
+        times = self.n_messages / max(users, 1)
+        found = oracle.counts(self.sketch.arrays[number][0], users)[:n_parts]
+        return found * times, sqrt(users * oracle.variance) * times
+
+    def _look(self, number: int, tree: PartitionTree) -> Counts:
+        """One role's counts as evidence. Where only some users were asked, which of them is chance
+        too: a count of n p users varies by n p (1 - p) times how many users there are for one
+        asked.
+        """
+        values, deviation = self._level(number)
+        last = number == len(self.parameters.roles) - 1
+        nodes = np.arange(tree.n_parts) if last else np.array(self.items.levels[number], np.int64)
+        users, n = self.sketch.users[number], self.n_messages
+        if users == 0:
+            return Counts(nodes, n * tree.sizes[nodes] / tree.sizes[-1], float(n), True)
+        share = np.clip(values / n, 0.0, 1.0)
+        drawn = n * share * (1 - share) * (n / users - 1)
+        scale = np.sqrt((np.maximum(deviation, 0.5) ** 2 + drawn) / 2)
+        return Counts(nodes, values, scale, True)
 
 
 def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64]) -> PartitionTree:
@@ -194,6 +225,17 @@ def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64])
     sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]
     between = metric.distance_rows(centers, centers).astype(np.float32)
     children = ward_tree(between * between, sizes[:m]) if m > 1 else np.empty((0, 2), np.int64)
+    for i, (left, right) in enumerate(children):
+        sizes[m + i] = sizes[left] + sizes[right]
+    return PartitionTree(metric, labels, children, sizes)
+
+
+def _known_tree(
+    metric: Metric, labels: NDArray[np.int32], children: NDArray[np.int64]
+) -> PartitionTree:
+    """The parts, and the tree above them that the parameters tell."""
+    m = len(children) + 1
+    sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]
     for i, (left, right) in enumerate(children):
         sizes[m + i] = sizes[left] + sizes[right]
     return PartitionTree(metric, labels, children, sizes)

@@ -5,6 +5,7 @@ and in R^d the vector itself.
 kind      universe                        views
 ========  ==============================  ========================================================
 partition any finite one                  the item's part of one public partition
+hierarchy any finite one                  the item's part at each of several levels of a public tree
 simhash   a ball of R^d                   for each level i the signs of the point's products with
                                           i public random directions
 net       a ball of R^d                   for each level i the net point of the chain of nearest
@@ -57,8 +58,8 @@ class Items(ABC):
         """
 
 
-class PartitionItems(Items):
-    """Ids of a finite universe; the view is the id's part."""
+class LabeledItems(Items):
+    """Ids of a finite universe, and the part of each in a public partition: the last view."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
         ids, self.labels = plain.get("ids"), plain.get("labels") or []
@@ -73,13 +74,6 @@ class PartitionItems(Items):
             type(part) is int and 0 <= part < self.n_parts for part in self.labels
         ):
             raise InputError("labels must give each id its part, a whole number below parts")
-        self.centers = plain.get("centers") or []
-        if not isinstance(self.centers, list) or not all(
-            type(c) is int and 0 <= c < len(self.ids) for c in self.centers
-        ):
-            raise InputError("centers must be the positions of the parts' middles")
-        if [self.labels[c] for c in self.centers] != list(range(self.n_parts)):
-            raise InputError("centers must give every part its middle, in order")
         self.domains = (self.n_parts,)
         try:
             self._part = dict(zip(self.ids, self.labels))
@@ -98,6 +92,76 @@ class PartitionItems(Items):
         if part is None:
             raise InputError(UNKNOWN)
         return (part,), None
+
+
+class PartitionItems(LabeledItems):
+    """Ids of a finite universe; the view is the id's part."""
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        super().__init__(plain)
+        self.centers = plain.get("centers") or []
+        if not isinstance(self.centers, list) or not all(
+            type(c) is int and 0 <= c < len(self.ids) for c in self.centers
+        ):
+            raise InputError("centers must be the positions of the parts' middles")
+        if [self.labels[c] for c in self.centers] != list(range(self.n_parts)):
+            raise InputError("centers must give every part its middle, in order")
+
+
+class HierarchyItems(LabeledItems):
+    """Ids of a finite universe; the views are the id's parts at levels of a tree, coarse to fine.
+
+    Parameters
+    ----------
+    plain : dict
+        Besides ids, labels and parts: `children`, the pair below node ``parts + i`` of a binary
+        tree whose leaves are the parts, children before parents; `levels`, for each level but the
+        finest its nodes, which together hold every part once.
+    """
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        super().__init__(plain)
+        self.children, self.levels = plain.get("children"), plain.get("levels")
+        below = self._below()
+        self._views: list[tuple[int, ...]] = [()] * self.n_parts
+        if not isinstance(self.levels, list) or not 0 < len(self.levels) < 64:
+            raise InputError("levels must list the nodes of each level but the finest")
+        for level in self.levels:
+            if not isinstance(level, list) or not all(
+                type(v) is int and 0 <= v < len(below) for v in level
+            ):
+                raise InputError("the nodes of a level must be those of the tree")
+            at = [(part, i) for i, v in enumerate(level) for part in below[v]]
+            if sorted(part for part, _ in at) != list(range(self.n_parts)):
+                raise InputError("a level's nodes must hold every part once")
+            for part, i in at:
+                self._views[part] = (*self._views[part], i)
+        self.domains = (*map(len, self.levels), self.n_parts)
+
+    def _below(self) -> list[list[int]]:
+        """The parts below every node."""
+        rule = "children must be the pairs of a binary tree above the parts, children first"
+        below, free = [[part] for part in range(self.n_parts)], set(range(self.n_parts))
+        if not isinstance(self.children, list) or len(self.children) != self.n_parts - 1:
+            raise InputError(rule)
+        for pair in self.children:
+            if not isinstance(pair, list) or len(pair) != 2 or not free >= {*_ints(pair)}:
+                raise InputError(rule)
+            free -= {*pair}
+            free.add(len(below))
+            below.append(below[pair[0]] + below[pair[1]])
+        return below
+
+    def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
+        """The parts of an id, coarse to fine."""
+        (part,), vector = super().values(item)
+        return (*self._views[part], part), vector
+
+
+def _ints(pair: list[Any]) -> list[int]:
+    """A pair's numbers, -1 where one is none or both are the same."""
+    good = all(type(v) is int for v in pair) and pair[0] != pair[1]
+    return pair if good else [-1]
 
 
 def _id(plain: Any) -> Any:
@@ -273,6 +337,7 @@ class NetItems(BallItems):
 
 KINDS: dict[str, type[Any]] = {
     "partition": PartitionItems,
+    "hierarchy": HierarchyItems,
     "simhash": SimHashItems,
     "net": NetItems,
 }

@@ -21,10 +21,15 @@ from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.methods.result import checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.finite.ward import hierarchy
 from metricdp.solvers.kmedian import solve
 
 PARTS_FACTOR, PARTS_EACH, MOST_PARTS = 1.5, 4, 4096
 """M = 1.5 · (users / variance)^(1/3), and at least 4k: ``benchmarks/local.md``."""
+LEVEL_PARTS, LEVEL_POWER, LEVELS = 0.6, 0.4, ((2, 0.25), (3, 1.0), (5, 4.0))
+"""Of a hierarchy, where the universe has four times as many points as the finest level has parts:
+each level's share of the users, and its parts as a multiple of 0.6 · (2 · users / variance)^0.4.
+"""
 COUNT_SHARE = (1, 10)
 """In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
 HISTOGRAMS, SPLITS, TREES = ("leaves", "levels", "budget"), ("users", "budget"), ("simhash", "net")
@@ -67,7 +72,8 @@ def public_parameters(
         A public guess of the number of centers.
     trust : {"one_round_local", "one_round_shuffle"}
     parts : int, optional
-        Finite universes: number of parts.
+        Finite universes: number of parts of a single partition. By default, without a shuffler and
+        where the universe is large enough, three levels of a hierarchy share the users.
     tree : {"simhash", "net"}, optional
         Boxes: signs of random directions, for many dimensions; nested nets, for few or for a random
         subspace of log2(k), at least three, and no more than have nets of a size that a decoder can
@@ -139,6 +145,11 @@ def public_parameters(
             f"parts must be from 2 to {size:,}, the number of points; got {shown(parts)}"
         )
 
+    if parts is None and not shuffled:
+        levels = level_sizes(n, budget)
+        if len(set(levels)) == len(levels) and 4 * levels[-1] <= size:
+            return _levels(universe, levels, budget, n, seed)
+
     def parts_for(local: Fraction) -> int:
         return integer(parts) or number_of_parts(n, local, centers, size)
 
@@ -152,6 +163,38 @@ def public_parameters(
     randomizer = best_frequency_randomizer(local, parts_for(local))
     items = _partition(universe, randomizer.domain, seed)
     return PublicParameters(trust, local, n, chance, items, (Role(1, (Report(randomizer, 0),)),))
+
+
+def level_sizes(users: int, epsilon: Fraction) -> list[int]:
+    """Parts of a hierarchy's levels, coarse to fine: as many as the default of the central model
+    has for that noise, a quarter of them, and four times as many.
+    """
+    variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
+    one = LEVEL_PARTS * (2 * users / variance) ** LEVEL_POWER
+    return [min(max(round(times * one), 16), MOST_PARTS) for _, times in LEVELS]
+
+
+def _levels(
+    universe: Metric, sizes: list[int], epsilon: Fraction, users: int, seed: int
+) -> PublicParameters:
+    """A hierarchy whose levels share the users: a user is asked about one of them."""
+    whole = hierarchy(universe, seed)
+    cuts = [whole.cut(m) for m in sizes]
+    tree = whole.joined(cuts)
+    items = {
+        "kind": "hierarchy",
+        "parts": tree.n_parts,
+        "ids": _ids(universe),
+        "labels": tree.labels.tolist(),
+        "children": tree.children.tolist(),
+        "levels": [cut.parts_in(tree).tolist() for cut in cuts[:-1]],
+    }
+    domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
+    roles = tuple(
+        Role(share, (Report(best_frequency_randomizer(epsilon, domain), view),))
+        for view, ((share, _), domain) in enumerate(zip(LEVELS, domains))
+    )
+    return PublicParameters(TRUST[0], epsilon, users, Fraction(0), items, roles)
 
 
 def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int:
@@ -175,18 +218,20 @@ def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
     )
     labels = universe.nearest_to(centers)[0]
     labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
-    ids = (
-        {"range": len(universe)}
-        if universe.ids == range(len(universe))
-        else [_plain(i) for i in universe.ids]
-    )
     return {
         "kind": "partition",
         "parts": n_parts,
-        "ids": ids,
+        "ids": _ids(universe),
         "labels": labels.tolist(),
         "centers": centers.tolist(),
     }
+
+
+def _ids(universe: Metric) -> Any:
+    """The ids of a finite universe, as they are written."""
+    if universe.ids == range(len(universe)):
+        return {"range": len(universe)}
+    return [_plain(i) for i in universe.ids]
 
 
 def _plain(identifier: Any) -> Any:

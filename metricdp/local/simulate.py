@@ -140,7 +140,8 @@ def all_values(
         unit = universe.unit(points)
         return universe.views(unit), unit
     listed = items.tolist() if isinstance(items, np.ndarray) else items
-    return [np.array([universe.values(item)[0][0] for item in listed], np.int64)], None
+    rows = np.array([universe.values(item)[0] for item in listed], np.int64)
+    return list(rows.reshape(-1, len(universe.domains)).T), None
 
 
 def _drawn(

@@ -59,7 +59,7 @@ class Counts:
         Distinct.
     values : ndarray of int64 or float64, shape (n_counted,)
         True counts plus independent noise.
-    scale : float
+    scale : float or ndarray of float64, shape (n_counted,)
         Of discrete Laplace noise, positive.
     gaussian : bool
         Whether the noise is nearly Gaussian, as that of local reports, in place of Laplace; of
@@ -68,7 +68,7 @@ class Counts:
 
     nodes: NDArray[np.int64]
     values: NDArray[Any]
-    scale: float
+    scale: float | NDArray[np.float64]
     gaussian: bool = False
 
 
@@ -149,7 +149,7 @@ def joint_posterior(
     if m == 1:
         return Estimate(np.maximum(center, 0.0), {})
     grid = _GRID if m <= _MANY else _COARSE_GRID
-    tail = np.minimum(spread / np.sqrt(2.0), min(look.scale for look in looks))
+    tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
     reach = _REACH * spread + 4.0 * tail
     low = np.maximum(center - reach, 0.0)
     step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
@@ -198,7 +198,8 @@ def _likelihood(values: NDArray[np.float64], looks: Sequence[Counts]) -> NDArray
     """
     distance = np.zeros_like(values)
     for look in looks:
-        off = np.abs(look.values[:, None] - values[look.nodes]) / look.scale
+        scale = np.broadcast_to(look.scale, len(look.nodes))[:, None]
+        off = np.abs(look.values[:, None] - values[look.nodes]) / scale
         distance[look.nodes] += off**2 / 4 if look.gaussian else off
     return np.exp(distance.min(axis=1, keepdims=True) - distance)
 
