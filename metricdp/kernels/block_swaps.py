@@ -3,13 +3,13 @@
 The state of a search on a block (n_candidates, n_demand) of float32, float64 or int64:
 
 - `centers` (k,), int64: row numbers; the first `fixed` of them are never closed.
-- `first`, `second` (n_demand,), int32: the slots (places in `centers`) that serve each demand point
-  cheapest and second cheapest.
-- `c_first`, `c_second` (n_demand,), of the block's type: what they cost. With one slot the second
-  is the first.
+- `labels`: which of them serve each demand point, see `Labels`.
+- `losses` (k,), float64: what closing each slot adds to the cost, see `block_losses`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +23,45 @@ _PLACES = np.array(
 """The places of the ones in each byte, in order, and then the others."""
 _HOW_MANY = np.array([byte.bit_count() for byte in range(256)], np.uint64)
 _1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
+
+
+class Labels(NamedTuple):
+    """The two slots (places in `centers`) that serve each demand point cheapest.
+
+    Attributes
+    ----------
+    first, second : ndarray of int32, shape (n_demand,)
+        The slots. With one slot the second is the first.
+    c_first, c_second : ndarray of the block's type, shape (n_demand,)
+        What they cost.
+    """
+
+    first: NDArray
+    second: NDArray
+    c_first: NDArray
+    c_second: NDArray
+
+
+class _Workspace(NamedTuple):
+    """What trying a row writes to: the change of cost of each slot; a byte a demand point, not 0
+    where the row is cheaper than the second slot; the words of eight such bytes that are not 0; the
+    demand points found.
+    """
+
+    change: NDArray
+    nearer: NDArray
+    words: NDArray
+    hits: NDArray
+
+
+@njit(cache=True, nogil=True)
+def _workspace(n: int, k: int) -> _Workspace:
+    return _Workspace(
+        np.empty(k, np.float64),
+        np.zeros((n + 7) // 8 * 8, np.uint8),
+        np.empty(n // 8 + 2, np.int32),
+        np.empty(n + 9, np.int32),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -82,14 +121,12 @@ def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> No
 def label_columns(
     block: NDArray,
     centers: NDArray,
-    first: NDArray,
-    second: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
 ) -> None:
     """Fill the two cheapest slots of every demand point and their costs; of equal ones the earlier
     slot is first.
     """
+    first, second, c_first, c_second = labels
     n = block.shape[1]
     start = block[centers[0]]
     for j in range(n):
@@ -110,11 +147,9 @@ def _label_column(
     block: NDArray,
     centers: NDArray,
     j: int,
-    first: NDArray,
-    second: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
 ) -> None:
+    first, second, c_first, c_second = labels
     a, b = 0, 0
     da = block[centers[0], j]
     db = da
@@ -132,14 +167,13 @@ def _label_column(
 def block_losses(
     weights: NDArray,
     fixed: int,
-    first: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
     losses: NDArray,
 ) -> float:
     """Fill what closing each slot (k,) adds to the cost, infinite for those that must stay; return
     the cost.
     """
+    first, _, c_first, c_second = labels
     cost = 0.0
     losses[:] = 0.0
     for j in range(len(weights)):
@@ -159,21 +193,18 @@ def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
 def _change(
     row: NDArray,
     weights: NDArray,
-    first: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
     losses: NDArray,
-    change: NDArray,
-    nearer: NDArray,
-    words: NDArray,
-    hits: NDArray,
+    space: _Workspace,
 ) -> float:
-    """Fill `change` (k,): entry s plus the value returned is the change of cost if the row opens
-    and slot s closes.
+    """Fill ``space.change`` (k,): entry s plus the value returned is the change of cost if the row
+    opens and slot s closes.
 
     Only demand points that the row serves cheaper than their second slot count; they are found
     eight at a time, without branches.
     """
+    first, _, c_first, c_second = labels
+    change, nearer, words, hits = space
     change[:] = losses
     shared = 0.0
     if len(losses) == 1:
@@ -219,10 +250,7 @@ def _swap(
     centers: NDArray,
     slot: int,
     row: int,
-    first: NDArray,
-    second: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
     fall: NDArray,
 ) -> float:
     """Put the row into the slot and bring the two cheapest slots of every demand point up to date.
@@ -233,6 +261,7 @@ def _swap(
     ``c_first' - c_first + max(A - A', 0)``, where primes mark what is new. `fall` (k,) is work
     space.
     """
+    first, second, c_first, c_second = labels
     centers[slot] = row
     opened = block[row]
     fall[:] = 0.0
@@ -244,7 +273,7 @@ def _swap(
             continue
         f, near, next_ = first[j], np.float64(c_first[j]), np.float64(c_second[j])
         if touched:
-            _label_column(block, centers, j, first, second, c_first, c_second)
+            _label_column(block, centers, j, labels)
         elif d < c_first[j]:
             second[j], c_second[j] = first[j], c_first[j]
             first[j], c_first[j] = slot, d
@@ -268,26 +297,16 @@ def _swap(
 def block_changes(
     block: NDArray,
     weights: NDArray,
-    first: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
     losses: NDArray,
     rows: NDArray,
     best: NDArray,
 ) -> None:
     """Fill `best` (n_rows,): the change of cost of each row's best swap. O(n_demand) a row."""
-    n = len(weights)
-    change, hits, words = (
-        np.empty(len(losses), np.float64),
-        np.empty(n + 9, np.int32),
-        np.empty(n // 8 + 2, np.int32),
-    )
-    nearer = np.zeros((n + 7) // 8 * 8, np.uint8)
+    space = _workspace(len(weights), len(losses))
     for t in range(len(rows)):
-        shared = _change(
-            block[rows[t]], weights, first, c_first, c_second, losses, change, nearer, words, hits
-        )
-        best[t] = shared + change.min()
+        shared = _change(block[rows[t]], weights, labels, losses, space)
+        best[t] = shared + space.change.min()
 
 
 @njit(cache=True, nogil=True)
@@ -296,10 +315,7 @@ def block_swaps(
     weights: NDArray,
     fixed: int,
     centers: NDArray,
-    first: NDArray,
-    second: NDArray,
-    c_first: NDArray,
-    c_second: NDArray,
+    labels: Labels,
     losses: NDArray,
     order: NDArray,
     patience: int,
@@ -311,7 +327,7 @@ def block_swaps(
 
     Parameters
     ----------
-    block, fixed, centers, first, second, c_first, c_second : see the module's text
+    block, fixed, centers, labels : see the module's text
     weights : ndarray of float64, shape (n_demand,)
         May be negative.
     losses : ndarray of float64, shape (k,)
@@ -341,34 +357,22 @@ def block_swaps(
     2021).
     """
     m, n = block.shape
-    change, hits, words = (
-        np.empty(len(losses), np.float64),
-        np.empty(n + 9, np.int32),
-        np.empty(n // 8 + 2, np.int32),
-    )
-    nearer, work, fall = (
-        np.zeros((n + 7) // 8 * 8, np.uint8),
-        np.empty(len(losses), np.float64),
-        0.0,
-    )
+    space = _workspace(n, len(losses))
+    change, work, fall = space.change, np.empty(len(losses), np.float64), 0.0
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
-    cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+    cost = block_losses(weights, fixed, labels, losses)
     at, since, swaps = 0, 0, 0
     while swaps < most and len(order) > 0:
         row = order[at]
         at, since = at + 1, since + 1
         if not opened[row]:
-            shared = _change(
-                block[row], weights, first, c_first, c_second, losses, change, nearer, words, hits
-            )
+            shared = _change(block[row], weights, labels, losses, space)
             slot = np.argmin(change)
             if shared + change[slot] < -tolerance * abs(cost):
                 opened[centers[slot]], opened[row] = False, True
-                fall += _swap(
-                    block, weights, centers, slot, row, first, second, c_first, c_second, work
-                )
-                cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+                fall += _swap(block, weights, centers, slot, row, labels, work)
+                cost = block_losses(weights, fixed, labels, losses)
                 since, swaps = 0, swaps + 1
         if at == len(order):
             if patience == 0:
@@ -392,15 +396,24 @@ def block_local_search(
     """Eager swaps from `centers` until no row of `order` improves the cost, or `most` swaps;
     `centers` is updated. Returns the cost.
     """
-    n, k = len(weights), len(centers)
-    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
-    c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
-    label_columns(block, centers, first, second, c_first, c_second)
-    losses = np.empty(k, np.float64)
-    labels = (first, second, c_first, c_second)
+    labels = _labels_of(block)
+    label_columns(block, centers, labels)
+    losses = np.empty(len(centers), np.float64)
     return block_swaps(
-        block, weights, fixed, centers, *labels, losses, order, len(order), tolerance, most
+        block, weights, fixed, centers, labels, losses, order, len(order), tolerance, most
     )[1]
+
+
+@njit(cache=True, nogil=True)
+def _labels_of(block: NDArray) -> Labels:
+    """Room for the labels of a block's demand points."""
+    n = block.shape[1]
+    return Labels(
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, block.dtype),
+        np.empty(n, block.dtype),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -429,8 +442,7 @@ def block_relink(
     O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004,
     section 4).
     """
-    m, n = block.shape
-    k = len(start)
+    m, k = len(block), len(start)
     centers = start.copy()
     found[:] = start
     inside = np.zeros(m, np.bool_)
@@ -440,16 +452,11 @@ def block_relink(
     inside[centers] = True
     missing = target[~inside[target]]
     way = len(missing)
-    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
-    c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
-    label_columns(block, centers, first, second, c_first, c_second)
-    losses, change = np.empty(k, np.float64), np.empty(k, np.float64)
-    hits, words, nearer = (
-        np.empty(n + 9, np.int32),
-        np.empty(n // 8 + 2, np.int32),
-        np.zeros((n + 7) // 8 * 8, np.uint8),
-    )
-    before = block_losses(weights, fixed, first, c_first, c_second, losses)
+    labels = _labels_of(block)
+    label_columns(block, centers, labels)
+    losses, space = np.empty(k, np.float64), _workspace(block.shape[1], k)
+    change = space.change
+    before = block_losses(weights, fixed, labels, losses)
     best, least, falling = np.inf, np.inf, False
     last = centers.copy()
     for step in range(way):
@@ -458,26 +465,15 @@ def block_relink(
                 losses[s] = np.inf
         at, slot, lowest = 0, 0, np.inf
         for t in range(way - step):
-            shared = _change(
-                block[missing[t]],
-                weights,
-                first,
-                c_first,
-                c_second,
-                losses,
-                change,
-                nearer,
-                words,
-                hits,
-            )
+            shared = _change(block[missing[t]], weights, labels, losses, space)
             cheapest = int(np.argmin(change))
             if shared + change[cheapest] < lowest:
                 at, slot, lowest = t, cheapest, shared + change[cheapest]
         last[:] = centers
-        _swap(block, weights, centers, slot, missing[at], first, second, c_first, c_second, change)
+        _swap(block, weights, centers, slot, missing[at], labels, change)
         there[slot] = True
         missing[at] = missing[way - step - 1]
-        cost = block_losses(weights, fixed, first, c_first, c_second, losses)
+        cost = block_losses(weights, fixed, labels, losses)
         if (
             falling and cost >= before and before < least
         ):  # the last stop was a local minimum, and no end

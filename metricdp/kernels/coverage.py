@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -10,43 +12,66 @@ from metricdp.kernels.heap import heap_drop, heap_push
 from metricdp.kernels.shortest_paths import FAR
 
 
+class Workspace(NamedTuple):
+    """What `add_balls` writes to.
+
+    Attributes
+    ----------
+    distance : ndarray of int64, shape (n_points,)
+        FAR everywhere, and so left behind.
+    touched : ndarray of int64, shape (n_points,)
+        Holds the last source's ball in front, in order of distance.
+    keys, payload : ndarray of int64, shape (n_arcs + 1,)
+        A heap.
+    """
+
+    distance: NDArray
+    touched: NDArray
+    keys: NDArray
+    payload: NDArray
+
+
+def workspace(n: int, n_arcs: int) -> Workspace:
+    """Work space for a graph of n vertices."""
+    return Workspace(
+        distance=np.full(n, FAR),
+        touched=np.empty(n, np.int64),
+        keys=np.empty(n_arcs + 1, np.int64),
+        payload=np.empty(n_arcs + 1, np.int64),
+    )
+
+
 @njit(cache=True, nogil=True)
 def add_balls(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
+    graph: tuple,
     sources: NDArray,
     amounts: NDArray,
     radius: int,
     total: NDArray,
-    distance: NDArray,
-    touched: NDArray,
-    keys: NDArray,
-    payload: NDArray,
+    space: Workspace,
 ) -> int:
     """Add ``amounts[i]`` to ``total[v]`` for every vertex v within `radius` of ``sources[i]``: one
     bounded Dijkstra search a source.
 
     Parameters
     ----------
+    graph : tuple
+        ``(indptr, indices, lengths)``, CSR with int64 lengths.
     sources : ndarray of int64
     amounts : ndarray of int64, same shape
     radius : int
         In units of the grid; the rim belongs to the ball.
     total : ndarray of int64, shape (n_points,)
         Updated in place.
-    distance : ndarray of int64, shape (n_points,)
-        Work space, FAR everywhere, and so left behind.
-    touched : ndarray of int64, shape (n_points,)
-        Work space; holds the last source's ball in front, in order of distance.
-    keys, payload : ndarray of int64, shape (n_arcs + 1,)
-        Work space.
+    space : Workspace
 
     Returns
     -------
     int
         Size of the last source's ball.
     """
+    indptr, indices, lengths = graph
+    distance, touched, keys, payload = space
     inside = 0
     for i in range(len(sources)):
         size = heap_push(keys, payload, 0, 0, sources[i])

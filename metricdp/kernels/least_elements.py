@@ -45,6 +45,33 @@ class Workspace(NamedTuple):
     far_vertex: NDArray
 
 
+class Labeling(NamedTuple):
+    """What a search that labels writes to.
+
+    Attributes
+    ----------
+    number : int
+        Of the first source in the random order.
+    radii : ndarray of the distances' dtype, shape (n_levels,)
+        Decreasing; the last is 0.
+    filled : ndarray of uint8, shape (n_points,)
+        At how many levels each vertex has a label.
+    labels : ndarray of int32, shape (n_points, n_levels), in Fortran order
+    """
+
+    number: int
+    radii: NDArray
+    filled: NDArray
+    labels: NDArray
+
+
+def no_levels(dtype: DTypeLike) -> Labeling:
+    """For a search that lists entries, of distances of this dtype."""
+    return Labeling(
+        0, np.empty(0, dtype), np.empty(0, np.uint8), np.empty((0, 0), np.int32, order="F")
+    )
+
+
 def workspace(room: int, dtype: DTypeLike) -> Workspace:
     """Arrays of `room` places for distances of this dtype; pages that are never touched take no
     memory.
@@ -59,9 +86,7 @@ def workspace(room: int, dtype: DTypeLike) -> Workspace:
 
 @njit(cache=True, nogil=True)
 def graph_entries(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
+    graph: tuple,
     shift: int,
     sources: NDArray,
     begin: int,
@@ -69,18 +94,16 @@ def graph_entries(
     trial: NDArray,
     space: Workspace,
     ends: NDArray,
-    number: int,
-    radii: NDArray,
-    filled: NDArray,
-    labels: NDArray,
+    levels: Labeling,
 ) -> int:
     """Vertices strictly closer to a source than `known`, by one pruned search a source; or their
     labels, source after source.
 
     Parameters
     ----------
-    indptr, indices, lengths : ndarray
-        Graph in CSR form; lengths, `known` and `trial` are int32 or int64 alike.
+    graph : tuple
+        ``(indptr, indices, lengths)`` in CSR form; lengths, `known` and `trial` are int32 or int64
+        alike.
     shift : int
         Buckets are ``2**shift`` wide: best near the median length, right for any.
     sources : ndarray of int, shape (n_sources,)
@@ -96,13 +119,10 @@ def graph_entries(
     ends : ndarray of int64, shape (n_sources,)
         Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start
         at 0.
-    number : int
-        Of the first source in the random order.
-    radii, filled, labels : ndarray
-        Of levels. If there are any, entries are not listed: `known` is updated by each source for
-        the next, and vertices are labeled at the levels that they decide, `filled` (uint8, shape
-        (n_points,)) being how many have a label. This is for sources in their order, one thread,
-        and less work.
+    levels : Labeling
+        If there are any, entries are not listed: `known` is updated by each source for the next,
+        and vertices are labeled at the levels that they decide. This is for sources in their order,
+        one thread, and less work.
 
     Returns
     -------
@@ -127,6 +147,8 @@ def graph_entries(
         space.key,
         space.after,
     )
+    indptr, indices, lengths = graph
+    number, radii, filled, labels = levels
     far_key, far_vertex, room = space.far_key, space.far_vertex, len(space.points)
     head = np.full(_SLOTS, -1, np.int32)
     count = np.int64(0)

@@ -9,10 +9,14 @@ Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays tr
 - ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or
   second (row 1) label a slot is;
 - ``demand``: ``(weights, unit, power)``;
-- ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries.
+- ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries;
+- ``state``: centers and all that swaps keep up to date of them, see `State`;
+- ``space``: what trying a candidate writes to, see `Workspace`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,6 +26,108 @@ from metricdp.kernels.heap import heap_drop, heap_push
 from metricdp.kernels.shortest_paths import FAR
 
 NOBODY = np.int32(-1)
+
+
+class State(NamedTuple):
+    """Centers, and what swaps keep up to date of them.
+
+    Attributes
+    ----------
+    centers : ndarray of int64, shape (k,)
+        The vertex of each slot; distinct.
+    slot_at : ndarray of int32, shape (n_points,)
+        The slot whose center a vertex is, or NOBODY.
+    labels, members : tuple
+        See the module's text.
+    losses : ndarray of float64, shape (k,)
+        See `removal_losses`.
+    cheap : ndarray of int64
+        See `cheapest_slots`; a few dozen.
+    dirty : ndarray of bool, shape (k,)
+        Set for every slot that won or lost demand as nearest or second-nearest center.
+    changed : ndarray of int64, shape (n_points,)
+        Work space.
+    marked : ndarray of bool, shape (n_points,)
+        Work space, all False between calls.
+    """
+
+    centers: NDArray
+    slot_at: NDArray
+    labels: tuple
+    members: tuple
+    losses: NDArray
+    cheap: NDArray
+    dirty: NDArray
+    changed: NDArray
+    marked: NDArray
+
+
+class Workspace(NamedTuple):
+    """What one thread that tries candidates writes to, and leaves as it was.
+
+    Attributes
+    ----------
+    distance : ndarray of int64, shape (n_points,)
+        FAR everywhere.
+    touched : ndarray of int64, shape (n_points,)
+    keys, payload : ndarray of int64, shape (n_arcs + 1,)
+        A heap.
+    change : ndarray of float64, shape (k,)
+        0 everywhere.
+    seen : ndarray of bool, shape (k,)
+        False everywhere.
+    slots : ndarray of int64, shape (k,)
+    """
+
+    distance: NDArray
+    touched: NDArray
+    keys: NDArray
+    payload: NDArray
+    change: NDArray
+    seen: NDArray
+    slots: NDArray
+
+
+def workspace(n: int, k: int, n_arcs: int) -> Workspace:
+    """Work space for a graph of n vertices and for k centers."""
+    return Workspace(
+        distance=np.full(n, FAR),
+        touched=np.empty(n, np.int64),
+        keys=np.empty(n_arcs + 1, np.int64),
+        payload=np.empty(n_arcs + 1, np.int64),
+        change=np.zeros(k),
+        seen=np.zeros(k, bool),
+        slots=np.empty(k, np.int64),
+    )
+
+
+def state_of(graph: tuple, centers: NDArray, n_cheap: int, heap: tuple) -> State:
+    """The state at these centers: labels and lists filled, losses and cheapest slots not yet."""
+    n, k = len(graph[0]) - 1, len(centers)
+    state = State(
+        centers=np.array(centers, np.int64),
+        slot_at=np.full(n, NOBODY),
+        labels=(
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, np.int64),
+            np.empty(n, np.int64),
+        ),
+        members=(
+            np.empty((2, k), np.int32),
+            np.empty((2, n), np.int32),
+            np.empty((2, n), np.int32),
+        ),
+        losses=np.empty(k),
+        cheap=np.empty(n_cheap, np.int64),
+        dirty=np.zeros(k, bool),
+        changed=np.empty(n, np.int64),
+        marked=np.zeros(n, bool),
+    )
+    state.slot_at[state.centers] = np.arange(k)
+    two_nearest(graph, state.centers, state.labels, heap)
+    link_members(state.labels, state.members)
+    return state
 
 
 @njit(cache=True, nogil=True)
@@ -111,36 +217,13 @@ def _detach(members: tuple, which: int, slot: int, v: int) -> None:
 
 @njit(cache=True, nogil=True)
 def move_center(
-    graph: tuple,
-    labels: tuple,
-    members: tuple,
-    demand: tuple,
-    heap: tuple,
-    centers: NDArray,
-    slot_at: NDArray,
-    losses: NDArray,
-    dirty: NDArray,
-    changed: NDArray,
-    marked: NDArray,
-    slot: int,
-    vertex: int,
+    graph: tuple, demand: tuple, heap: tuple, state: State, slot: int, vertex: int
 ) -> tuple[float, int]:
-    """Give a slot another vertex, and bring labels, lists and removal losses up to date.
+    """Give a slot another vertex, and bring labels, lists and removal losses up to date; the
+    cheapest slots are left as they were.
 
     Parameters
     ----------
-    centers : ndarray of int64, shape (k,)
-        Distinct vertices; updated.
-    slot_at : ndarray of int32, shape (n_points,)
-        The slot whose center a vertex is, or NOBODY; updated.
-    losses : ndarray of float64, shape (k,)
-        See `removal_losses`; updated.
-    dirty : ndarray of bool, shape (k,)
-        Set for every slot that won or lost demand as nearest or second-nearest center.
-    changed : ndarray of int64, shape (n_points,)
-        Work space.
-    marked : ndarray of bool, shape (n_points,)
-        Work space, all False; left so.
     slot, vertex : int
         `vertex` is no center.
 
@@ -156,6 +239,7 @@ def move_center(
     Only vertices that lose a label, or that the new center reaches within their second distance,
     are entered: about 4·n/k of them.
     """
+    centers, slot_at, labels, members, losses, _, dirty, changed, marked = state
     first, second, d_first, d_second = labels
     n, size, count, change = len(first), 0, 0, 0.0
     slot_at[centers[slot]], slot_at[vertex], centers[slot] = NOBODY, slot, vertex
@@ -296,20 +380,15 @@ def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def _best_swap(
-    graph: tuple,
-    labels: tuple,
-    demand: tuple,
-    losses: NDArray,
-    cheap: NDArray,
-    space: tuple,
-    source: int,
+    graph: tuple, demand: tuple, state: State, space: Workspace, source: int
 ) -> tuple[int, float, int]:
     """The slot that `source` had best replace, the change of cost, and the number of vertices
     entered.
     """
     indptr, indices, lengths = graph
-    first, _, d_first, d_second = labels
+    first, _, d_first, d_second = state.labels
     weights, unit, power = demand
+    losses, cheap = state.losses, state.cheap
     distance, touched, keys, payload, change, seen, slots = space
     shared, n_slots = 0.0, 0
     size = heap_push(keys, payload, 0, 0, source)
@@ -368,11 +447,9 @@ def _best_swap(
 @njit(cache=True, nogil=True)
 def swap_changes(
     graph: tuple,
-    labels: tuple,
     demand: tuple,
-    losses: NDArray,
-    cheap: NDArray,
-    space: tuple,
+    state: State,
+    space: Workspace,
     candidates: NDArray,
     slots: NDArray,
     changes: NDArray,
@@ -381,14 +458,6 @@ def swap_changes(
 
     Parameters
     ----------
-    losses : ndarray of float64, shape (k,)
-        From `removal_losses`.
-    cheap : ndarray of int64
-        From `cheapest_slots`; a few dozen.
-    space : tuple
-        ``distance`` (n_points,) of FAR, ``touched`` (n_points,), ``keys`` and ``payload`` (n_arcs +
-        1,), ``change`` (k,) of 0, ``seen`` (k,) of False, ``slots`` (k,): work space, left as
-        found.
     candidates : ndarray of int64
         Vertices that are no centers.
     slots, changes : ndarray of int64 and float64, shape (n_candidates,)
@@ -409,7 +478,7 @@ def swap_changes(
     entered = 0
     for index in range(len(candidates)):
         slots[index], changes[index], count = _best_swap(
-            graph, labels, demand, losses, cheap, space, candidates[index]
+            graph, demand, state, space, candidates[index]
         )
         entered += count
     return entered
@@ -418,18 +487,10 @@ def swap_changes(
 @njit(cache=True, nogil=True)
 def take_swaps(
     graph: tuple,
-    labels: tuple,
-    members: tuple,
     demand: tuple,
     heap: tuple,
-    space: tuple,
-    centers: NDArray,
-    slot_at: NDArray,
-    losses: NDArray,
-    cheap: NDArray,
-    dirty: NDArray,
-    changed: NDArray,
-    marked: NDArray,
+    state: State,
+    space: Workspace,
     candidates: NDArray,
     cost: float,
     tolerance: float,
@@ -446,28 +507,14 @@ def take_swaps(
     """
     swaps, entered = 0, 0
     for candidate in candidates:
-        if slot_at[candidate] != NOBODY:
+        if state.slot_at[candidate] != NOBODY:
             continue
-        slot, change, _ = _best_swap(graph, labels, demand, losses, cheap, space, candidate)
+        slot, change, _ = _best_swap(graph, demand, state, space, candidate)
         if not change < -tolerance * abs(cost):
             continue
-        risen, count = move_center(
-            graph,
-            labels,
-            members,
-            demand,
-            heap,
-            centers,
-            slot_at,
-            losses,
-            dirty,
-            changed,
-            marked,
-            slot,
-            candidate,
-        )
+        risen, count = move_center(graph, demand, heap, state, slot, candidate)
         cost += risen
         swaps += 1
         entered += count
-        cheapest_slots(losses, cheap)
+        cheapest_slots(state.losses, state.cheap)
     return cost, swaps, entered

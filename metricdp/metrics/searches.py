@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels import swap_costs as kernels
-from metricdp.kernels.coverage import add_balls
+from metricdp.kernels.coverage import Workspace, add_balls, workspace
 from metricdp.kernels.scores import add_covered
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.promises import sound_rows
@@ -184,13 +185,16 @@ class EdgeBalls(Balls):
     ) -> None:
         self._metric, self._steps = metric, steps
         self._read = metric.rank if candidates is None else metric.rank[candidates]
-        self._space: tuple[NDArray[np.int64], ...] = ()
         self._nothing = np.zeros(len(metric), np.int64)
+
+    @cached_property
+    def _space(self) -> Workspace:
+        return workspace(len(self._metric), len(self._metric.csr[1]))
 
     def members(self, center: int) -> NDArray[np.int64]:
         """See `Balls`."""
         inside = self._search(np.array([center]), np.zeros(1, np.int64), self._nothing)
-        return self._metric.order[self._space[1][:inside]]
+        return self._metric.order[self._space.touched[:inside]]
 
     def add(
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
@@ -205,14 +209,6 @@ class EdgeBalls(Balls):
     ) -> int:
         """Size of the last point's ball, whose members the work space then holds."""
         metric = self._metric
-        if not self._space:
-            n, room = len(metric), len(metric.csr[1]) + 1
-            self._space = (
-                np.full(n, FAR),
-                np.empty(n, np.int64),
-                np.empty(room, np.int64),
-                np.empty(room, np.int64),
-            )
         return int(
-            add_balls(*metric.csr, metric.rank[points], amounts, self._steps, total, *self._space)
+            add_balls(metric.csr, metric.rank[points], amounts, self._steps, total, self._space)
         )

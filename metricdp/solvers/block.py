@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.block_swaps import (
+    Labels,
     block_changes,
     block_local_search,
     block_losses,
@@ -290,17 +291,15 @@ class _Search:
     def _labeled(self, centers: NDArray[np.int64]) -> tuple[Any, float]:
         """State of a search at these centers: they, their labels and losses; and the cost."""
         n, kind = self.block.shape[1], self.block.dtype
-        labels = (
+        labels = Labels(
             np.empty(n, np.int32),
             np.empty(n, np.int32),
             np.empty(n, kind),
             np.empty(n, kind),
         )
-        state = (centers.copy(), *labels, np.empty(self.k))
-        label_columns(self.block, *state[:-1])
-        return state, block_losses(
-            self.weights, len(self.opened), labels[0], labels[2], labels[3], state[-1]
-        )
+        state = (centers.copy(), labels, np.empty(self.k))
+        label_columns(self.block, state[0], labels)
+        return state, block_losses(self.weights, len(self.opened), labels, state[-1])
 
     def _kicked(
         self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float
@@ -353,17 +352,15 @@ class _Search:
         `fallen`, the sum of all that such changes can have fallen, was then. Rows are passed over
         while the two show that they still do not improve.
         """
-        centers, first, _, c_first, c_second, losses = state
+        centers, labels, losses = state
         total, closed = 0, np.ones(len(self.block), np.bool_)
         closed[centers] = False
         for at in range(0, len(rows), _BATCH):
             batch = rows[at : at + _BATCH]
             batch = batch[change[batch] < fallen - known[batch]]
             batch = batch[closed[batch]]
-            change[batch], known[batch] = (
-                self._changes(batch, (first, c_first, c_second, losses)),
-                fallen,
-            )
+            change[batch] = self._changes(batch, labels, losses)
+            known[batch] = fallen
             better = batch[change[batch] < -TOLERANCE * abs(cost)]
             if len(better) == 0:
                 continue
@@ -378,13 +375,15 @@ class _Search:
             closed[centers] = False
         return total, cost, fallen
 
-    def _changes(self, rows: NDArray[np.int64], labels: Any) -> NDArray[np.float64]:
+    def _changes(
+        self, rows: NDArray[np.int64], labels: Labels, losses: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         change = np.empty(len(rows))
         size = -(-len(rows) // (os.cpu_count() or 1))
 
         def work(start: int) -> None:
             part = slice(start, start + size)
-            block_changes(self.block, self.weights, *labels, rows[part], change[part])
+            block_changes(self.block, self.weights, labels, losses, rows[part], change[part])
 
         in_threads(work, range(0, len(rows), max(size, 1)))
         return change

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.shortest_paths import FAR, balls
+from metricdp.kernels.shortest_paths import balls
 from metricdp.kernels.tree_medians import tree_medians
 from metricdp.kernels.two_nearest import (
     NOBODY,
     cheapest_slots,
-    link_members,
     removal_losses,
+    state_of,
     swap_changes,
     take_swaps,
-    two_nearest,
+    workspace,
 )
 from metricdp.metrics.structures import Network
 from metricdp.progress import progress
@@ -136,43 +135,23 @@ class GraphSearch:
         self.metric, self.tolerance, self.deadline = metric, tolerance, deadline
         self.tried, self.visited, self.budget = 0, 0, float("inf")
         self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, power)
-        self._centers = metric.rank[centers]
-        self._slot_at = np.full(n, NOBODY)
-        self._slot_at[self._centers] = np.arange(k)
         self._fixed = np.arange(k) < opened
-        self._labels = (
-            np.empty(n, np.int32),
-            np.empty(n, np.int32),
-            np.empty(n, np.int64),
-            np.empty(n, np.int64),
-        )
-        self._members = (
-            np.empty((2, k), np.int32),
-            np.empty((2, n), np.int32),
-            np.empty((2, n), np.int32),
-        )
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
-        self._spaces = [_space(n, k, arcs) for _ in range(os.cpu_count() or 1)]
-        self._changed, self._marked = np.empty(n, np.int64), np.zeros(n, bool)
-        self._losses, self._cheap, self._dirty = (
-            np.empty(k),
-            np.empty(min(k, _CHEAP), np.int64),
-            np.ones(k, bool),
-        )
-        self._entered = 0
-        two_nearest(metric.csr, self._centers, self._labels, self._heap)
-        link_members(self._labels, self._members)
+        self._spaces = [workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
+        self._state = state_of(metric.csr, metric.rank[centers], min(k, _CHEAP), self._heap)
+        self._state.dirty[:] = True
         self._account()
 
     @property
     def centers(self) -> NDArray[np.int64]:
         """Positions of the centers, shape (k,)."""
-        return self.metric.order[self._centers]
+        return self.metric.order[self._state.centers]
 
     def _account(self) -> None:
         """Sum the cost and the losses anew: no rounding error of many small changes is left."""
-        self.cost = removal_losses(self._labels, self._demand, self._fixed, self._losses)
-        cheapest_slots(self._losses, self._cheap)
+        state = self._state
+        self.cost = removal_losses(state.labels, self._demand, self._fixed, state.losses)
+        cheapest_slots(state.losses, state.cheap)
         self._entered = 0
 
     def improve(self, candidates: NDArray[np.int64]) -> int:
@@ -185,12 +164,12 @@ class GraphSearch:
         """
         swaps = 0
         queue = candidates[self._may_open[candidates]]
-        size = max(_BATCH, len(self._centers) // 2)
+        size = max(_BATCH, len(self._state.centers) // 2)
         for start in range(0, len(queue), size):
             if self.deadline.over or self.visited >= self.budget:
                 break
             batch = np.unique(queue[start : start + size])
-            batch = batch[self._slot_at[batch] == NOBODY]
+            batch = batch[self._state.slot_at[batch] == NOBODY]
             changes = self._try(batch)
             better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
             self.tried += len(batch) + len(better)
@@ -207,10 +186,8 @@ class GraphSearch:
             mine = slice(part * each, (part + 1) * each)
             entered[part] = swap_changes(
                 self.metric.csr,
-                self._labels,
                 self._demand,
-                self._losses,
-                self._cheap,
+                self._state,
                 self._spaces[part],
                 candidates[mine],
                 slots[mine],
@@ -225,18 +202,10 @@ class GraphSearch:
     def _take(self, candidates: NDArray[np.int64]) -> int:
         self.cost, swaps, entered = take_swaps(
             self.metric.csr,
-            self._labels,
-            self._members,
             self._demand,
             self._heap,
+            self._state,
             self._spaces[0],
-            self._centers,
-            self._slot_at,
-            self._losses,
-            self._cheap,
-            self._dirty,
-            self._changed,
-            self._marked,
             candidates,
             self.cost,
             self.tolerance,
@@ -251,10 +220,10 @@ class GraphSearch:
         and so on; returns the swaps taken.
         """
         swaps, every = 0, np.arange(len(self.metric))
-        self._dirty[:] = True
+        self._state.dirty[:] = True
         for _ in range(passes):
-            again = every[self._dirty[self._labels[0]]]
-            self._dirty[:] = False
+            again = every[self._state.dirty[self._state.labels[0]]]
+            self._state.dirty[:] = False
             if len(again) == 0 or self.deadline.over:
                 break
             swaps += self.improve(rng.permutation(again))
@@ -263,14 +232,15 @@ class GraphSearch:
     def near(self, most: int, sample: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Up to `sample` random vertices of the `most` nearest to each center in hops."""
         indptr, indices, _ = self.metric.csr
-        drawn = np.empty(len(self._centers) * sample, np.int64)
-        stamp = self._changed.view(np.int32)[: len(self.metric)]  # work space of another kernel
+        drawn = np.empty(len(self._state.centers) * sample, np.int64)
+        # the work space of another kernel
+        stamp = self._state.changed.view(np.int32)[: len(self.metric)]
         count = balls(
             indptr,
             indices,
-            self._centers,
+            self._state.centers,
             most,
-            rng.random((len(self._centers), sample)),
+            rng.random((len(self._state.centers), sample)),
             stamp,
             drawn,
         )
@@ -281,7 +251,7 @@ class GraphSearch:
         ICML 2019).
         """
         weights, unit, power = self._demand
-        mass = np.cumsum(np.maximum(weights, 0.0) * (self._labels[2] * unit) ** power)
+        mass = np.cumsum(np.maximum(weights, 0.0) * (self._state.labels[2] * unit) ** power)
         if mass[-1] <= 0:
             return np.empty(0, np.int64)
         return np.minimum(
@@ -300,13 +270,13 @@ class GraphSearch:
             tolerance,
             self.visited + visits,
         )
-        everywhere, settled = True, False
-        with progress(total=len(self._centers), label="moving centers", unit="center") as bar:
+        state, everywhere, settled = self._state, True, False
+        with progress(total=len(state.centers), label="moving centers", unit="center") as bar:
             while not settled and not self.deadline.over and self.visited < self.budget:
-                centers = self._centers if everywhere else self._centers[self._dirty]
-                self._dirty[:] = False
+                centers = state.centers if everywhere else state.centers[state.dirty]
+                state.dirty[:] = False
                 swaps = self.improve(self._neighbors(centers))
-                bar.n = len(self._centers) - int(self._dirty.sum())
+                bar.n = len(state.centers) - int(state.dirty.sum())
                 bar.refresh()
                 settled = (
                     everywhere
@@ -314,7 +284,7 @@ class GraphSearch:
                     and not self.deadline.over
                     and self.visited < self.budget
                 )
-                everywhere = not self._dirty.any()
+                everywhere = not state.dirty.any()
         self.tolerance, self.budget = usual
         return settled
 
@@ -325,21 +295,3 @@ class GraphSearch:
             degree.sum()
         )
         return np.unique(indices[arcs]).astype(np.int64)
-
-
-def _space(n: int, k: int, arcs: int) -> tuple[NDArray[Any], ...]:
-    """Work space of one thread that tries candidates."""
-    keys, payload, touched = (
-        np.empty(arcs + 1, np.int64),
-        np.empty(arcs + 1, np.int64),
-        np.empty(n, np.int64),
-    )
-    return (
-        np.full(n, FAR),
-        touched,
-        keys,
-        payload,
-        np.zeros(k),
-        np.zeros(k, bool),
-        np.empty(k, np.int64),
-    )

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
 from metricdp.kernels.block_swaps import (
+    Labels,
     block_changes,
     block_local_search,
     block_losses,
@@ -43,15 +44,15 @@ def problems(draw):
 
 def state_of(block, weights, fixed, centers):
     n = block.shape[1]
-    labels = (
+    labels = Labels(
         np.empty(n, np.int32),
         np.empty(n, np.int32),
         np.empty(n, block.dtype),
         np.empty(n, block.dtype),
     )
-    label_columns(block, centers, *labels)
+    label_columns(block, centers, labels)
     losses = np.empty(len(centers))
-    return labels, losses, block_losses(weights, fixed, labels[0], labels[2], labels[3], losses)
+    return labels, losses, block_losses(weights, fixed, labels, losses)
 
 
 def best_changes(block, weights, fixed, centers):
@@ -78,7 +79,7 @@ def test_labels_losses_and_changes(problem):
         )
     assert (losses[:fixed] == np.inf).all()
     found, rows = np.empty(len(block)), order
-    block_changes(block, weights, labels[0], labels[2], labels[3], losses, rows, found)
+    block_changes(block, weights, labels, losses, rows, found)
     closed = ~np.isin(rows, centers)
     np.testing.assert_allclose(
         found[closed], best_changes(block, weights, fixed, centers)[rows][closed], atol=1e-9
@@ -106,7 +107,7 @@ def test_changes_fall_by_no_more_than_told(problem, most):
     before = best_changes(block, weights, fixed, centers)
     labels, losses, _ = state_of(block, weights, fixed, centers)
     swaps, cost, fall = block_swaps(
-        block, weights, fixed, centers, *labels, losses, order, 0, 1e-9, most
+        block, weights, fixed, centers, labels, losses, order, 0, 1e-9, most
     )
     after = best_changes(block, weights, fixed, centers)
     closed = ~np.isin(np.arange(len(block)), centers)

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from metricdp.kernels.least_elements import (
     BLOCK,
+    Labeling,
     boxes,
     farthest_known,
     graph_entries,
     keep_entries,
+    no_levels,
     vector_entries,
     workspace,
 )
@@ -18,10 +20,6 @@ from metricdp.kernels.nested import nested_clusters
 from tests import naive
 
 few = settings(max_examples=150, deadline=None, derandomize=True)
-
-
-def no_levels(dtype):
-    return np.empty(0, dtype), np.empty(0, np.uint8), np.empty((0, 0), np.int32, order="F")
 
 
 def entries(space, ends, i):
@@ -47,7 +45,7 @@ def test_graph_entries(dtype, graph, shift, seed):
     indptr, indices, lengths = naive.csr(n, edges)
     csr = (indptr, indices, lengths.astype(dtype))
     assert graph_entries(
-        *csr, shift, sources, 0, known, trial, space, ends, 0, *no_levels(dtype)
+        csr, shift, sources, 0, known, trial, space, ends, no_levels(dtype)
     ) == len(sources)
     assert (trial == known).all()
     for i, source in enumerate(sources):
@@ -64,9 +62,7 @@ def test_a_search_without_room_says_so_and_restores():
     csr, sources = naive.csr(n, edges), np.array([5], np.int32)
     for room in range(1, 60):
         assert (
-            graph_entries(
-                *csr, 2, sources, 0, known, trial, workspace(room, np.int64), ends, 0, *none
-            )
+            graph_entries(csr, 2, sources, 0, known, trial, workspace(room, np.int64), ends, none)
             == 0
         )
         assert (trial == known).all()
@@ -89,7 +85,7 @@ def test_graph_labels(graph, shift, seed):
     sources, space, ends = order.astype(np.int32), workspace(500, np.int64), np.empty(n, np.int64)
     assert (
         graph_entries(
-            *naive.csr(n, edges),
+            naive.csr(n, edges),
             shift,
             sources,
             0,
@@ -97,10 +93,7 @@ def test_graph_labels(graph, shift, seed):
             known,
             space,
             ends,
-            0,
-            radii,
-            filled,
-            labels,
+            Labeling(0, radii, filled, labels),
         )
         == n
     )

@@ -13,13 +13,13 @@ from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import (
     NOBODY,
     cheapest_slots,
-    link_members,
     move_center,
     path_cost,
     removal_losses,
+    state_of,
     swap_changes,
     take_swaps,
-    two_nearest,
+    workspace,
 )
 from tests import naive
 
@@ -33,46 +33,20 @@ class Centers:
     def __init__(self, graph, centers, weights=None, power=1, fixed=()):
         n, edges = graph
         k = len(centers)
-        self.graph, self.centers = naive.csr(n, edges), np.array(centers, np.int64)
+        self.graph = naive.csr(n, edges)
         self.demand = (np.ones(n) if weights is None else np.asarray(weights, float), UNIT, power)
-        self.labels = (
-            np.empty(n, np.int32),
-            np.empty(n, np.int32),
-            np.empty(n, np.int64),
-            np.empty(n, np.int64),
-        )
-        self.members = (
-            np.empty((2, k), np.int32),
-            np.empty((2, n), np.int32),
-            np.empty((2, n), np.int32),
-        )
         room = 4 * len(self.graph[1]) + k  # exactly what the kernels ask for
         self.heap = np.empty(room, np.int64), np.empty(room, np.int64)
-        self.slot_at, self.fixed = np.full(n, NOBODY), np.isin(np.arange(k), fixed)
-        self.slot_at[self.centers] = np.arange(k)
-        self.losses, self.dirty = np.empty(k), np.zeros(k, bool)
-        self.changed, self.marked = np.empty(n, np.int64), np.zeros(n, bool)
-        two_nearest(self.graph, self.centers, self.labels, self.heap)
-        link_members(self.labels, self.members)
+        self.fixed = np.isin(np.arange(k), fixed)
+        self.state = state_of(self.graph, np.array(centers), 1, self.heap)
         self.cost = removal_losses(self.labels, self.demand, self.fixed, self.losses)
+
+    def __getattr__(self, name):
+        return getattr(self.state, name)
 
     def move(self, slot, vertex):
         self.dirty[:] = False
-        risen, entered = move_center(
-            self.graph,
-            self.labels,
-            self.members,
-            self.demand,
-            self.heap,
-            self.centers,
-            self.slot_at,
-            self.losses,
-            self.dirty,
-            self.changed,
-            self.marked,
-            slot,
-            vertex,
-        )
+        risen, entered = move_center(self.graph, self.demand, self.heap, self.state, slot, vertex)
         self.cost += risen
         return entered
 
@@ -112,31 +86,22 @@ class Centers:
         return found
 
     def space(self):
-        n, k, arcs = len(self.slot_at), len(self.centers), len(self.graph[1]) + 1
-        work = (np.empty(n, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64))
-        return (np.full(n, FAR), *work, np.zeros(k), np.zeros(k, bool), np.empty(k, np.int64))
+        return workspace(len(self.slot_at), len(self.centers), len(self.graph[1]))
+
+    def with_cheap(self, count):
+        """The state, and so many of the cheapest slots."""
+        state = self.state._replace(cheap=np.empty(count, np.int64))
+        cheapest_slots(state.losses, state.cheap)
+        return state
 
     def changes(self, candidates, cheap=1):
-        slots, changes, cheapest = (
-            np.empty(len(candidates), np.int64),
-            np.empty(len(candidates)),
-            np.empty(cheap, np.int64),
-        )
-        cheapest_slots(self.losses, cheapest)
+        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
         space = self.space()
         swap_changes(
-            self.graph,
-            self.labels,
-            self.demand,
-            self.losses,
-            cheapest,
-            space,
-            candidates,
-            slots,
-            changes,
+            self.graph, self.demand, self.with_cheap(cheap), space, candidates, slots, changes
         )
         assert (
-            (space[0] == FAR).all() and not space[4].any() and not space[5].any()
+            (space.distance == FAR).all() and not space.change.any() and not space.seen.any()
         )  # left as found
         return slots, changes
 
@@ -248,22 +213,13 @@ def test_taking_swaps_one_after_the_other(power):
     graph = naive.random_graph(60, 8)
     true, rng = naive.all_pairs(*graph), np.random.default_rng(8)
     kept = Centers(graph, rng.choice(60, 5, replace=False), rng.normal(1, 1, 60), power)
-    cheap, start = np.empty(3, np.int64), kept.cost
-    cheapest_slots(kept.losses, cheap)
+    start = kept.cost
     cost, swaps, entered = take_swaps(
         kept.graph,
-        kept.labels,
-        kept.members,
         kept.demand,
         kept.heap,
+        kept.with_cheap(3),
         kept.space(),
-        kept.centers,
-        kept.slot_at,
-        kept.losses,
-        cheap,
-        kept.dirty,
-        kept.changed,
-        kept.marked,
         rng.permutation(60),
         kept.cost,
         1e-9,

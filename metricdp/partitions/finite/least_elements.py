@@ -15,11 +15,13 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.spatial import cKDTree
 
 from metricdp.kernels.least_elements import (
+    Labeling,
     Workspace,
     boxes,
     farthest_known,
     graph_entries,
     keep_entries,
+    no_levels,
     vector_entries,
     workspace,
 )
@@ -201,9 +203,9 @@ class _NetworkSearches(_Searches):
         filled = np.zeros(len(known), np.uint8)
         for radius in radii:
             filled += known <= radius
-        levels = (radii.astype(known.dtype), filled, labels)
+        levels = Labeling(1, radii.astype(known.dtype), filled, labels)
         done = graph_entries(
-            *self._csr, self._shift, sources, 0, known, known, self._spaces[0], ends, 1, *levels
+            self._csr, self._shift, sources, 0, known, known, self._spaces[0], ends, levels
         )
         if done < len(sources):  # no room, which hardly ever happens: as if nothing had been done
             known[:] = before
@@ -213,15 +215,11 @@ class _NetworkSearches(_Searches):
         return done
 
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
-        none = (
-            np.empty(0, self.known.dtype),
-            np.empty(0, np.uint8),
-            np.empty((0, 0), np.int32, order="F"),
-        )
+        none = no_levels(self.known.dtype)
 
         def kernel(begin: int, space: Workspace, ends: NDArray[np.int64]) -> int:
             return graph_entries(
-                *self._csr,
+                self._csr,
                 self._shift,
                 sources,
                 begin,
@@ -229,8 +227,7 @@ class _NetworkSearches(_Searches):
                 self.trials[worker],
                 space,
                 ends,
-                0,
-                *none,
+                none,
             )
 
         return self._with_room(sources, worker, kernel)
