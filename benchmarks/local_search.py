@@ -27,8 +27,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import metricdp as mdp
+from metricdp.methods import DPHST, LocalSearch, Partition, Uniform
 from metricdp.methods.question import Question
-from metricdp.methods.registry import DPHST, LocalSearch, Partition, Uniform
 from metricdp.privacy import exact_cost
 from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
 

@@ -16,14 +16,8 @@ from metricdp.cli import budget, inputs, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.catalogue import of_finite_universes
 
-METHODS_HELP = (
-    "partition: noisy counts of public parts; hst: noisy counts of the nodes of a public tree; "
-    "local-search: swaps of "
-    "centers drawn by their cost; max-coverage: counts on parts refined where private balls lie "
-    "(give it a --delta); "
-    "uniform: ignores the demand and costs nothing (default: %(default)s)"
-)
 _PRIVATE = [
     "epsilon",
     "delta",
@@ -78,7 +72,10 @@ def register(subparsers: parsing.Subparsers) -> None:
         "-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers"
     )
     parsing.add_objective(group)
-    group.add_argument("--method", metavar="NAME", default="partition", help=METHODS_HELP)
+    methods = "; ".join(f"{name}: {does}" for name, does in of_finite_universes().items())
+    group.add_argument(
+        "--method", metavar="NAME", default="partition", help=f"{methods} (default: %(default)s)"
+    )
     hint = "public guess of the number of records, saves the share of epsilon for counting them"
     group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
     tree = (

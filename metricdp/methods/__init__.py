@@ -2,6 +2,7 @@
 
 Their classes stand here, with options of their own: ``from metricdp.methods import DPHST``. They
 are loaded on first use, so that a recipe imports nothing but the pieces it is made of.
+`metricdp.methods.catalogue` lists them.
 """
 
 from __future__ import annotations
@@ -9,57 +10,34 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from metricdp.methods.catalogue import LISTED
+
 if TYPE_CHECKING:
-    from metricdp.methods.box.projection import Projected
-    from metricdp.methods.finite.regional import Regional
-    from metricdp.methods.registry import (
-        BY_NAME,
-        DPHST,
-        METHODS,
-        Balcan,
-        Coreset,
-        KVariates,
-        Lloyd,
-        LocalSearch,
-        LSHCoreset,
-        MaxCoverage,
-        Method,
-        Partition,
-        Quadtree,
-        Uniform,
-        method_of,
-    )
+    from metricdp.methods.box.projection import Projected as Projected
+    from metricdp.methods.catalogue import *  # noqa: F403
+    from metricdp.methods.finite.regional import Regional as Regional
+    from metricdp.methods.method import Method as Method
+    from metricdp.methods.registry import BY_NAME as BY_NAME
+    from metricdp.methods.registry import METHODS as METHODS
+    from metricdp.methods.registry import method_of as method_of
 
-__all__ = [
-    "BY_NAME",
-    "DPHST",
-    "METHODS",
-    "Balcan",
-    "Coreset",
-    "KVariates",
-    "LSHCoreset",
-    "Lloyd",
-    "LocalSearch",
-    "MaxCoverage",
-    "Method",
-    "Partition",
-    "Projected",
-    "Quadtree",
-    "Regional",
-    "Uniform",
-    "method_of",
-]
-
-_ELSEWHERE = {"Projected": "box.projection", "Regional": "finite.regional"}
-"""What has no defaults to be named by, or is made of another method by its name."""
+_HOMES = {entry.kind: entry.home for entry in LISTED.values()} | {
+    "BY_NAME": "registry",
+    "METHODS": "registry",
+    "Method": "method",
+    "method_of": "registry",
+    # what has no defaults to be named by, or is made of another method by its name
+    "Projected": "box.projection",
+    "Regional": "finite.regional",
+}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _ELSEWHERE.get(name, "registry")
-    return getattr(import_module(f"metricdp.methods.{home}"), name)
+    return getattr(import_module(f"metricdp.methods.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

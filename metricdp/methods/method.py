@@ -31,8 +31,6 @@ class Method(ABC):
     ----------
     name : str
         Its name for `method=`: the class with its defaults.
-    summary : str
-        What it does, in a line.
     in_finite, in_space : bool
         Whether it answers in finite universes, and in a box of R^d.
     free : bool
@@ -48,7 +46,6 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     in_finite: ClassVar[bool] = True
     in_space: ClassVar[bool] = False
     free: ClassVar[bool] = False

@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
 from metricdp.methods import saving as saving  # so that releases of all methods can be saved
-from metricdp.methods.baselines.balcan import Balcan
-from metricdp.methods.baselines.k_variates import KVariates
-from metricdp.methods.baselines.lloyd import Lloyd
-from metricdp.methods.baselines.lsh import LSHCoreset
 from metricdp.methods.box.coreset import Coreset, ReleasedCoreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
-from metricdp.methods.box.quadtree import Quadtree
-from metricdp.methods.finite.hst import DPHST
-from metricdp.methods.finite.local_search import LocalSearch
-from metricdp.methods.finite.max_coverage import MaxCoverage
+from metricdp.methods.catalogue import LISTED
 from metricdp.methods.finite.partition import Partition
-from metricdp.methods.finite.uniform import Uniform
 from metricdp.methods.method import Method
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 
-__all__ = [
-    "DPHST",
-    "Balcan",
-    "Coreset",
-    "KVariates",
-    "LSHCoreset",
-    "Lloyd",
-    "LocalSearch",
-    "MaxCoverage",
-    "Method",
-    "Partition",
-    "Quadtree",
-    "Uniform",
-]
-
-_CLASSES: tuple[type[Method], ...] = (
-    Partition,
-    Uniform,
-    DPHST,
-    LocalSearch,
-    MaxCoverage,
-    Quadtree,
-    Coreset,
-    Lloyd,
-    LSHCoreset,
-    KVariates,
-    Balcan,
-)
-BY_NAME: dict[str, type[Method]] = {kind.name: kind for kind in _CLASSES}
+BY_NAME: dict[str, type[Method]] = {
+    name: getattr(import_module(f"metricdp.methods.{entry.home}"), entry.kind)
+    for name, entry in LISTED.items()
+}
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""
 DEFAULT = METHODS[0]

@@ -10,19 +10,17 @@ import pytest
 import metricdp as mdp
 from metricdp import methods
 from metricdp.errors import InputError
+from metricdp.methods.catalogue import LISTED, of_finite_universes
 from metricdp.methods.method import Method
 
 CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
 
 
 @pytest.mark.parametrize("name", methods.__all__)
-def test_each_name_is_imported_from_the_package_and_is_the_registrys(name):
+def test_each_name_is_imported_from_the_package(name):
     scope = {}
     exec(f"from metricdp.methods import {name}", scope)
-    from metricdp.methods import registry
-
     assert scope[name] is getattr(mdp.methods, name)
-    assert name in ("Projected", "Regional") or scope[name] is getattr(registry, name)
     assert name in dir(methods)
 
 
@@ -31,6 +29,14 @@ def test_every_method_that_has_a_name_has_its_class_here():
     assert set(methods.BY_NAME.values()) | {Method} <= offered
     assert all(issubclass(kind, Method) for kind in offered)
     assert set(mdp.METHODS) == set(methods.BY_NAME)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_catalogue_says_what_the_class_says(name):
+    entry, kind = LISTED[name], methods.BY_NAME[name]
+    assert (kind.name, kind.__name__) == (name, entry.kind)
+    assert kind.in_finite == entry.home.startswith("finite.")
+    assert name in of_finite_universes() or kind.in_space
 
 
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Method"}))

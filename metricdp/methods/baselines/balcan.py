@@ -109,7 +109,6 @@ class Balcan(Baseline):
     """
 
     name = "balcan"
-    summary = "candidates by projection and grids, and private local search"
 
     dimensions: int | None = None
     swaps: int | None = None

@@ -82,7 +82,6 @@ class KVariates(Baseline):
     """
 
     name = "k-variates"
-    summary = "k-means++ seeding on noisy averages of hashed nodes"
     releases = True
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:

@@ -75,7 +75,6 @@ class Lloyd(Baseline):
     """
 
     name = "lloyd"
-    summary = "noisy counts and sums around centers, step after step"
 
     steps: int = 7
 

@@ -62,7 +62,6 @@ class LSHCoreset(Baseline):
     """
 
     name = "lsh"
-    summary = "noisy averages of the nodes of a tree of hash prefixes"
     releases = True
 
     depth: int = 20

@@ -202,7 +202,6 @@ class Coreset(Method):
     """
 
     name = "coreset"
-    summary = "a weighted set to publish: noisy counts, or private balls"
     in_finite = False
     in_space = True
     releases = True
@@ -365,7 +364,6 @@ class ReleasedCoreset(Method):
     """
 
     name = "coreset"
-    summary = Coreset.summary
     in_finite = False
     in_space = True
     releases = True

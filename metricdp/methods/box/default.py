@@ -108,7 +108,6 @@ class GridMethod(Method):
     """
 
     name = "partition"
-    summary = "noisy counts of a grid's cells, and one private step"
     in_space = True
     releases = True
 
@@ -190,7 +189,6 @@ class RoundsMethod(Method):
     """
 
     name = "partition"
-    summary = "noisy counts and means around candidates, in two rounds, and one private step"
     in_space = True
     releases = True
 

@@ -75,7 +75,6 @@ class Projected(Method):
     """
 
     name = "projected"
-    summary = "another method in a few random dimensions, then private centers of its clusters"
     in_finite = False
     in_space = True
 

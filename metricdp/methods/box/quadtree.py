@@ -270,7 +270,6 @@ class Quadtree(Method):
     """
 
     name = "quadtree"
-    summary = "noisy counts of a box's cells, opened where the demand is"
     in_finite = False
     in_space = True
     releases = True

@@ -170,7 +170,6 @@ class DPHST(Method):
     """
 
     name = "hst"
-    summary = "noisy counts of the nodes of a public tree"
     releases = True
 
     tree: HST | None = None

@@ -86,7 +86,6 @@ class LocalSearch(Method):
     """
 
     name = "local-search"
-    summary = "swaps of centers drawn by their cost"
 
     steps: int = 2
     start: Any = "hst"

@@ -194,7 +194,6 @@ class MaxCoverage(Method):
     """
 
     name = "max-coverage"
-    summary = "counts on parts refined where private balls lie"
     in_space = True
     releases = True
 

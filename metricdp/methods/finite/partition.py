@@ -118,7 +118,6 @@ class Partition(Method):
     """
 
     name = "partition"
-    summary = "noisy counts of public parts"
     in_space = True
     releases = True
 

@@ -139,7 +139,6 @@ class Regional(Method):
     """
 
     name = "regional"
-    summary = "noisy counts of public parts, with an epsilon for each public region"
     releases = True
 
     regions: Mapping[str, Any] = field(default_factory=lambda: {ELSEWHERE: 1})

@@ -23,7 +23,6 @@ class Uniform(Method):
     """
 
     name = "uniform"
-    summary = "ignores the demand and costs nothing"
     in_space = True
     free = True
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting import Ledger
 from metricdp.errors import BudgetError, InputError
+from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
-from metricdp.methods.registry import DPHST
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import exact_cost
 from metricdp.solvers.best_swaps import best_swaps
