@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 """The package's folder."""
-_OUTSIDE = ("audit", "bench", "cli", "report", "local")
+_OUTSIDE = ("audit", "bench", "cli", "report", "local", "testing")
 """Their `encode` methods are no partitions."""
 
 GATE, BOOKS, RECORDS, ENCODE, BELOW, DEVICE = (
