@@ -62,6 +62,9 @@ def test_the_folder_holds_the_bugs_that_must_be_caught_for_ever():
         "loose exponent beyond its range",
         "rounds charged nothing",
         "cover priced one way",
+        "looks by the exact count",
+        "empty places known to the next look",
+        "a look unpaid",
     ):
         assert name in BUGS
 
