@@ -108,8 +108,7 @@ class PartitionRelease(DemandRelease):
 class Partition(Method):
     """The default method: `partition_release`, then the solver on its weights.
 
-    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing for one histogram, and
-    is not spent.
+    **Privacy.** epsilon-DP, by the module's text; no delta is spent.
 
     Parameters
     ----------
