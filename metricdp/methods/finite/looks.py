@@ -20,7 +20,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS = 0.6, 0.8, 16
+PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS, MOST_PARTS = 0.6, 0.8, 16, 1 << 15
+"""Of a look; at most so many, as the estimator's time and memory grow with them: beyond, there are
+so many records for the noise that nothing is left to gain.
+"""
 ENOUGH_FOR_TWO, ENOUGH_FOR_THREE = 200.0, 600.0
 """Records per unit of noise, if all of epsilon went into one look, from which on there are so many
 looks.
@@ -61,12 +64,12 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
 
 
 def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:
-    """M = 0.6 · (records / scale)^0.8, at least 16, times `finer`: finer parts where there are many
-    records per unit of noise.
+    """M = 0.6 · (records / scale)^0.8, at least 16, times `finer`, at most 32,768: finer parts
+    where there are many records per unit of noise.
 
     Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale.
     The balance is that of Qardaji, Yang & Li (ICDE 2013) between noise and non-uniformity; the
     constants were measured (``benchmarks/partition_method.md``).
     """
     one = max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
-    return round(finer * one)
+    return min(round(finer * one), MOST_PARTS)
