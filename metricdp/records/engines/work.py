@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.kernels.digests import sum_of_hashes
 from metricdp.records.engines.sources import Answer, Grouped, grouped_parts
 from metricdp.records.ingestion.encoders import Encoder, n_rows, opened
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
 
 Sum = NDArray[Any] | Trouble
 """Of blocks: a vector, or what went wrong in one of them."""
-_BITS = 27
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,9 @@ def digest(records: NDArray[Any]) -> int:
     >>> digest(np.array([3, 7])) == digest(np.array([7, 3])) != digest(np.array([3, 8]))
     True
     """
-    words = np.ascontiguousarray(records if records.dtype.kind != "f" else records + 0.0)
+    words = np.ascontiguousarray(records)
     words = words.view(np.uint64) if words.dtype.itemsize == 8 else words.astype(np.uint64)
-    words = words[:, None] if words.ndim == 1 else words
-    odd = np.uint64(0x9E3779B97F4A7C15) * (2 * np.arange(words.shape[1], dtype=np.uint64) + 1)
-    return int(((words @ odd) >> np.uint64(64 - _BITS)).sum(dtype=np.int64))
+    return int(sum_of_hashes(words[:, None] if words.ndim == 1 else words))
 
 
 def added(some: Sum, more: Sum) -> Sum:

@@ -127,20 +127,17 @@ def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
 
 
 def numbers(cells: Column) -> NDArray[np.float64]:
-    """`number_of` of each cell.
+    """`number_of` of each cell; NaN and infinities of an array are left to `Encoder.place`, which
+    refuses them.
 
     Raises
     ------
     InputError
-        One is no finite number.
+        One is no number.
     """
     if isinstance(cells, np.ndarray):
-        array = cells.astype(np.float64)
-    else:
-        array = spelled(cells.to_pylist() if is_text(cells) else cells)
-    if not np.isfinite(array).all():
-        raise InputError(NO_NUMBER)
-    return array
+        return cells.astype(np.float64, copy=False)
+    return spelled(cells.to_pylist() if is_text(cells) else cells)
 
 
 def spelled(cells: Sequence[Any]) -> NDArray[np.float64]:
