@@ -218,8 +218,8 @@ def evaluate(
     >>> metric = mdp.GraphMetric(nx.path_graph(11), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [0] * 30_000 + [4] * 10_000)
     >>> report = mdp.evaluate(metric, demand, [0, 10], epsilon=1, within=[3])
-    >>> bool(abs(report.mean.estimate - 1) < 0.1), report.share.estimate.round(1).tolist()
-    (True, [0.8])
+    >>> bool(abs(report.mean.estimate - 1) < 0.1), bool(abs(report.share.estimate[0] - 0.75) < 0.1)
+    (True, True)
     >>> bool(report.loads.low[0] <= 40_000 <= report.loads.high[0])
     True
     """

@@ -189,11 +189,15 @@ class Allowance:
         self.receipts.append(release.receipt)
         return release
 
-    def records(self, share: Fraction, hint: float | None) -> Records:
-        """How many records there are: paid with a share, or the caller's guess, free."""
+    def records(
+        self, share: Fraction, hint: float | None, demand: PrivateDemand | None = None
+    ) -> Records:
+        """How many records there are: paid with a share, or the caller's guess, free; `demand` as
+        for `ask`.
+        """
         if hint is not None:
             return Records(float(hint), None)
-        count = self.ask(CountQuery(), share)
+        count = self.ask(CountQuery(), share, demand)
         return Records(float(count.values[0]), count)
 
     def part(self, share: Fraction) -> Grant:

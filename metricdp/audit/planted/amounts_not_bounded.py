@@ -1,4 +1,6 @@
-"""Amounts beyond the stated bound are added as they are."""
+"""Amounts beyond the stated bound are added as they are, so that one record adds more than it
+may.
+"""
 
 from contextlib import AbstractContextManager
 from typing import Any

@@ -417,7 +417,7 @@ class Quadtree(Method):
             counts = histogram(cells, allowance.left - end)
             known = known.with_values(cells, cells.leaves, counts)
         else:
-            records = allowance.records(share * COUNT_SHARE, self.records_hint)
+            records = allowance.records(share * COUNT_SHARE, self.records_hint, demand)
             if records.release is not None:
                 known = known.with_values(cells, np.array([0]), records.release)
             cells, known = self._rounds(allowance, end, cells, known, histogram)

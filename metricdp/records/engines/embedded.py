@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import zlib
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from fnmatch import fnmatch
@@ -61,12 +62,24 @@ def chunks(path: str) -> Generator[bytes, None, None]:
         start = stream.read(2)
         if start == b"\x1f\x8b":
             with closing(_opened(path)) as packed, gzip.GzipFile(fileobj=packed) as plain:
-                while data := plain.read(CHUNK):
+                while data := _unpacked(plain):
                     yield data
             return
         yield start
         while data := stream.read(CHUNK):
             yield data
+
+
+def _unpacked(packed: gzip.GzipFile) -> bytes:
+    """The next chunk; a damaged file is told from a truncated one by nothing."""
+    data = None
+    try:
+        data = packed.read(CHUNK)
+    except zlib.error:
+        data = None
+    if data is None:
+        raise EOFError("damaged gzip")
+    return data
 
 
 def _opened(path: str) -> IO[bytes]:
