@@ -11,7 +11,7 @@ _HALF, _TOP = np.uint64(29), np.uint64(37)
 
 
 @njit(cache=True, nogil=True)
-def sum_of_hashes(words: NDArray[np.uint64]) -> int:
+def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
     """The sum of a hash of 27 bits of each row, below 2^63 for 2^36 rows.
 
     Parameters
@@ -20,7 +20,7 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> int:
 
     Returns
     -------
-    int
+    int64
 
     Examples
     --------
