@@ -9,7 +9,9 @@ left out.
 from __future__ import annotations
 
 import itertools
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
@@ -32,6 +34,7 @@ HALF = 0.5
 def door_cases() -> Iterator[tuple[Case, bool]]:
     """(case, in the short form)."""
     yield from _put_in()
+    yield from _in_file()
     yield from _tallied()
     yield from _thinned()
     yield from _mapped()
@@ -62,6 +65,8 @@ def _put_in() -> Iterator[tuple[Case, bool]]:
         ("from_frame, coordinates", "pandas", line, partial(_framed, "coordinates")),
         ("from_frame, points", "pandas", box, partial(_framed, "coordinates")),
         ("from_frame, a CSV file", "pandas", line, _filed),
+        ("from_frame, Polars", "polars", line, partial(_framed, "polars")),
+        ("from_frame, Polars, points", "polars", box, partial(_framed, "polars coordinates")),
         ("from_frame, DuckDB", "duckdb", line, partial(_framed, "duckdb")),
         ("from_frame, DuckDB, points", "duckdb", box, partial(_framed, "duckdb coordinates")),
     ):
@@ -72,7 +77,7 @@ def _put_in() -> Iterator[tuple[Case, bool]]:
                 Case(kind, world, _counts, demands(3, 2), relation, hold=hold, reach=0.5),
                 relation == "replace-one" and hold is _filed,
             )
-            sql = engine == "duckdb"
+            sql = engine in ("duckdb", "polars")
             some = [d for d in demands(3, 2, 3) if sum(map(len, d)) <= 3]
             for key, chance in _FIXED.items() if sql else [("", None)]:
                 name = f"{kind}, {key}" if sql else kind
@@ -134,7 +139,18 @@ def _framed(kind: str, universe: Any, records: Sequence[Any], users: Any, m: int
             table = table.astype({c: str for c in table if table[c].dtype == object})
         link.register("visits", table)
         table = link.sql("SELECT * FROM visits")
+    if kind.startswith("polars"):
+        import polars as pl
+
+        table = pl.LazyFrame({name: table[name].tolist() for name in table}, schema=_typed(table))
     return PrivateDemand.from_frame(universe, table, max_contributions=m, **named)
+
+
+def _typed(table: Any) -> dict[str, Any]:
+    """Types of a table's columns, for Polars: texts, or numbers."""
+    import polars as pl
+
+    return {name: pl.Float64 if table[name].dtype.kind == "f" else pl.String for name in table}
 
 
 def _filed(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
@@ -145,6 +161,34 @@ def _filed(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> 
         path = Path(folder) / "visits.csv"
         table.to_csv(path, index=False)
         return PrivateDemand.from_frame(universe, str(path), max_contributions=m, **named)
+
+
+def _stored(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
+    """Points in a file of NumPy."""
+    from metricdp.privacy import PrivateDemand
+
+    folder = tempfile.mkdtemp()
+    path = Path(folder) / "points.npy"
+    np.save(path, np.asarray(records, dtype=float).reshape(-1, 1))
+    demand = PrivateDemand.from_frame(universe, str(path))
+    weakref.finalize(demand, shutil.rmtree, folder, ignore_errors=True)  # it is read when asked
+    return demand
+
+
+def _in_file() -> Iterator[tuple[Case, bool]]:
+    for relation in RELATIONS:
+        yield (
+            Case(
+                "from_frame, an .npy file",
+                worlds()["a box"],
+                _counts,
+                demands(3, 2),
+                relation,
+                hold=_stored,
+                reach=0.5,
+            ),
+            relation == "add-remove",
+        )
 
 
 # Counts in place of records
