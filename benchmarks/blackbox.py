@@ -1,0 +1,293 @@
+"""Lower bounds of epsilon from outputs alone: the command line, on files, on two neighbors each.
+
+python benchmarks/blackbox.py [--runs 100000] [--only NAME] [--write benchmarks/blackbox.md]
+
+Nothing here comes from metricdp's audit, and nothing of metricdp is called but its command line, in
+this process: 10^5 processes a side would spend days on imports. Every run reads a graph and a
+demand file and writes a result file, all of it anew; only what is in that file (or on stdout)
+counts.
+
+The first half of the runs chooses an event that tells the neighbors apart: an output, a set of
+outputs that are likelier on one side, a number above, below or at some value. The second half,
+which the choice has not seen, bounds the event's two probabilities by Clopper and Pearson, each
+with error at most 1e-7, and so epsilon >= ln((p - delta) / q). A private mechanism gets a bound
+above its claim with probability at most 4e-7 (both directions, two bounds each).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import os
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import beta
+
+from metricdp.cli import main
+
+ERROR = 1e-7
+LINE = "source,target,length\n" + "".join(f"{i},{i + 1},1\n" for i in range(3))
+PLACES = "id,x,y\n" + "".join(f"{i},{i}.0,0.0\n" for i in range(4))
+HERE, THERE, NOBODY = "vertex\n0\n0\n3\n", "vertex\n0\n3\n3\n", "vertex\n0\n3\n"
+FILES = {"roads.csv": LINE, "nodes.csv": PLACES, "centers.json": '{"centers": [0], "k": 1}'}
+
+
+def cluster(*more):
+    """The arguments of `metricdp cluster` on the demand file, with a result file."""
+    graph = ["cluster", "roads.csv", "--demand", "demand.csv", "-q", "--output", "result.json"]
+    return [*graph, *more]
+
+
+def centers():
+    """What the result file says the centers are: one outcome, no numbers."""
+    return [str(json.loads(Path("result.json").read_text())["centers"])], []
+
+
+def weights():
+    """The released weights: an outcome (their signs) and numbers (themselves, and their sum)."""
+    rows = Path("weights.csv").read_text().splitlines()[1:]
+    found = {int(v): float(w) for v, w in (row.split(",") for row in rows)}
+    values = [found.get(v, 0.0) for v in range(4)]
+    return [str([v > 0 for v in values])], [*values, sum(values)]
+
+
+def figures(out):
+    """All numbers of a private evaluation."""
+    numbers = []
+
+    def walk(value):
+        if isinstance(value, dict):
+            for part in value.values():
+                walk(part)
+        elif isinstance(value, list):
+            for part in value:
+                walk(part)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            numbers.append(float(value))
+
+    told = json.loads(out)
+    told.pop("receipt", None)
+    walk(told)
+    return [], numbers
+
+
+def messages(out):
+    """One message: all its bytes as one outcome, and each as a number."""
+    import base64
+
+    message = base64.b64decode(json.loads(out)["message"])
+    return [message.hex()], [float(byte) for byte in message]
+
+
+SAVE = ("--coreset", "weights.csv")
+USERS = "vertex,who\n0,a\n3,b\n", "vertex,who\n0,a\n3,b\n0,c\n0,c\n0,c\n"
+POINTS = "x,y\n0.1,0.0\n2.9,0.0\n", "x,y\n0.1,0.0\n2.9,0.0\n0.2,0.0\n"
+SNAP = ("--nodes", "nodes.csv", "--x", "x", "--y", "y")
+CASES = {
+    # name: (epsilon, delta, two neighbors, arguments, what is looked at, before all runs)
+    "partition, centers": (2, 0, (HERE, NOBODY), cluster("-k", "1", "--epsilon", "2"), centers),
+    "partition, weights": (
+        1,
+        0,
+        (HERE, NOBODY),
+        cluster("-k", "1", "--epsilon", "1", *SAVE),
+        weights,
+    ),
+    "partition, weights, replace-one": (
+        1,
+        0,
+        (HERE, THERE),
+        cluster("-k", "1", "--epsilon", "1", "--neighboring", "replace-one", *SAVE),
+        weights,
+    ),
+    "partition, weights, users of 2": (
+        1,
+        0,
+        USERS,
+        cluster("-k", "1", "--epsilon", "1", "--user", "who", "--max-contributions", "2", *SAVE),
+        weights,
+    ),
+    "partition, weights, coordinates": (
+        1,
+        0,
+        POINTS,
+        cluster("-k", "1", "--epsilon", "1", *SNAP, *SAVE),
+        weights,
+    ),
+    "hst, weights": (
+        1,
+        0,
+        (HERE, NOBODY),
+        cluster("-k", "1", "--epsilon", "1", "--method", "hst", *SAVE),
+        weights,
+    ),
+    "local-search, centers": (
+        2,
+        0,
+        (HERE, NOBODY),
+        cluster("-k", "1", "--epsilon", "2", "--method", "local-search"),
+        centers,
+    ),
+    "max-coverage, centers, delta": (
+        2,
+        0.01,
+        (HERE, NOBODY),
+        cluster("-k", "1", "--epsilon", "2", "--delta", "0.01", "--method", "max-coverage"),
+        centers,
+    ),
+    "evaluate": (
+        1,
+        0,
+        (HERE, NOBODY),
+        [
+            "evaluate",
+            "roads.csv",
+            "--demand",
+            "demand.csv",
+            "--centers",
+            "centers.json",
+            "-q",
+            "--epsilon",
+            "1",
+        ],
+        figures,
+    ),
+    "encode, messages": (
+        2,
+        0,
+        ('{"item": 0}\n', '{"item": 3}\n'),
+        ["encode", "--parameters", "public.json", "--items", "items.jsonl"],
+        messages,
+    ),
+}
+BEFORE = ["encode", "roads.csv", "--epsilon", "2", "-k", "2", "--users", "1000"]
+BEFORE += ["--write-parameters", "public.json"]
+
+
+PAGE = """# Lower bounds of epsilon from outputs alone, through the command line and files
+
+`python benchmarks/blackbox.py --runs N` runs `metricdp cluster`, `evaluate` and `encode` on two
+neighboring files, and looks at nothing but what they write. It shares no code with
+`metricdp.audit`. The command line's `main` runs in one process, since 10^5 processes a side would
+spend days on imports; every run reads its files anew and writes its result to a file. Bounds are
+Clopper and Pearson's, for an event chosen on the other half of the runs; one above the claim
+would come by chance with probability at most 4e-7 a row. Universe: four vertices on a path; two
+to five records.
+
+| mechanism | claim | runs a side | found | |
+|---|---|---:|---|---|
+"""
+
+
+def called(arguments) -> str:
+    """Run the command line; what it wrote to stdout."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(arguments)
+    if status:
+        raise RuntimeError(f"status {status}: {err.getvalue()}")
+    return out.getvalue()
+
+
+def sample(demand: str, arguments, look, runs: int):
+    """Outcomes and numbers of so many runs."""
+    target = "items.jsonl" if arguments[0] == "encode" else "demand.csv"
+    outcomes, numbers = [], []
+    for _ in range(runs):
+        Path(target).write_text(demand)
+        told = called(arguments)
+        some, values = look(told) if look in (figures, messages) else look()
+        outcomes.append(some[0] if some else "")
+        numbers.append(values)
+    return np.array(outcomes), np.array(numbers, dtype=float).reshape(runs, -1)
+
+
+def candidates(p, q):
+    """Events that tell the first halves apart: functions from a sample to truth values."""
+    (names_p, values_p), (names_q, values_q) = p, q
+    in_p, in_q = Counter(names_p.tolist()), Counter(names_q.tolist())
+    often = [name for name, n in (in_p + in_q).most_common(40) if n > 5]
+    for name in often:
+        yield lambda s, name=name: s[0] == name
+    ratio = {n: math.log((in_p[n] + 1) / (in_q[n] + 1)) for n in in_p | in_q}
+    for least in (0.0, 0.25, 0.5, 1.0):
+        likely = [n for n, r in ratio.items() if r > least]
+        yield lambda s, likely=likely: np.isin(s[0], likely)
+    for column in range(values_p.shape[1]):
+        both = np.concatenate([values_p[:, column], values_q[:, column]])
+        for cut in np.unique(np.quantile(both, np.linspace(0.01, 0.99, 41))):
+            yield lambda s, c=column, cut=cut: s[1][:, c] >= cut
+            yield lambda s, c=column, cut=cut: s[1][:, c] <= cut
+        for value, _ in Counter(both.tolist()).most_common(5):
+            yield lambda s, c=column, value=value: s[1][:, c] == value
+
+
+def bound(p, q, delta: float) -> float:
+    """A lower bound of epsilon, right with probability at least 1 - 4·ERROR."""
+    half = len(p[0]) // 2
+    first = [tuple(part[:half] for part in side) for side in (p, q)]
+    second = [tuple(part[half:] for part in side) for side in (p, q)]
+    found = 0.0
+    for i, j in ((0, 1), (1, 0)):
+        best = max(
+            candidates(first[i], first[j]),
+            key=lambda event: interval(event(first[i]), event(first[j]), delta),
+        )
+        found = max(found, interval(best(second[i]), best(second[j]), delta))
+    return found
+
+
+def interval(hits_p, hits_q, delta: float) -> float:
+    """ln((p - delta) / q) with p at its lower end and q at its upper one."""
+    k, n = int(hits_p.sum()), len(hits_p)
+    low = float(beta.ppf(ERROR, k, n - k + 1)) if k else 0.0
+    k, n = int(hits_q.sum()), len(hits_q)
+    high = float(beta.isf(ERROR, k + 1, n - k)) if k < n else 1.0
+    return math.log((low - delta) / high) if low > delta else -math.inf
+
+
+def measured(only: str, runs: int) -> list[str]:
+    """Rows of the table."""
+    rows = []
+    for name, (epsilon, delta, pair, arguments, look) in CASES.items():
+        if only not in name:
+            continue
+        start = time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for file, text in FILES.items():
+                Path(file).write_text(text)
+            if arguments[0] == "encode":
+                called(BEFORE)
+            p, q = (sample(demand, arguments, look, runs) for demand in pair)
+        found = bound(p, q, delta)
+        verdict = "below" if found <= epsilon else "**ABOVE THE CLAIM**"
+        each = (time.perf_counter() - start) / (2 * runs)
+        claim = f"ε = {epsilon}" + (f", δ = {delta}" if delta else "")
+        rows.append(f"| {name} | {claim} | {runs:,} | ε ≥ {max(found, 0):.3f} | {verdict} |")
+        print(f"{rows[-1]}  {1000 * each:.0f} ms a run", flush=True)
+    return rows
+
+
+def page(rows: list[str]) -> str:
+    """The table as a page."""
+    return PAGE + "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--write", metavar="FILE")
+    options = parser.parse_args()
+    os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+    target = None if options.write is None else Path(options.write).resolve()
+    table = measured(options.only, options.runs)
+    if target is not None:
+        target.write_text(page(table), "utf-8")
