@@ -86,6 +86,8 @@ def messages(out):
     return [message.hex()], [float(byte) for byte in message]
 
 
+EVALUATE = ["evaluate", "roads.csv", "--demand", "demand.csv", "--centers", "centers.json"]
+EVALUATE += ["-q", "--epsilon", "1"]
 SAVE = ("--coreset", "weights.csv")
 USERS = "vertex,who\n0,a\n3,b\n", "vertex,who\n0,a\n3,b\n0,c\n0,c\n0,c\n"
 POINTS = "x,y\n0.1,0.0\n2.9,0.0\n", "x,y\n0.1,0.0\n2.9,0.0\n0.2,0.0\n"
@@ -146,17 +148,7 @@ CASES = {
         1,
         0,
         (HERE, NOBODY),
-        [
-            "evaluate",
-            "roads.csv",
-            "--demand",
-            "demand.csv",
-            "--centers",
-            "centers.json",
-            "-q",
-            "--epsilon",
-            "1",
-        ],
+        EVALUATE,
         figures,
     ),
     "encode, messages": (

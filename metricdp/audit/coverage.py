@@ -129,8 +129,17 @@ _LONG = ("k_median, *", "k_means, *", "release*", "a tally, k_median*")
 """Methods on more universes and relations, which take minutes without compilation and run no other
 lines of the gate.
 """
-_RUN = ("*message*", "*decoded*", "*shuffled*", "openings*", "*seeded alike", "nothing*")
-_RUN += ("*five candidates", "canaries in ledgers*", "contribution bounding, 2 of 4")
+_RUN = (
+    "*message*",
+    "*decoded*",
+    "*shuffled*",
+    "openings*",
+    "*seeded alike",
+    "nothing*",
+    "*five candidates",
+    "canaries in ledgers*",
+    "contribution bounding, 2 of 4",
+)
 """Checks that are no cases and cheap enough to run without compilation."""
 
 
