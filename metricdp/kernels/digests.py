@@ -35,4 +35,4 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
             state = (state ^ words[i, j]) * _ODD
             state ^= state >> _HALF
         total += np.int64((state * _ODD) >> _TOP)
-    return total  # type: ignore[return-value]
+    return total
