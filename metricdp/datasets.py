@@ -40,7 +40,8 @@ subfolder of its collection.
 """
 TIMEOUT = 30.0
 """Seconds to wait for a server's next bytes."""
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,8 @@ def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
         from requests.exceptions import RequestException
     except ImportError:
         raise MissingExtraError(f"downloading the data set {info.name}", "datasets") from None
-    folder, reason = _cache_folder(cache), ""
+    folder = _cache_folder(cache)
+    reason = ""
     try:
         hashed = f"sha256:{info.sha256[0]}"
         return Path(

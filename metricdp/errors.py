@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-_HEAD, _TAIL = 600, 200
+_HEAD = 600
+_TAIL = 200
 """Longest message: so many characters from its start and from its end."""
 
 
@@ -54,7 +55,8 @@ class GraphFileError(InputError):
     """
 
     def __init__(self, path: object, reason: str, line: int | None = None) -> None:
-        self.path, self.line = str(path), line
+        self.path = str(path)
+        self.line = line
         where = f"{path}, line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {reason}")
 
@@ -107,7 +109,8 @@ class DownloadError(MetricDPError):
     """
 
     def __init__(self, name: str, url: str, reason: str) -> None:
-        self.name, self.url = name, url
+        self.name = name
+        self.url = url
         super().__init__(
             f"{url} (data set {name}): {reason}; nothing was kept. Offline, name a folder that "
             f"has the file in METRICDP_DATA"
@@ -127,7 +130,10 @@ class BudgetError(MetricDPError):
     def __init__(
         self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon"
     ) -> None:
-        self.asked, self.spent, self.left, self.what = asked, spent, left, what
+        self.asked = asked
+        self.spent = spent
+        self.left = left
+        self.what = what
         super().__init__(
             f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left "
             f"{_show(left)}"
@@ -144,7 +150,8 @@ class MissingExtraError(MetricDPError, ImportError):
     """An optional dependency is not installed; `extra` names what to install."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        self.feature, self.extra = feature, extra
+        self.feature = feature
+        self.extra = extra
         super().__init__(f"{feature} needs an optional dependency: pip install 'metricdp[{extra}]'")
 
 

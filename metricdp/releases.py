@@ -124,10 +124,8 @@ class Receipt:
         composition).
         """
         run = tuple(mechanisms)
-        epsilon, delta = (
-            sum((m.epsilon for m in run), Fraction(0)),
-            sum((m.delta for m in run), Fraction(0)),
-        )
+        epsilon = sum((m.epsilon for m in run), Fraction(0))
+        delta = sum((m.delta for m in run), Fraction(0))
         return cls(run, epsilon, delta, neighboring, unit, installed_version())
 
     def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
@@ -145,10 +143,8 @@ class Receipt:
         if not isinstance(other, Receipt):
             return NotImplemented
         if (self.neighboring, self.unit) != (other.neighboring, other.unit):
-            mine, theirs = (
-                f"{self.neighboring} per {self.unit}",
-                f"{other.neighboring} per {other.unit}",
-            )
+            mine = f"{self.neighboring} per {self.unit}"
+            theirs = f"{other.neighboring} per {other.unit}"
             raise InputError(f"receipts of different guarantees do not add up: {mine}, {theirs}")
         total = (self.epsilon + other.epsilon, self.delta + other.delta)
         return Receipt(

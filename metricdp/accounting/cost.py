@@ -19,7 +19,8 @@ from metricdp.errors import InputError
 
 _MOST = 10**6
 """No sensible epsilon lies beyond, and floating point holds what follows from it."""
-BASIC, ZCDP = "basic composition", "zCDP"
+BASIC = "basic composition"
+ZCDP = "zCDP"
 _GRID = 10**24
 """Bounds that hold a logarithm are rounded to this denominator."""
 
@@ -179,7 +180,8 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
     >>> cost.bound, float(cost.epsilon) < 1.21, selections(0.1, 2, delta=1e-6).bound
     ('zCDP', True, 'basic composition')
     """
-    each, loss = exact(epsilon), exact(delta, "delta")
+    each = exact(epsilon)
+    loss = exact(delta, "delta")
     if (
         not 0 < each <= _MOST
         or not isinstance(times, Integral)
@@ -191,7 +193,8 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
             f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {shown(epsilon)}, "
             f"{shown(times)}, {shown(delta)}"
         )
-    basic, rho = each * int(times), each**2 / 8 * int(times)
+    basic = each * int(times)
+    rho = each**2 / 8 * int(times)
     composed = zcdp_epsilon(rho, loss) if loss else basic
     return Cost(composed, loss, rho, ZCDP) if composed < basic else Cost(basic, rho=basic**2 / 2)
 

@@ -105,7 +105,9 @@ def exponent(
     >>> round(float(exponent(budget, 100, "add-remove", 1, published=True).eta), 4)
     0.0169
     """
-    m, epsilon, delta = max_contributions, budget.epsilon, budget.delta
+    m = max_contributions
+    epsilon = budget.epsilon
+    delta = budget.delta
     spread = m if neighboring == "add-remove" else 2 * m
     if published:
         if not delta:
@@ -130,7 +132,8 @@ def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fr
     """
     if _safe(epsilon, epsilon, delta, neighboring):
         return epsilon
-    low, high = 0, int(epsilon * _GRID)
+    low = 0
+    high = int(epsilon * _GRID)
     while high - low > 1:
         middle = (low + high) // 2
         if _safe(Fraction(middle, _GRID), epsilon, delta, neighboring):

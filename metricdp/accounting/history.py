@@ -50,7 +50,8 @@ class History:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, with what was left after each charge; exact numbers are texts."""
-        left, told = self.epsilon, []
+        left = self.epsilon
+        told = []
         for charge in self.entries:
             left -= charge.epsilon
             told.append(

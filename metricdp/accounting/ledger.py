@@ -20,7 +20,8 @@ from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Receipt, Unit
 from metricdp.unique import Unique
 
-MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
+MIN_EPSILON = Fraction(1, 10**9)
+MAX_EPSILON = Fraction(1000)
 """Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000)
 that protects none.
 """
@@ -104,7 +105,8 @@ class Budget(Unique):
             neighboring,
             scope,
         )
-        self._payer, self._protects = payer, protects
+        self._payer = payer
+        self._protects = protects
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -513,7 +515,8 @@ class Ledger(Budget):
 
     def _hold_to(self, line: Line, journal: Journal) -> None:
         """Take over what a line states, unless this ledger was opened for something else."""
-        name, protects = line.get("dataset"), Protection.stated(line)
+        name = line.get("dataset")
+        protects = Protection.stated(line)
         if name is not None and self._dataset not in (None, name):
             raise JournalError(
                 f"the journal {journal.path} is of the data set {name!r}, not {self._dataset!r}"

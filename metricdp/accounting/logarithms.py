@@ -12,7 +12,8 @@ def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """
     with localcontext() as context:
         context.prec = 60 + x.denominator.bit_length() // 3
-        up, down = Decimal(x.numerator).ln(), Decimal(x.denominator).ln()
+        up = Decimal(x.numerator).ln()
+        down = Decimal(x.denominator).ln()
         error = Fraction(max(abs(up), abs(down), Decimal(1))) / 10 ** (context.prec - 2)
         value = Fraction(up) - Fraction(down)
     return value - error, value + error

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from metricdp.audit.report import Finding
 
-ALARM, CHECK = 1e-6, "black box"
+ALARM = 1e-6
+CHECK = "black box"
 Event = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """From outputs of shape (n_runs, n_values) to whether each is in the event."""
 _MOST = 400
@@ -82,7 +83,8 @@ def lower_bound(
     >>> epsilon > 3
     True
     """
-    half_p, half_q = len(p) // 2, len(q) // 2
+    half_p = len(p) // 2
+    half_q = len(q) // 2
     kinds = {
         "threshold": thresholds,
         "likelihood ratio": likely,

@@ -23,11 +23,9 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     import metricdp as mdp
     from metricdp.accounting import Cost
 
-    one, two, pool = (
-        partial(Cost.of, 1),
-        partial(Cost.of, 2),
-        partial(Cost.zcdp, 2, Fraction(1, 1000)),
-    )
+    one = partial(Cost.of, 1)
+    two = partial(Cost.of, 2)
+    pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 4000), True),
         (
@@ -103,7 +101,8 @@ def _check(
     from metricdp.accounting import Ledger
     from metricdp.privacy import PrivateDemand
 
-    place, cost = worlds()[world], price()
+    place = worlds()[world]
+    cost = price()
     samples = []
     for places in pair:
         demand = PrivateDemand(place.universe, [place.places[i] for i in places])
@@ -138,11 +137,9 @@ def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]
     from metricdp.accounting import selection_epsilon
     from metricdp.privacy import CoverageQuery, select
 
-    grant, query, each = (
-        ledger.charge(cost),
-        CoverageQuery(demand.universe, 0),
-        selection_epsilon(cost, times),
-    )
+    grant = ledger.charge(cost)
+    query = CoverageQuery(demand.universe, 0)
+    each = selection_epsilon(cost, times)
     return [select(demand, query, each, grant)[0] for _ in range(times)]
 
 

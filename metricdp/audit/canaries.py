@@ -22,7 +22,9 @@ import numpy as np
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.report import Finding
 
-WORD, NUMBER, KEPT = "CANARY-48611", 48_611, 24_306
+WORD = "CANARY-48611"
+NUMBER = 48_611
+KEPT = 24_306
 """In every user's name; how many records there are, two a user; how many are kept, one a user."""
 _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n in (NUMBER, KEPT))
 """A number on its own, not among the digits of a noisy one."""
@@ -146,7 +148,8 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
     """Whether anything reachable from an object is the number of records, or an array of exact
     counts or records.
     """
-    seen, todo = set(), [root]
+    seen = set()
+    todo = [root]
     while todo:
         value = todo.pop()
         if id(value) in seen or isinstance(value, type):
@@ -290,7 +293,8 @@ def _bad_calls() -> Iterator[Callable[[], Any]]:
     from metricdp.privacy import HistogramQuery, PrivateDemand, measure, select
 
     universe, _, demand = scene()
-    box, bad = mdp.EuclideanSpace([0.0], [1.0]), f"{WORD}-x"
+    box = mdp.EuclideanSpace([0.0], [1.0])
+    bad = f"{WORD}-x"
     for records in (
         [0, bad],
         [NUMBER],

@@ -35,7 +35,9 @@ from metricdp.audit.worlds import (
     worlds,
 )
 
-EPSILON, SELECT, LARGE = Fraction(7, 10), Fraction(2), Fraction(5)
+EPSILON = Fraction(7, 10)
+SELECT = Fraction(2)
+LARGE = Fraction(5)
 """Of counts; of selections; and, for selections, so large that few records come close to the worst
 demand of all.
 """
@@ -119,10 +121,8 @@ def _counts() -> Iterator[tuple[Case, bool]]:
                     if kind.startswith(
                         "SumsQuery"
                     ):  # of the whole box: the places are not at its opposite ends
-                        essential, reach = (
-                            m is None,
-                            min(reach, 0.8 if kind == "SumsQuery" else 1.0),
-                        )
+                        essential = m is None
+                        reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
                     call = partial(_measure, query, EPSILON, 0)
                     yield (
                         Case(kind, world, call, small_demands(world, m), relation, m, reach=reach),
@@ -237,7 +237,8 @@ def _pools() -> Iterator[tuple[Case, bool]]:
         ]
 
     def greedy(times: int, demand: Any, ledger: Any) -> Any:
-        grant, each = ledger.charge(cost), selection_epsilon(cost, times)
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, times)
         centers: list[Any] = []
         for _ in range(times):
             position, receipt = select(demand, CostQuery(demand.universe, centers), each, grant)
@@ -245,7 +246,8 @@ def _pools() -> Iterator[tuple[Case, bool]]:
         return centers, receipt
 
     def until_spent(demand: Any, ledger: Any) -> Any:
-        grant, each = ledger.charge(cost), selection_epsilon(cost, 3)
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, 3)
         answers: list[Any] = []
         while True:
             try:
@@ -254,7 +256,8 @@ def _pools() -> Iterator[tuple[Case, bool]]:
                 return [*answers, str(refused)]
 
     def any_mechanism(demand: Any, ledger: Any) -> Any:
-        pool, each = ledger.charge(cost), selection_epsilon(cost, 4)
+        pool = ledger.charge(cost)
+        each = selection_epsilon(cost, 4)
         answers: list[Any] = []
         while True:
             try:

@@ -29,7 +29,8 @@ from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
 from metricdp.releases import Neighboring
 
-CHECK, REACH = "exact law of many rounds", 0.3
+CHECK = "exact law of many rounds"
+REACH = 0.3
 """Least share of delta that the worst neighbors must need, where the whole-loop bound is tight."""
 State = tuple[bool, bool]
 """Whether the first and the second set have been selected."""
@@ -82,7 +83,8 @@ def _held(loop: Loop, quick: bool) -> Finding:
         for left, right in permutations(everyone, 2)
         if loop.relation == "replace-one" or not left or not right
     ]
-    needed, price = 0.0, (Fraction(1), Fraction(1))
+    needed = 0.0
+    price = (Fraction(1), Fraction(1))
     for left, right in pairs:
         p, q = (
             {state: _chances(loop, demand, state) for state in STATES} for demand in (left, right)
@@ -98,7 +100,8 @@ def _held(loop: Loop, quick: bool) -> Finding:
             ),
         )
     delta = float(price[1])
-    excess, blind = needed / delta, needed < loop.reach * delta
+    excess = needed / delta
+    blind = needed < loop.reach * delta
     found = f"δ ≥ {needed:.3g}" + (", too blind" if blind else "")
     return Finding(
         str(loop),

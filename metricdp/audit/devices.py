@@ -22,7 +22,8 @@ from metricdp.audit import blackbox
 from metricdp.audit.report import Finding
 
 CHECK = "exact law of messages"
-UNIT, REACH = 4, 0.85
+UNIT = 4
+REACH = 0.85
 """Least share of the claim that the worst message must reach, rounded down to quarters as it is."""
 Law = dict[Any, Fraction]
 RUNS = (1500, 20_000)
@@ -52,7 +53,8 @@ def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
     from metricdp.local.parameters import Report, Role
     from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
 
-    one, half = Fraction(1), Fraction(1, 2)
+    one = Fraction(1)
+    half = Fraction(1, 2)
     kinds: dict[str, tuple[Role, ...]] = {
         "k-ary response": (Role(1, (Report(KRR(one, 3, UNIT), 0),)),),
         "local hashing": (Role(1, (Report(LocalHashing(one, 3, 1, UNIT), 0),)),),
@@ -114,7 +116,8 @@ def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
     found: Law = {}
     waiting: list[tuple[int, ...]] = [()]
     while waiting:
-        path, faces = waiting.pop(), list[int]()
+        path = waiting.pop()
+        faces = list[int]()
 
         def below(bound: int, path: tuple[int, ...] = path, faces: list[int] = faces) -> int:
             faces.append(min(bound, 2) if bound >= 2**53 else bound)
@@ -146,7 +149,8 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
     parameters, items = make()
     encoder = Encoder(parameters)
     laws = [law_of(partial(encoder._encode, item)) for item in items]
-    worst, claim = _worst(laws), float(encoder.epsilon)
+    worst = _worst(laws)
+    claim = float(encoder.epsilon)
     blind = worst < REACH * claim
     return Finding(
         name,
@@ -187,7 +191,8 @@ def _decoded(name: str, quick: bool) -> Finding:
 
     universe, one, other = _universe("a graph's ids")
     parameters = public_parameters(universe, 4, users=1000, k=2)
-    encoder, decoder = Encoder(parameters), Decoder(parameters)
+    encoder = Encoder(parameters)
+    decoder = Decoder(parameters)
     n = RUNS[0 if quick else 1] // 10
     samples = []
     for item in (one, other):
@@ -210,7 +215,8 @@ def _shuffled(name: str, users: int, quick: bool) -> Finding:
     laws = [
         {out[0]: p for out, p in law_of(partial(local.draw, item)).items()} for item in range(2)
     ]
-    worst, share = 0.0, 0.0
+    worst = 0.0
+    share = 0.0
     for epsilon in (0.0, 0.3, 1.0):
         bound = shuffled_delta(local, users, epsilon)
         for ones in range(users):

@@ -26,7 +26,8 @@ from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import RELATIONS, Demand, UnitCells, World, demands, finest, worlds
 
-EPSILON, LARGE = Fraction(7, 10), Fraction(5)
+EPSILON = Fraction(7, 10)
+LARGE = Fraction(5)
 HALF = 0.5
 """Share of a thinned demand."""
 
@@ -59,7 +60,8 @@ _FIXED = {
 
 def _put_in() -> Iterator[tuple[Case, bool]]:
     every = worlds()
-    line, box = every["a line"], every["a box"]
+    line = every["a line"]
+    box = every["a box"]
     for kind, engine, world, hold in (
         ("from_frame, a data frame", "pandas", line, partial(_framed, "pandas")),
         ("from_frame, coordinates", "pandas", line, partial(_framed, "coordinates")),
@@ -110,7 +112,8 @@ def _table(kind: str, records: Sequence[Any], users: Any) -> tuple[Any, dict[str
         columns: dict[str, Any] = {"across": np.array([p[0] for p in points], dtype=float)}
         named: dict[str, Any] = {"columns": ["across"]}
     else:
-        columns, named = {"vertex": pd.array(list(records), dtype="object")}, {}
+        columns = {"vertex": pd.array(list(records), dtype="object")}
+        named = {}
     if users is not None:
         columns["who"] = np.array(_names(records, users), dtype=object)
         named["user"] = "who"
@@ -292,7 +295,8 @@ def _thinned() -> Iterator[tuple[Case, bool]]:
         return _counts(fewer, ledger)
 
     chance = Chance(_tossed, _coin_bytes)
-    line, box = worlds()["a line"], worlds()["a box"]
+    line = worlds()["a line"]
+    box = worlds()["a box"]
     holds: tuple[tuple[str, World, Any], ...] = (
         ("thinned", box, None),
         ("thinned tally", line, _as_tally),

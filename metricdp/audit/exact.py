@@ -35,7 +35,10 @@ from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
 from metricdp.releases import Neighboring
 
-CHECK, SLACK, MARGIN, LIMIT = "exact law", 1e-9, 8, 600
+CHECK = "exact law"
+SLACK = 1e-9
+MARGIN = 8
+LIMIT = 600
 """Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers
 on tiny worlds are at most 8. Where there are more scripts than the limit, so many are drawn at
 random: what is found then is still a lower bound, not the whole law.
@@ -215,7 +218,8 @@ def examine(case: Case) -> Finding:
     evidence = _evidence(case)
     claim, found, excess, blind = _judged(case, evidence)
     if evidence.leak:
-        found, excess = evidence.leak, math.inf
+        found = evidence.leak
+        excess = math.inf
     elif evidence.raised:
         found = evidence.raised
     elif blind:
@@ -236,10 +240,13 @@ def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
             excess,
             bool(e.epsilon) and e.worst < case.reach * e.epsilon,
         )
-    claim, found = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}", f"δ ≥ {e.delta_needed:.3g}"
-    excess, blind = e.delta_needed / e.delta, False
+    claim = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}"
+    found = f"δ ≥ {e.delta_needed:.3g}"
+    excess = e.delta_needed / e.delta
+    blind = False
     if case.rho is not None:
-        claim, found = f"{claim}; ρ ≤ {float(case.rho):.4g}", f"{found}; ρ ≥ {e.rho_needed:.4g}"
+        claim = f"{claim}; ρ ≤ {float(case.rho):.4g}"
+        found = f"{found}; ρ ≥ {e.rho_needed:.4g}"
         excess = max(excess, e.rho_needed / float(case.rho))
         blind = e.rho_needed < case.reach * float(case.rho)
     return claim, found, excess, blind
@@ -259,7 +266,9 @@ def _evidence(case: Case) -> Evidence:
         return run(case, held[largest][0], orders[largest][0], script).tape
 
     probe(())  # fills caches of public things: later runs find them all alike
-    evidence, columns, n_scripts = None, [], 0
+    evidence = None
+    columns = []
+    n_scripts = 0
     for script in scripts(probe, case.limit):
         n_scripts += 1
         runs = [

@@ -73,7 +73,8 @@ def _selections() -> Any:
     from metricdp.privacy import CoverageQuery, PrivateDemand, select
 
     universe = EuclideanMetric(np.arange(1000.0)[:, None])
-    demand, grant = PrivateDemand(universe, []), Ledger(1).charge(1)
+    demand = PrivateDemand(universe, [])
+    grant = Ledger(1).charge(1)
     return [select(demand, CoverageQuery(universe, 0), "1/100", grant)[0] for _ in range(10)]
 
 
@@ -96,7 +97,8 @@ def _paid_first(name: str, quick: bool) -> Finding:
     from metricdp.privacy import _vault
 
     events: list[str] = []
-    real_open, real_take = _vault._open, Grant._take
+    real_open = _vault._open
+    real_take = Grant._take
 
     def opened(holder: object) -> Any:
         events.append("open")

@@ -100,7 +100,8 @@ def _kept(table: Any) -> np.ndarray:
 
 def _one_more(quick: bool) -> Finding:
     """All others keep theirs, whatever the user is called."""
-    worst, ran = 0, []
+    worst = 0
+    ran = []
     rows = {"vertex": ["abc"[i % 3] for i in range(len(OTHERS))], "who": list(OTHERS)}
     with tempfile.TemporaryDirectory() as name:
         for loader, (needs, make) in loaders().items():
@@ -167,11 +168,13 @@ def _interrupted(quick: bool) -> Finding:
 
     box = EuclideanSpace([0], [1e5])
     demand = PrivateDemand(box, [[_CANARY]])
-    found, kind = "nothing", ""
+    found = "nothing"
+    kind = ""
     try:
         measure(demand, HistogramQuery(_Stopping(box)), 1, Ledger(1).charge(1))
     except BaseException as error:
-        kind, at = type(error).__name__, error.__traceback__
+        kind = type(error).__name__
+        at = error.__traceback__
         chained = error.__context__ is not None or error.__cause__ is not None
         while at is not None:
             held = [v for v in at.tb_frame.f_locals.values() if isinstance(v, np.ndarray)]

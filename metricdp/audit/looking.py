@@ -15,7 +15,8 @@ from metricdp.audit.patch import patched
 from metricdp.audit.worlds import RELATIONS, World, demands
 
 EPSILON = Fraction(7, 10)
-ENOUGH, MANY = 0.5, 60.0
+ENOUGH = 0.5
+MANY = 60.0
 """Records per unit of noise from which on there is more than one look, in this file; and a guess of
 their number that is more than that.
 """
@@ -55,7 +56,8 @@ def _release(looks: str, hint: float | None, demand: Any, ledger: Any) -> Any:
     import metricdp as mdp
     from metricdp.methods.finite import looks as rules
 
-    shares, finer = [look.share for look in rules.THREE], (1.0, 1.5, 2.0)
+    shares = [look.share for look in rules.THREE]
+    finer = (1.0, 1.5, 2.0)
     changed = {
         "FEWEST_PARTS": 2,
         "PARTS_FACTOR": 0.0,

@@ -55,8 +55,11 @@ def watched() -> Iterator[Seen]:
     this block.
     """
     seen: Seen = {}
-    out, err, log = io.StringIO(), _Terminal(), io.StringIO()
-    handler, root = logging.StreamHandler(log), logging.getLogger()
+    out = io.StringIO()
+    err = _Terminal()
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    root = logging.getLogger()
     before = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
@@ -103,7 +106,9 @@ def told(error: BaseException) -> str:
     """Everything an exception shows: its own text and that of all exceptions it leads to, hidden or
     not.
     """
-    parts, seen, todo = [], set(), [error]
+    parts = []
+    seen = set()
+    todo = [error]
     while todo:
         e = todo.pop()
         if e is None or id(e) in seen:

@@ -23,7 +23,10 @@ from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
 from metricdp.releases import Neighboring
 
-CHECK, REACH, DEPTH, MOST = "exact law of openings", 0.6, 24, 60
+CHECK = "exact law of openings"
+REACH = 0.6
+DEPTH = 24
+MOST = 60
 """Least share of epsilon that the worst neighbors must reach; depth of the tree; most units at a
 place, above what any bias takes off.
 """
@@ -116,7 +119,8 @@ def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64
     """Log probability of each depth at which the way down may end, decisions before `first` left
     out, shape (DEPTH + 1 - first,).
     """
-    x, log_q = np.array(values[first:], np.float64), -1.0 / scale
+    x = np.array(values[first:], np.float64)
+    log_q = -1.0 / scale
     low = np.minimum(x, 1 - x)  # P(noise >= 1 - x) = q^(1-x)/(1+q) for x <= 0, and its mirror image
     tail = np.exp(log_q * (1 - low)) / (1 + np.exp(log_q))
     opened, closed = (
@@ -131,16 +135,15 @@ def _held(opening: Opening, quick: bool) -> Finding:
     replaced = opening.relation == "replace-one"
     first = int(replaced)  # the root holds a unit wherever it goes
     counts = range(0, MOST * opening.m + 1, opening.m)
-    laws, price = {place: [] for place in PLACES[: 1 + replaced]}, 0.0  # type: ignore[var-annotated]
+    laws: dict[float, list[NDArray[np.float64]]] = {place: [] for place in PLACES[: 1 + replaced]}
+    price = 0.0
     for place, rows in laws.items():
         for n in counts:
             values, scale, price = _values(opening, n, place)
             rows.append(_outcomes(values, scale, first))
     ratios = [np.diff(np.array(rows), axis=0) for rows in laws.values()]
-    leaves, comes = (
-        sum(float((-r).max()) for r in ratios[:1]),
-        sum(float(r.max()) for r in ratios[-1:]),
-    )
+    leaves = sum(float((-r).max()) for r in ratios[:1])
+    comes = sum(float(r.max()) for r in ratios[-1:])
     worst = leaves + comes if replaced else max(leaves, comes)
     blind = worst < REACH * price / (2 if replaced else 1)
     found = f"ε ≥ {worst:.6g}" + (", too blind" if blind else "")

@@ -18,7 +18,8 @@ def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
     AttributeError
         There is no such attribute: what should be replaced is not there any more.
     """
-    before, own = inspect.getattr_static(owner, name), name in vars(owner)
+    before = inspect.getattr_static(owner, name)
+    own = name in vars(owner)
     setattr(owner, name, value)
     try:
         yield

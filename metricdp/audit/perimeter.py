@@ -17,14 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 _OUTSIDE = ("audit", "bench", "cli", "report", "local", "testing")
 """Their `encode` methods are no partitions."""
 
-GATE, BOOKS, RECORDS, ENCODE, BELOW, DEVICE = (
-    "the gate",
-    "what it costs",
-    "records, counted and read",
-    "where a record belongs",
-    "what these import",
-    "on a user's device",
-)
+GATE = "the gate"
+BOOKS = "what it costs"
+RECORDS = "records, counted and read"
+ENCODE = "where a record belongs"
+BELOW = "what these import"
+DEVICE = "on a user's device"
 
 
 def perimeter() -> dict[str, list[str]]:
@@ -65,7 +63,8 @@ def reached(files: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
     """The files, and all of the package's own that they import, at the top or within functions,
     save those of some folders.
     """
-    found, todo = dict[str, None](), list(files)
+    found = dict[str, None]()
+    todo = list(files)
     while todo:
         file = todo.pop(0)
         if file not in found:
@@ -130,7 +129,8 @@ def _inside(folder: str) -> list[str]:
     return [file for file in _all() if file.startswith(f"{folder}/")]
 
 
-BEGIN, END = "<!-- files: begin -->", "<!-- files: end -->"
+BEGIN = "<!-- files: begin -->"
+END = "<!-- files: end -->"
 """Between these a page holds `listing`."""
 _WORDS = {
     GATE: "Every exact answer is computed, noised or selected from here. Read all of it.",
@@ -144,7 +144,8 @@ _WORDS = {
 
 def listing() -> str:
     """The perimeter as Markdown: tables of files and lines, and what they sum to."""
-    parts, total = [], 0
+    parts = []
+    total = 0
     for part, files in perimeter().items():
         counts = {file: lines_of(file) for file in files}
         total += sum(counts.values())

@@ -14,7 +14,8 @@ from metricdp.audit.exact import Case
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import UnitCells, demands, small_nets, worlds
 
-CHECK, NAME = "call by call", "refused calls cost nothing"
+CHECK = "call by call"
+NAME = "refused calls cost nothing"
 PRICES = ((1, "1e-6"), (2, 0), ("1e-9", 0))
 """With a delta, without one, and less than the noise of most methods can be had for."""
 
@@ -54,9 +55,13 @@ def _refusals(quick: bool) -> Finding:
     """All methods and projected ones: an answer at no more than the price, or nothing charged."""
     from metricdp.errors import MetricDPError
 
-    burnt, asked, answers, worst = [], 0, 0, 0.0
+    burnt = []
+    asked = 0
+    answers = 0
+    worst = 0.0
     for ask, name, (epsilon, delta) in _calls(quick):
-        ledger, asked = _ledger(), asked + 1
+        ledger = _ledger()
+        asked = asked + 1
         try:
             ask(ledger, epsilon, delta)
             answers += 1

@@ -27,7 +27,9 @@ def state(*roots: Any) -> str:
     """A digest of everything that public roots lead to, without private demand and budgets."""
     from metricdp.unique import Unique
 
-    digest, seen, todo = hashlib.sha256(), set[int](), list(roots)
+    digest = hashlib.sha256()
+    seen = set[int]()
+    todo = list(roots)
     kept = []  # no number of an object may be used again while it is looked for
     while todo:
         value = todo.pop()

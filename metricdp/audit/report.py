@@ -110,7 +110,8 @@ def _catch_row(catch: Catch) -> list[str]:
 
 def summary(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
     """The last line: how many passed and how many planted bugs were caught."""
-    passed, caught = sum(f.passed for f in findings), sum(c.evidence is not None for c in catches)
+    passed = sum(f.passed for f in findings)
+    caught = sum(c.evidence is not None for c in catches)
     return (
         f"{passed} of {len(findings)} checks passed, {caught} of {len(catches)} planted bugs "
         f"caught, {seconds:.0f} s"

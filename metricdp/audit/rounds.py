@@ -35,7 +35,8 @@ def _single() -> Iterator[tuple[Case, bool]]:
     )
 
     world = worlds()["a box"]
-    grid, fine = Grid(world.universe, 3), Grid(world.universe, 40)
+    grid = Grid(world.universe, 3)
+    fine = Grid(world.universe, 40)
     views: dict[str, tuple[Any, ...]] = {
         "levels": (Levels(0, 2),),
         "intervals": (Intervals(16, 8),),

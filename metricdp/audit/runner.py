@@ -89,8 +89,10 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
     has caught nothing. A bug whose place in the code is gone, or that names a check that is gone,
     is not caught.
     """
-    start, by_name = time.perf_counter(), {check.name: check for check in known}
-    found, note = [], ""
+    start = time.perf_counter()
+    by_name = {check.name: check for check in known}
+    found = []
+    note = ""
     for name in bug.caught_by:
         try:
             with bug.plant():

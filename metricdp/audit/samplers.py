@@ -23,9 +23,11 @@ from metricdp.audit import laws
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import finest
 
-ALARM, CHECK = 1e-7, "sampler's law"
+ALARM = 1e-7
+CHECK = "sampler's law"
 FACTORS = (0.7, 1.3)
-_CELLS, _LEAST = 40, 10.0
+_CELLS = 40
+_LEAST = 10.0
 """Cells for integers, and the least number of draws that a cell expects: rarer outcomes are counted
 together.
 """
@@ -47,16 +49,15 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
     if counts[expected == 0].any():
         return 0.0
     rare = expected < _LEAST
-    observed, wanted = (
-        np.r_[counts[~rare], counts[rare].sum()],
-        np.r_[expected[~rare], expected[rare].sum()],
-    )
+    observed = np.r_[counts[~rare], counts[rare].sum()]
+    wanted = np.r_[expected[~rare], expected[rare].sum()]
     if (
         wanted[-1] < _LEAST
     ):  # all rare outcomes together are still too rare: they join the rarest of the others
         at = int(np.argmin(np.where(wanted[:-1] > 0, wanted[:-1], np.inf)))
         observed[at], wanted[at] = observed[at] + observed[-1], wanted[at] + wanted[-1]
-        observed, wanted = observed[:-1], wanted[:-1]
+        observed = observed[:-1]
+        wanted = wanted[:-1]
     if len(wanted) < 2:
         return 1.0
     return float(chi2.sf(((observed - wanted) ** 2 / wanted).sum(), len(wanted) - 1))

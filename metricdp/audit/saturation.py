@@ -28,7 +28,8 @@ def _swaps(quick: bool) -> Finding:
 
     universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
     query = SwapQuery(universe, [1])
-    claim, worst = query.sensitivity("add-remove", 1), 0
+    claim = query.sensitivity("add-remove", 1)
+    worst = 0
     for n in (0, 2**31, 13_743_895_346, 13_743_895_347, 2**40, 2**60):
         one, more = (
             np.concatenate(list(query.blocks(_records(Tally, size)))).tolist()

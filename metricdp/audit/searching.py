@@ -12,7 +12,8 @@ from typing import Any
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import RELATIONS, demands, worlds
 
-LARGE, SMALL = Fraction(5), Fraction(1, 100)
+LARGE = Fraction(5)
+SMALL = Fraction(1, 100)
 """So large that few records come close to the worst demand of all; and so small that a selection is
 a coin.
 """
@@ -36,7 +37,8 @@ def _single() -> Iterator[tuple[Case, bool]]:
         return select(demand, ask(), LARGE, ledger.charge(LARGE))
 
     world = worlds()["a path"]
-    path, ends = world.universe, [0, 3]
+    path = world.universe
+    ends = [0, 3]
     queries: dict[str, tuple[Callable[[], Any], float]] = {
         "SwapQuery": (lambda: SwapQuery(path, [1, 2], candidates=ends), 0.7),
         "SwapQuery, squared": (lambda: SwapQuery(path, [1, 2], candidates=ends, power=2), 0.7),
@@ -84,7 +86,8 @@ def _searches() -> Iterator[tuple[Case, bool]]:
         """The sums of the first selection, which is a coin, are repaired for the second."""
         from metricdp.privacy import SwapQuery, select
 
-        grant, query = ledger.charge(LARGE + SMALL), SwapQuery(demand.universe, [1])
+        grant = ledger.charge(LARGE + SMALL)
+        query = SwapQuery(demand.universe, [1])
         index, first = select(demand, query, SMALL, grant)
         return [
             index,

@@ -178,6 +178,7 @@ def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterato
             yield from found
             return
         script = [*found[-1][:at], found[-1][at] + 1]
-    rng, coins = np.random.default_rng(0), Coins()
+    rng = np.random.default_rng(0)
+    coins = Coins()
     coins.coin = lambda radix: int(rng.integers(radix))
     yield from dict.fromkeys(tuple(d.choice for d in run(coins).draws) for _ in range(limit))

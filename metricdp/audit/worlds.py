@@ -136,7 +136,8 @@ def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
 def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
     """Whether two demands differ by one user more, or by one exchanged."""
     small, large = sorted((one, other), key=len)
-    rest, missing = list(large), 0
+    rest = list(large)
+    missing = 0
     for user in small:
         if user in rest:
             rest.remove(user)

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 
-SPOTS, CONCENTRATION = 8, 10.0
+SPOTS = 8
+CONCENTRATION = 10.0
 
 
 def one_each(metric: Metric) -> NDArray[np.int64]:

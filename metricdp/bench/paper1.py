@@ -19,7 +19,10 @@ from metricdp.bench.report import Report, gathered
 from metricdp.errors import InputError
 
 SETS = ("skin", "shuttle", "s1", "digits", "covertype", "higgs")
-KS, REPEATS, EPSILON, DELTA = (5, 10, 20, 30, 40), 10, "0.5", "1e-6"
+KS = (5, 10, 20, 30, 40)
+REPEATS = 10
+EPSILON = "0.5"
+DELTA = "1e-6"
 QUICK = {"sets": "gm-d2-k8", "k": (5, 20), "repeats": 2, "records": 20_000}
 _EPILOG = """\
 examples:
@@ -180,10 +183,8 @@ def run(
 
     start = time.perf_counter()
     wanted, skipped = chosen_sets(sets, SETS)
-    budgets, plan = (
-        shared.epsilons(epsilons),
-        Plan(str(delta), power, seed, records, _methods(methods)),
-    )
+    budgets = shared.epsilons(epsilons)
+    plan = Plan(str(delta), power, seed, records, _methods(methods))
     _check(plan, k, repeats)
     ks = sorted(set(k))
     cells = [

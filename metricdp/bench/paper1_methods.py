@@ -52,7 +52,8 @@ class World:
 
     def method(self, name: str) -> Any:
         """A private method by its name in the table, told of the radius if one is known."""
-        methods, radius = mdp.methods, self.radius
+        methods = mdp.methods
+        radius = self.radius
         named = {
             "HST": methods.Quadtree(published=True),
             "HST-tree": methods.Quadtree(published=True, steps=0),

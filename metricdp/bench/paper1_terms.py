@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PLAIN, TREE, UNIFORM, DEFAULT = "kmed++", "HST", "uniform", "partition"
+PLAIN = "kmed++"
+TREE = "HST"
+UNIFORM = "uniform"
+DEFAULT = "partition"
 PRIVATE = (TREE, "HST-tree", "lsh", "lloyd", "k-variates", "balcan")
 METHODS = (PLAIN, *PRIVATE, "quadtree", DEFAULT, UNIFORM)
 STARTS = 2

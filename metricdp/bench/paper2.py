@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 UNIVERSES = ("graph-r1", "graph-r100", "mnist-l2", "mnist-l1")
 DEMANDS = ("balanced", "imbalanced")
 SETTINGS = tuple(f"{universe}/{demand}" for universe in UNIVERSES for demand in DEMANDS)
-KS, REPEATS, RECORDS, STEPS = (2, 5, 10, 15, 20), 10, 500, 20
+KS = (2, 5, 10, 15, 20)
+REPEATS = 10
+RECORDS = 500
+STEPS = 20
 QUICK = {"settings": "graph-r1", "k": (5, 20), "repeats": 2}
 NO_MNIST = (
     "mnist: skipped, METRICDP_DATA names no folder with t10k-images-idx3-ubyte and "

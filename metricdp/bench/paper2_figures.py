@@ -50,7 +50,8 @@ def checked_folder(path: str) -> Path:
         import matplotlib  # noqa: F401
     except ImportError:
         raise MissingExtraError("drawing figures", "plots") from None
-    folder, reason = Path(path), ""
+    folder = Path(path)
+    reason = ""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,7 +134,9 @@ def _curves(
     panel: Any, rows: Iterable[dict[str, Any]], measure: str, methods: Sequence[str]
 ) -> None:
     """Means over the repetitions with their standard errors, by k."""
-    rows, least, most = list(rows), math.inf, 0.0
+    rows = list(rows)
+    least = math.inf
+    most = 0.0
     for method in methods:
         points = [
             (row["k"], *mean_error(v))
@@ -143,7 +146,8 @@ def _curves(
         if points:
             ks, means, errors = zip(*points)
             bars = [error or 0.0 for error in errors]
-            least, most = min(least, *means), max(most, *means)
+            least = min(least, *means)
+            most = max(most, *means)
             panel.errorbar(
                 ks,
                 means,

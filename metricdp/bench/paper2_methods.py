@@ -24,7 +24,9 @@ from metricdp.solvers.best_swaps import best_swaps
 from metricdp.solvers.block import block_search
 from metricdp.solvers.hst_init import hst_init
 
-LEVELS, PRIVATE_LEVELS, ALPHA = 6, 8, 1e-3
+LEVELS = 6
+PRIVATE_LEVELS = 8
+ALPHA = 1e-3
 """The paper's: L of NDP-HST and DP-HST, and the alpha of Algorithm 1."""
 REFERENCE_STARTS = 5
 Positions = NDArray[np.int64]
@@ -113,11 +115,9 @@ class Trial:
         """Positions of the centers of a private answer from a fresh ledger, for a share of epsilon:
         add-remove neighbors.
         """
-        ask, metric, epsilon = (
-            (mdp.k_median, mdp.k_means)[self.power - 1],
-            self.universe.metric,
-            Fraction(self.epsilon) * share,
-        )
+        ask = (mdp.k_median, mdp.k_means)[self.power - 1]
+        metric = self.universe.metric
+        epsilon = Fraction(self.epsilon) * share
         return metric.positions(
             ask(metric, self.demand, k, epsilon=epsilon, method=method, seed=self.seed).centers
         )
@@ -228,7 +228,8 @@ def _own(trial: Trial, k: int, method: str) -> dict[str, Any]:
     if method != "uniform":
         options = {"hst": DPHST(tree=trial.tree), "local-search": LocalSearch(tree=trial.tree)}
         return {"final": trial.cost(trial.answered(k, options.get(method, method)))}
-    kept, key = trial.universe.kept, (method, k, trial.power)
+    kept = trial.universe.kept
+    key = (method, k, trial.power)
     if key not in kept:  # the same for all demand
         kept[key] = trial.answered(k, method)
     return {"final": trial.cost(kept[key])}

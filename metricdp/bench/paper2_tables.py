@@ -19,7 +19,9 @@ consistent counts down to the noise, and public medians: this package's.
 OWN = ("hst", "local-search", "partition", "uniform")
 METHODS = (*NON_PRIVATE, *PRIVATE, *OWN)
 """The paper's, and this package's own, by the names of `metricdp.METHODS`."""
-DEFAULT, SEARCHED, AIM = "partition", "DP-HST", 0.7
+DEFAULT = "partition"
+SEARCHED = "DP-HST"
+AIM = 0.7
 
 MEASURES = {
     "initial": ("initial cost (Figures 2 and 4, left)", (*NON_PRIVATE, *PRIVATE)),
@@ -144,7 +146,8 @@ def mean_error(values: Sequence[float]) -> tuple[float, float | None]:
     >>> mean_error([1.0, 2.0, 3.0])
     (2.0, 0.5773502691896257)
     """
-    n, mean = len(values), sum(values) / len(values)
+    n = len(values)
+    mean = sum(values) / len(values)
     return mean, math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1) / n) if n > 1 else None
 
 
@@ -286,7 +289,8 @@ def report(
     """Rows, tables and judgements of what was drawn."""
     rows = gathered_rows(draws)
     verdicts = [verdict for claim in CLAIMS if (verdict := judged(claim, rows))["cells"]]
-    aim, means = over_searched(rows), _means(rows)
+    aim = over_searched(rows)
+    means = _means(rows)
     summary: dict[str, Any] = {
         "mean_final_ratio": means,
         "claims": verdicts,

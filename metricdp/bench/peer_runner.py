@@ -22,7 +22,8 @@ if __name__ == "__main__":
 
 def diffprivlib(points: Any, request: dict[str, Any]) -> Any:
     """IBM's: DPLloyd, epsilon-DP by its own account."""
-    d, models = points.shape[1], import_module("diffprivlib.models")
+    d = points.shape[1]
+    models = import_module("diffprivlib.models")
     model = models.KMeans(
         n_clusters=request["k"],
         epsilon=request["epsilon"],
@@ -35,10 +36,8 @@ def google(points: Any, request: dict[str, Any]) -> Any:
     """The LSH coreset of google's differential-privacy repository, learning/clustering: (epsilon,
     delta)-DP.
     """
-    algorithm, params = (
-        import_module("clustering.clustering_algorithm"),
-        import_module("clustering.clustering_params"),
-    )
+    algorithm = import_module("clustering.clustering_algorithm")
+    params = import_module("clustering.clustering_params")
     middle = (request["low"] + request["high"]) / 2
     data = params.Data(points - middle, request["radius"])
     price = params.DifferentialPrivacyParam(request["epsilon"], request["delta"])

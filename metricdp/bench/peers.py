@@ -19,9 +19,12 @@ from metricdp.bench.report import Report, gathered
 from metricdp.errors import InputError, MissingExtraError
 
 SETS = ("gm", "gw", "digits")
-EPSILONS, DELTA, REPEATS = "0.25,0.5,1,2", "1e-6", 5
+EPSILONS = "0.25,0.5,1,2"
+DELTA = "1e-6"
+REPEATS = 5
 QUICK = {"sets": "gm-d2-k8", "repeats": 2, "records": 20_000, "epsilons": "1"}
-PLAIN, DEFAULT = "sklearn", "partition"
+PLAIN = "sklearn"
+DEFAULT = "partition"
 OWN = (DEFAULT, "quadtree", "lsh", "lloyd", "k-variates", "balcan")
 PEERS = {
     "google": "google's LSH coreset (differential-privacy, learning/clustering; not on PyPI)",
@@ -191,10 +194,8 @@ def run(
     except ImportError:
         raise MissingExtraError("metricdp bench peers", "sklearn") from None
     wanted, skipped = chosen_sets(sets, SETS)
-    budgets, plan = (
-        shared.epsilons(epsilons),
-        Plan(str(delta), seed, records, _methods(methods), peer_python or sys.executable),
-    )
+    budgets = shared.epsilons(epsilons)
+    plan = Plan(str(delta), seed, records, _methods(methods), peer_python or sys.executable)
     _check(plan, repeats)
     there = {
         name: found
@@ -263,7 +264,8 @@ class _Bench:
     """Loads sets as they come up, and keeps the last, its file for peers and its reference."""
 
     def __init__(self, plan: Plan, there: dict[str, Any]) -> None:
-        self._plan, self._there = plan, there
+        self._plan = plan
+        self._there = there
         self._world: Any = None
         self._reference = 0.0
         self._folder: Any = None
@@ -315,7 +317,8 @@ class _Bench:
 
         import metricdp as mdp
 
-        world, plan = self._world, self._plan
+        world = self._world
+        plan = self._plan
         coins = 1000 * plan.seed + cell.repeat
         if method in PEERS:
             radius = world.radius or world.space.diameter_bound() / 2

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
     from metricdp.metrics import GraphMetric
 
-OPTIMA, LAST, METHODS = "pmedopt.txt", 40, ("partition", "uniform")
-NEAR, EXACT = 0.1, 1e-7
+OPTIMA = "pmedopt.txt"
+LAST = 40
+METHODS = ("partition", "uniform")
+NEAR = 0.1
+EXACT = 1e-7
 """Percent above the optimum that the summary counts as near, and as none."""
 
 _INSTANCE = [Column("instance", "instance"), Column("n", "n", "d"), Column("k", "k", "d")]
@@ -344,7 +347,8 @@ def _rows(instances: list[Instance], measured: Any) -> tuple[list[dict[str, Any]
     from metricdp.universe import read_pmed_p
 
     def rows(instance: Instance) -> Iterator[dict[str, Any]]:
-        metric, k = mdp.read_graph(instance.path, format="pmed"), read_pmed_p(instance.path)
+        metric = mdp.read_graph(instance.path, format="pmed")
+        k = read_pmed_p(instance.path)
         for row in measured(metric, k, instance.optimum):
             yield {"instance": instance.name, "n": len(metric), "k": k, **row}
 
@@ -372,17 +376,17 @@ def _released(
 
     counts = _demand(metric, private, seed)
     if private.records is None and optimum is not None:
-        reference, kind = float(optimum), "optimum"
+        reference = float(optimum)
+        kind = "optimum"
     else:
-        reference, kind = (
-            _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts),
-            "solver",
-        )
+        reference = _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts)
+        kind = "solver"
     demand = mdp.PrivateDemand(
         metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])]
     )
     for method in private.methods:
-        answers, start = [], time.perf_counter()
+        answers = []
+        start = time.perf_counter()
         for repeat in range(private.repeats):
             result = solver(
                 metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat
@@ -467,7 +471,8 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
 def _private_summary(
     rows: list[dict[str, Any]], private: Privacy, start: float
 ) -> tuple[dict[str, Any], list[str]]:
-    by_method, lines = {}, []
+    by_method = {}
+    lines = []
     for method in private.methods:
         own = [row for row in rows if row["method"] == method and row["mean_ratio"] is not None]
         mean = sum(row["mean_ratio"] for row in own) / len(own) if own else None

@@ -84,7 +84,8 @@ def _found(file: str) -> Path | None:
     """A file in the data folder, in `points/…`, in the subfolder alone, or at the top; perhaps
     gzipped.
     """
-    top, parts = Path(os.environ.get(FOLDER_VARIABLE) or os.devnull), Path(file)
+    top = Path(os.environ.get(FOLDER_VARIABLE) or os.devnull)
+    parts = Path(file)
     for place in (top / "points" / parts, top / parts, top / parts.name):
         for path in (place, place.with_name(f"{place.name}.gz")):
             if path.is_file():

@@ -37,7 +37,8 @@ def best_known(
     points: Points, k: int, power: int, seed: int, starts: int, steps: int = 100
 ) -> Points:
     """The best of some greedy seedings with many steps each, without privacy."""
-    rng, ones = np.random.default_rng([seed, 43]), np.ones(len(points))
+    rng = np.random.default_rng([seed, 43])
+    ones = np.ones(len(points))
     found = [
         improved(points, seeding(points, ones, k, rng, power), power, steps) for _ in range(starts)
     ]

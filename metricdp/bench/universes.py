@@ -23,12 +23,18 @@ from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics import GraphMetric, Metric, PrecomputedMetric
 from metricdp.threads import in_threads
 
-POINTS, CLUSTERS, INSIDE, LINKS, SHORTEST_LINK = 3000, 10, 0.2, 30, 0.5
+POINTS = 3000
+CLUSTERS = 10
+INSIDE = 0.2
+LINKS = 30
+SHORTEST_LINK = 0.5
 """Of a clustered graph: vertices, clusters, probability of an edge inside one, edges between two,
 least length of these.
 """
-PIXELS, DIGITS = 784, (0, 8)
-_IMAGES, _LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+PIXELS = 784
+DIGITS = (0, 8)
+_IMAGES = "t10k-images-idx3-ubyte"
+_LABELS = "t10k-labels-idx1-ubyte"
 _ROWS = 250
 
 
@@ -154,7 +160,8 @@ def mnist(folder: Path, norm: int) -> tuple[PrecomputedMetric, NDArray[np.int64]
     GraphFileError
         A file is no such IDX file.
     """
-    images, digits = _idx(folder, _IMAGES, PIXELS), _idx(folder, _LABELS, 1)[:, 0].astype(np.int64)
+    images = _idx(folder, _IMAGES, PIXELS)
+    digits = _idx(folder, _LABELS, 1)[:, 0].astype(np.int64)
     if len(images) != len(digits):
         raise GraphFileError(
             folder / _LABELS, f"has {len(digits):,} labels of {len(images):,} images"
@@ -165,7 +172,8 @@ def mnist(folder: Path, norm: int) -> tuple[PrecomputedMetric, NDArray[np.int64]
 def _manhattan(images: NDArray[np.uint8]) -> NDArray[np.float64]:
     from metricdp.kernels.manhattan import manhattan_rows
 
-    points, matrix = images.astype(np.int16), np.empty((len(images), len(images)))
+    points = images.astype(np.int16)
+    matrix = np.empty((len(images), len(images)))
     in_threads(
         lambda start: manhattan_rows(points, start, min(start + _ROWS, len(points)), matrix),
         range(0, len(points), _ROWS),
@@ -176,7 +184,8 @@ def _manhattan(images: NDArray[np.uint8]) -> NDArray[np.float64]:
 def _euclidean(images: NDArray[np.uint8]) -> NDArray[np.float64]:
     """|a|² + |b|² - 2 a·b: all of them integers below 2**53, hence exact."""
     points = images.astype(np.float64)
-    squares, matrix = (points * points).sum(axis=1), points @ points.T
+    squares = (points * points).sum(axis=1)
+    matrix = points @ points.T
     matrix *= -2
     matrix += squares
     matrix += squares[:, None]

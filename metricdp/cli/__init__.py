@@ -37,7 +37,10 @@ _NAMES = (
 COMMANDS = tuple(f"metricdp.cli.{name}" for name in _NAMES)
 """Modules of the commands, in the order in which ``--help`` lists them."""
 
-BAD_INPUT, UNEXPECTED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+BAD_INPUT = 2
+UNEXPECTED = 1
+INTERRUPTED = 130
+BROKEN_PIPE = 141
 """Exit statuses other than 0."""
 
 _EPILOG = """\

@@ -305,11 +305,9 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
     import metricdp as mdp
 
-    demand, search, method = (
-        inputs.read_demand(args, metric),
-        _search(args, metric),
-        _method(args, metric),
-    )
+    demand = inputs.read_demand(args, metric)
+    search = _search(args, metric)
+    method = _method(args, metric)
     ledger = budget.open_ledger(args)
     paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
     with budget.noting_expense(ledger):

@@ -15,8 +15,11 @@ from metricdp.cli import cluster, inputs, parsing, streams
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
-GRAPH, NODES, DEMAND = "coquimbo.csv.gz", "coquimbo_nodes.csv.gz", "coquimbo_demand.csv.gz"
-RESULT, PAGE = "coquimbo_centers.json", "coquimbo_map.html"
+GRAPH = "coquimbo.csv.gz"
+NODES = "coquimbo_nodes.csv.gz"
+DEMAND = "coquimbo_demand.csv.gz"
+RESULT = "coquimbo_centers.json"
+PAGE = "coquimbo_map.html"
 
 
 def register(subparsers: parsing.Subparsers) -> None:

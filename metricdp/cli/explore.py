@@ -239,10 +239,8 @@ def _together(args: Namespace) -> Namespace:
         mdp.methods.method_of(args.method).price(epsilon, args.delta or 0)
         for epsilon in args.epsilons
     ]
-    epsilon, delta = (
-        sum((p.epsilon for p in prices), Fraction(0)),
-        sum((p.delta for p in prices), Fraction(0)),
-    )
+    epsilon = sum((p.epsilon for p in prices), Fraction(0))
+    delta = sum((p.delta for p in prices), Fraction(0))
     if not args.quiet:
         parts = " + ".join(args.epsilons)
         say(

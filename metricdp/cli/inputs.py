@@ -28,10 +28,12 @@ def read_metric(args: Namespace) -> GraphMetric:
     """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
     import metricdp as mdp
 
-    path, options = args.graph, {name: getattr(args, name) for name in _READ}
+    path = args.graph
+    options = {name: getattr(args, name) for name in _READ}
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
-        path, options = mdp.datasets.fetch(known.name), {**options, **known.read}
+        path = mdp.datasets.fetch(known.name)
+        options = {**options, **known.read}
     metric = mdp.read_graph(path, **options)
     if not args.quiet:
         places = {
@@ -52,10 +54,8 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     import metricdp as mdp
 
     _check_coordinates(args, metric)
-    column, whose = (
-        args.demand_column or "vertex",
-        {name: getattr(args, name, None) for name in _USER},
-    )
+    column = args.demand_column or "vertex"
+    whose = {name: getattr(args, name, None) for name in _USER}
     engine = getattr(args, "engine", None) or "embedded"
     return mdp.PrivateDemand.from_frame(
         metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose

@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_GATHER_BITS, _BYTE = np.uint64(0x0102040810204080), np.uint64(56)
+_GATHER_BITS = np.uint64(0x0102040810204080)
+_BYTE = np.uint64(56)
 """Eight bytes of 0 or 1, times this, shifted by this: eight bits."""
 _PLACES = np.array(
     [sorted(range(8), key=lambda bit: not byte >> bit & 1) for byte in range(256)], np.int32
@@ -137,9 +138,11 @@ def label_columns(
             d = row[j]
             if d < c_first[j]:
                 second[j], c_second[j] = first[j], c_first[j]
-                first[j], c_first[j] = i, d
+                first[j] = i
+                c_first[j] = d
             elif i == 1 or d < c_second[j]:
-                second[j], c_second[j] = i, d
+                second[j] = i
+                c_second[j] = d
 
 
 @njit(cache=True, nogil=True)
@@ -150,17 +153,24 @@ def _label_column(
     labels: Labels,
 ) -> None:
     first, second, c_first, c_second = labels
-    a, b = 0, 0
+    a = 0
+    b = 0
     da = block[centers[0], j]
     db = da
     for i in range(1, len(centers)):
         d = block[centers[i], j]
         if d < da:
-            b, db = a, da
-            a, da = i, d
+            b = a
+            db = da
+            a = i
+            da = d
         elif i == 1 or d < db:
-            b, db = i, d
-    first[j], second[j], c_first[j], c_second[j] = a, b, da, db
+            b = i
+            db = d
+    first[j] = a
+    second[j] = b
+    c_first[j] = da
+    c_second[j] = db
 
 
 @njit(cache=True, nogil=True)
@@ -219,25 +229,29 @@ def _change(
         found += eights[b] != 0
     count = np.uint64(0)
     for q in range(found):
-        at, byte = 8 * words[q], (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
-        a, b, c, d = _PLACES[byte, 0], _PLACES[byte, 1], _PLACES[byte, 2], _PLACES[byte, 3]
-        e, f, g, h = _PLACES[byte, 4], _PLACES[byte, 5], _PLACES[byte, 6], _PLACES[byte, 7]
-        hits[count], hits[count + _1], hits[count + _2], hits[count + _3] = (
-            at + a,
-            at + b,
-            at + c,
-            at + d,
-        )
-        hits[count + _4], hits[count + _5], hits[count + _6], hits[count + _7] = (
-            at + e,
-            at + f,
-            at + g,
-            at + h,
-        )
+        at = 8 * words[q]
+        byte = (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
+        a = _PLACES[byte, 0]
+        b = _PLACES[byte, 1]
+        c = _PLACES[byte, 2]
+        d = _PLACES[byte, 3]
+        e = _PLACES[byte, 4]
+        f = _PLACES[byte, 5]
+        g = _PLACES[byte, 6]
+        h = _PLACES[byte, 7]
+        hits[count] = at + a
+        hits[count + _1] = at + b
+        hits[count + _2] = at + c
+        hits[count + _3] = at + d
+        hits[count + _4] = at + e
+        hits[count + _5] = at + f
+        hits[count + _6] = at + g
+        hits[count + _7] = at + h
         count += _HOW_MANY[byte]
     for h in range(count):
         j = hits[h]
-        d, near = np.float64(row[j]), np.float64(c_first[j])
+        d = np.float64(row[j])
+        near = np.float64(c_first[j])
         shared += weights[j] * min(d - near, 0.0)
         change[first[j]] += weights[j] * (max(d, near) - np.float64(c_second[j]))
     return shared
@@ -271,15 +285,21 @@ def _swap(
         touched = first[j] == slot or second[j] == slot
         if not touched and d >= c_second[j]:
             continue
-        f, near, next_ = first[j], np.float64(c_first[j]), np.float64(c_second[j])
+        f = first[j]
+        near = np.float64(c_first[j])
+        next_ = np.float64(c_second[j])
         if touched:
             _label_column(block, centers, j, labels)
         elif d < c_first[j]:
             second[j], c_second[j] = first[j], c_first[j]
-            first[j], c_first[j] = slot, d
+            first[j] = slot
+            c_first[j] = d
         else:
-            second[j], c_second[j] = slot, d
-        g, near_, next__ = first[j], np.float64(c_first[j]), np.float64(c_second[j])
+            second[j] = slot
+            c_second[j] = d
+        g = first[j]
+        near_ = np.float64(c_first[j])
+        next__ = np.float64(c_second[j])
         w = weights[j]
         if w < 0:
             w, f, near, next_, g, near_, next__ = -w, g, near_, next__, f, near, next_
@@ -358,22 +378,29 @@ def block_swaps(
     """
     m, n = block.shape
     space = _workspace(n, len(losses))
-    change, work, fall = space.change, np.empty(len(losses), np.float64), 0.0
+    change = space.change
+    work = np.empty(len(losses), np.float64)
+    fall = 0.0
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
     cost = block_losses(weights, fixed, labels, losses)
-    at, since, swaps = 0, 0, 0
+    at = 0
+    since = 0
+    swaps = 0
     while swaps < most and len(order) > 0:
         row = order[at]
-        at, since = at + 1, since + 1
+        at = at + 1
+        since = since + 1
         if not opened[row]:
             shared = _change(block[row], weights, labels, losses, space)
             slot = np.argmin(change)
             if shared + change[slot] < -tolerance * abs(cost):
-                opened[centers[slot]], opened[row] = False, True
+                opened[centers[slot]] = False
+                opened[row] = True
                 fall += _swap(block, weights, centers, slot, row, labels, work)
                 cost = block_losses(weights, fixed, labels, losses)
-                since, swaps = 0, swaps + 1
+                since = 0
+                swaps = swaps + 1
         if at == len(order):
             if patience == 0:
                 break
@@ -442,7 +469,8 @@ def block_relink(
     O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004,
     section 4).
     """
-    m, k = len(block), len(start)
+    m = len(block)
+    k = len(start)
     centers = start.copy()
     found[:] = start
     inside = np.zeros(m, np.bool_)
@@ -454,21 +482,28 @@ def block_relink(
     way = len(missing)
     labels = _labels_of(block)
     label_columns(block, centers, labels)
-    losses, space = np.empty(k, np.float64), _workspace(block.shape[1], k)
+    losses = np.empty(k, np.float64)
+    space = _workspace(block.shape[1], k)
     change = space.change
     before = block_losses(weights, fixed, labels, losses)
-    best, least, falling = np.inf, np.inf, False
+    best = np.inf
+    least = np.inf
+    falling = False
     last = centers.copy()
     for step in range(way):
         for s in range(k):
             if there[s]:
                 losses[s] = np.inf
-        at, slot, lowest = 0, 0, np.inf
+        at = 0
+        slot = 0
+        lowest = np.inf
         for t in range(way - step):
             shared = _change(block[missing[t]], weights, labels, losses, space)
             cheapest = int(np.argmin(change))
             if shared + change[cheapest] < lowest:
-                at, slot, lowest = t, cheapest, shared + change[cheapest]
+                at = t
+                slot = cheapest
+                lowest = shared + change[cheapest]
         last[:] = centers
         _swap(block, weights, centers, slot, missing[at], labels, change)
         there[slot] = True
@@ -477,10 +512,12 @@ def block_relink(
         if (
             falling and cost >= before and before < least
         ):  # the last stop was a local minimum, and no end
-            best, least = before, before
+            best = before
+            least = before
             found[:] = last
         if step == way // 2 - 1 and least == np.inf:
             best = cost
             found[:] = centers
-        falling, before = cost < before, cost
+        falling = cost < before
+        before = cost
     return best

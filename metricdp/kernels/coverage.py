@@ -117,7 +117,8 @@ def transposed(indptr: NDArray, members: NDArray, n_elements: int) -> tuple[NDAr
         starts[e + 1] += 1
     for e in range(n_elements):
         starts[e + 1] += starts[e]
-    at, rows = starts[:-1].copy(), np.empty(len(members), np.int32)
+    at = starts[:-1].copy()
+    rows = np.empty(len(members), np.int32)
     for s in range(len(indptr) - 1):
         for j in range(indptr[s], indptr[s + 1]):
             rows[at[members[j]]] = s

@@ -7,7 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_HALF, _TOP = np.uint64(29), np.uint64(37)
+_HALF = np.uint64(29)
+_TOP = np.uint64(37)
 
 
 @njit(cache=True, nogil=True)

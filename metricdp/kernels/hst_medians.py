@@ -15,11 +15,9 @@ def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArra
     the last entry the length of all rows.
     """
     n = len(parent)
-    costs, choices, so_far = (
-        np.zeros(n + 1, np.int64),
-        np.zeros(n + 1, np.int64),
-        np.zeros(n, np.int64),
-    )
+    costs = np.zeros(n + 1, np.int64)
+    choices = np.zeros(n + 1, np.int64)
+    so_far = np.zeros(n, np.int64)
     for v in range(n - 1, -1, -1):
         costs[v + 1] = min(k, most[v]) + 1
         if v > 0:
@@ -73,8 +71,10 @@ def tree_k_median(
     general trees: O(k n²).)
     """
     n = len(parent)
-    cost, choice = np.full(cost_at[n], np.inf), np.zeros(choice_at[n], np.int32)
-    width, inner = np.ones(n, np.int64), np.zeros(n, np.bool_)
+    cost = np.full(cost_at[n], np.inf)
+    choice = np.zeros(choice_at[n], np.int32)
+    width = np.ones(n, np.int64)
+    inner = np.zeros(n, np.bool_)
     for v in range(n - 1, -1, -1):
         own = cost[cost_at[v] : cost_at[v + 1]]
         if not inner[v]:
@@ -82,11 +82,14 @@ def tree_k_median(
         if v == 0:
             break
         p = parent[v]
-        above, picks = cost[cost_at[p] : cost_at[p + 1]], choice[choice_at[v] : choice_at[v + 1]]
+        above = cost[cost_at[p] : cost_at[p + 1]]
+        picks = choice[choice_at[v] : choice_at[v + 1]]
         if not inner[p]:
-            inner[p], above[0] = True, 0.0
+            inner[p] = True
+            above[0] = 0.0
         own[0] = np.inf if least[v] > 0 else weight[v] * away[v]
-        before, width[p] = width[p], len(picks)
+        before = width[p]
+        width[p] = len(picks)
         for j in range(width[p] - 1, -1, -1):
             best = np.inf
             for i in range(max(0, j - before + 1), min(j, len(own) - 1) + 1):
@@ -95,7 +98,8 @@ def tree_k_median(
                     best = total
                     picks[j] = i
             above[j] = best
-    centers, rest = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    centers = np.zeros(n, np.int64)
+    rest = np.zeros(n, np.int64)
     centers[0] = rest[0] = k
     for v in range(1, n):  # the child added last to its parent's row comes first
         i = choice[choice_at[v] + rest[parent[v]]]

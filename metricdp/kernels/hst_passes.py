@@ -39,7 +39,8 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
     n = len(parent)
     kept = np.zeros(n, np.bool_)
     taken = np.empty(len(ranked), np.int64)
-    n_taken, n_kept = 0, 0
+    n_taken = 0
+    n_kept = 0
     for v in ranked:
         if n_kept == wanted:
             break
@@ -107,8 +108,11 @@ def consistent_counts(
     level). O(n_nodes).
     """
     n = len(parent)
-    estimate, spread = value.copy(), variance.copy()
-    below, below_spread, has_children = np.zeros(n), np.zeros(n), np.zeros(n, np.bool_)
+    estimate = value.copy()
+    spread = variance.copy()
+    below = np.zeros(n)
+    below_spread = np.zeros(n)
+    has_children = np.zeros(n, np.bool_)
     for v in range(n - 1, -1, -1):
         if has_children[v] and below_spread[v] < np.inf:
             if spread[v] == np.inf:
@@ -165,8 +169,10 @@ def settled_counts(
     Where all children settle, they keep their estimates. O(n_nodes).
     """
     n = len(parent)
-    counts, settled = estimate.copy(), np.zeros(n, np.bool_)
-    inside, others = np.zeros(n), np.zeros(n)
+    counts = estimate.copy()
+    settled = np.zeros(n, np.bool_)
+    inside = np.zeros(n)
+    others = np.zeros(n)
     settled[0] = True
     for v in range(1, n):
         p = parent[v]

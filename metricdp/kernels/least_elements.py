@@ -140,21 +140,26 @@ def graph_entries(
     and labels are corrected), and a heap for what lies beyond the ring: on road networks half the
     time of a heap alone.
     """
-    points, distances, vertex, key, after = (
-        space.points,
-        space.distances,
-        space.vertex,
-        space.key,
-        space.after,
-    )
+    points = space.points
+    distances = space.distances
+    vertex = space.vertex
+    key = space.key
+    after = space.after
     indptr, indices, lengths = graph
     number, radii, filled, labels = levels
-    far_key, far_vertex, room = space.far_key, space.far_vertex, len(space.points)
+    far_key = space.far_key
+    far_vertex = space.far_vertex
+    room = len(space.points)
     head = np.full(_SLOTS, -1, np.int32)
     count = np.int64(0)
     listing = len(radii) == 0
     for i in range(begin, len(sources)):
-        first, used, free, live, n_far, cursor = count, np.int64(0), np.int64(-1), 0, 0, np.int64(0)
+        first = count
+        used = np.int64(0)
+        free = np.int64(-1)
+        live = 0
+        n_far = 0
+        cursor = np.int64(0)
         full = False
         if trial[sources[i]] > 0:
             trial[sources[i]] = 0
@@ -173,14 +178,18 @@ def graph_entries(
             if item < 0:
                 cursor += 1
             while item >= 0 and not full:
-                u, d, following = vertex[item], key[item], np.int64(after[item])
+                u = vertex[item]
+                d = key[item]
+                following = np.int64(after[item])
                 after[item] = free
-                free, item = item, following
+                free = item
+                item = following
                 live -= 1
                 if d > trial[u]:
                     continue
                 if listing:
-                    points[count], distances[count] = u, d
+                    points[count] = u
+                    distances[count] = d
                     count += 1
                     full = count == room
                 else:
@@ -234,7 +243,8 @@ def _put(
     after: NDArray,
 ) -> None:
     slot = bucket & (_SLOTS - 1)
-    vertex[item], key[item] = v, t
+    vertex[item] = v
+    key[item] = t
     after[item] = head[slot]
     head[slot] = item
 
@@ -324,11 +334,14 @@ def vector_entries(
         Largest `known` in each box.
     """
     n, d = points.shape
-    n_blocks, room, count = len(farthest) // 2, len(space.points), np.int64(0)
+    n_blocks = len(farthest) // 2
+    room = len(space.points)
+    count = np.int64(0)
     waiting = np.empty(64, np.int64)
     for i in range(begin, len(sources)):
         x = points[sources[i]]
-        waiting[0], n_waiting = 1, 1
+        waiting[0] = 1
+        n_waiting = 1
         while n_waiting > 0:
             n_waiting -= 1
             box = waiting[n_waiting]
@@ -340,7 +353,8 @@ def vector_entries(
             if gap >= bound:
                 continue
             if box < n_blocks:
-                waiting[n_waiting], waiting[n_waiting + 1] = 2 * box, 2 * box + 1
+                waiting[n_waiting] = 2 * box
+                waiting[n_waiting + 1] = 2 * box + 1
                 n_waiting += 2
                 continue
             for v in range((box - n_blocks) * BLOCK, min((box - n_blocks + 1) * BLOCK, n)):
@@ -348,7 +362,8 @@ def vector_entries(
                 if distance < known[v]:
                     if count == room:
                         return i
-                    space.points[count], space.distances[count] = v, distance
+                    space.points[count] = v
+                    space.distances[count] = distance
                     count += 1
         ends[i] = count
     return len(sources)
@@ -357,7 +372,8 @@ def vector_entries(
 @njit(cache=True, nogil=True, fastmath=_EXACT)
 def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
     """Distance rounded up, or `enough` as soon as it is known to be no smaller."""
-    total, limit = 0.0, np.float64(enough)
+    total = 0.0
+    limit = np.float64(enough)
     limit = limit * limit if euclidean else limit
     for first in range(0, len(x), 64):
         for j in range(first, min(first + 64, len(x))):
@@ -391,7 +407,8 @@ def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
     n_blocks = 1
     while n_blocks * BLOCK < n:
         n_blocks *= 2
-    low, high = np.full((2 * n_blocks, d), np.inf), np.full((2 * n_blocks, d), -np.inf)
+    low = np.full((2 * n_blocks, d), np.inf)
+    high = np.full((2 * n_blocks, d), -np.inf)
     for v in range(n):
         for j in range(d):
             box = n_blocks + v // BLOCK

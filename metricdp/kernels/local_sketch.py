@@ -35,7 +35,8 @@ def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets:
     one = np.uint64(1)
     buckets = 1 << log_buckets
     for i in range(len(functions)):
-        index, sign = np.uint64(0), np.int64(1)
+        index = np.uint64(0)
+        sign = np.int64(1)
         table[0] += 1
         for c in range(1, buckets):
             bit = np.uint64(0)
@@ -65,8 +66,10 @@ def walsh(table: NDArray) -> None:
         for start in range(0, len(table), 2 * half):
             for row in range(start, start + half):
                 for x in range(table.shape[1]):
-                    low, high = table[row, x], table[row + half, x]
-                    table[row, x], table[row + half, x] = low + high, low - high
+                    low = table[row, x]
+                    high = table[row + half, x]
+                    table[row, x] = low + high
+                    table[row + half, x] = low - high
         half *= 2
 
 
@@ -104,7 +107,8 @@ def add_vectors(
     d = sums.shape[1]
     each = (d + 4) // 5
     golden = np.uint64(0x9E3779B97F4A7C15)
-    first, second = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    first = np.uint64(0xBF58476D1CE4E5B9)
+    second = np.uint64(0x94D049BB133111EB)
     for i in range(len(nonces)):
         at = np.int64(characters[i])
         state = nonces[i] + indices[i] * np.uint64(each) * golden

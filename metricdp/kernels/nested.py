@@ -35,27 +35,32 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
     Depth first, so that a cluster's labels stay in the cache: O(n · n_levels).
     """
     n, n_levels = labels.shape
-    order, moved, child_of = (
-        np.arange(n, dtype=np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-    )
-    parent, level = np.empty(2 * n, np.int32), np.empty(2 * n, np.int8)
-    start, stop = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32)
+    order = np.arange(n, dtype=np.int32)
+    moved = np.empty(n, np.int32)
+    child_of = np.empty(n, np.int32)
+    parent = np.empty(2 * n, np.int32)
+    level = np.empty(2 * n, np.int8)
+    start = np.empty(2 * n, np.int32)
+    stop = np.empty(2 * n, np.int32)
     slot = np.full(n, -1, np.int32)
     at = np.empty(n + 1, np.int32)
     waiting = np.empty(
         (n + 1, 3), np.int32
     )  # parent, start, stop; the level is that of the parent's split
     split = np.empty(2 * n, np.int8)
-    waiting[0, 0], waiting[0, 1], waiting[0, 2] = -1, 0, n
-    n_waiting, n_nodes = 1, 0
+    waiting[0, 0] = -1
+    waiting[0, 1] = 0
+    waiting[0, 2] = n
+    n_waiting = 1
+    n_nodes = 0
     while n_waiting > 0:
         n_waiting -= 1
         above, low, high = waiting[n_waiting]
         node = n_nodes
         n_nodes += 1
-        parent[node], start[node], stop[node] = above, low, high
+        parent[node] = above
+        start[node] = low
+        stop[node] = high
         level[node] = 0 if above < 0 else split[above]
         next_split = np.int64(level[node]) + 1 if high - low > 1 else n_levels
         while next_split < n_levels:

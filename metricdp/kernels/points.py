@@ -44,8 +44,10 @@ def nearest_centers(
     n, d = points.shape
     k = len(centers)
     middle, scale = _frame(centers)
-    unit, rounding = (2 * d + 16) * 2.0**-24, (d + 4) * 2.0**-52
-    small, half = np.empty((k, d), np.float32), np.empty(k, np.float32)
+    unit = (2 * d + 16) * 2.0**-24
+    rounding = (d + 4) * 2.0**-52
+    small = np.empty((k, d), np.float32)
+    half = np.empty(k, np.float32)
     for j in range(k):
         total = 0.0
         for x in range(d):
@@ -53,13 +55,13 @@ def nearest_centers(
             small[j, x] = place
             total += place * place
         half[j] = total / 2
-    places, length = np.zeros((d, BLOCK), np.float32), np.zeros(BLOCK)
-    near, best, second = (
-        np.zeros(BLOCK, np.int32),
-        np.empty(BLOCK, np.float32),
-        np.empty(BLOCK, np.float32),
-    )
-    label, square = np.zeros(n, np.int64), np.empty(n, np.float64)
+    places = np.zeros((d, BLOCK), np.float32)
+    length = np.zeros(BLOCK)
+    near = np.zeros(BLOCK, np.int32)
+    best = np.empty(BLOCK, np.float32)
+    second = np.empty(BLOCK, np.float32)
+    label = np.zeros(n, np.int64)
+    square = np.empty(n, np.float64)
     for start in range(0, n, BLOCK):
         here = min(BLOCK, n - start)
         for p in range(here):
@@ -71,7 +73,9 @@ def nearest_centers(
             length[p] = total
         _two_least(places, small, half, near, best, second)
         for p in range(here):
-            away, at, least = 1 + np.sqrt(length[p]), np.int64(0), np.inf
+            away = 1 + np.sqrt(length[p])
+            at = np.int64(0)
+            least = np.inf
             if (
                 length[p] < FAR
                 and np.float64(second[p]) - best[p] > 2 * (unit + rounding * away) * away
@@ -83,8 +87,10 @@ def nearest_centers(
                 for j in range(k):
                     total = _square(points, start + p, centers, j)
                     if total < least:
-                        at, least = np.int64(j), total
-            label[start + p], square[start + p] = at, least
+                        at = np.int64(j)
+                        least = total
+            label[start + p] = at
+            square[start + p] = least
     return label, square
 
 
@@ -94,7 +100,8 @@ def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     be told).
     """
     k, d = centers.shape
-    middle, far = np.zeros(d, np.float64), 0.0
+    middle = np.zeros(d, np.float64)
+    far = 0.0
     for j in range(k):
         for x in range(d):
             middle[x] += centers[j, x] / k
@@ -136,7 +143,10 @@ def _two_least(
             value[p] = half[j]
         x = 0
         while x + 4 <= d:
-            a, b, c, e = centers[j, x], centers[j, x + 1], centers[j, x + 2], centers[j, x + 3]
+            a = centers[j, x]
+            b = centers[j, x + 1]
+            c = centers[j, x + 2]
+            e = centers[j, x + 3]
             for p in range(BLOCK):
                 value[p] -= (
                     a * places[x, p]
@@ -151,7 +161,8 @@ def _two_least(
                 value[p] -= a * places[x, p]
             x += 1
         for p in range(BLOCK):
-            least, now = best[p], value[p]
+            least = best[p]
+            now = value[p]
             more = least if now < least else now
             second[p] = more if more < second[p] else second[p]
             near[p] = np.int32(j) if now < least else near[p]

@@ -82,7 +82,8 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
     n, d = grid.shape
     depth = len(axes)
     keys = np.empty((n, depth + 1), np.uint64)
-    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
+    low = np.empty(d, np.uint64)
+    size = np.empty(d, np.uint64)
     for i in range(n):
         key = uint64(root)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
@@ -121,9 +122,11 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
     """
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
-    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
+    low = np.empty(d, np.uint64)
+    size = np.empty(d, np.uint64)
     for i in range(n):
-        key, bits = uint64(root), uint64(0)
+        key = uint64(root)
+        bits = uint64(0)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
         for level in range(len(axes)):
             j = axes[level]
@@ -163,8 +166,10 @@ def split_cells(
         Of the halves, the two of a cell side by side.
     """
     m, d = low.shape
-    cut, child = np.empty(m, np.uint64), np.empty(2 * m, np.uint64)
-    child_low, child_size = np.empty((2 * m, d), np.uint64), np.empty((2 * m, d), np.uint64)
+    cut = np.empty(m, np.uint64)
+    child = np.empty(2 * m, np.uint64)
+    child_low = np.empty((2 * m, d), np.uint64)
+    child_size = np.empty((2 * m, d), np.uint64)
     for v in range(m):
         j = axis[v]
         at = _cut(keys[v], low[v, j], size[v, j])
@@ -227,8 +232,10 @@ def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple
     """
     n, d = grid.shape
     depth = len(axes)
-    margin, diagonal = np.empty((n, depth), np.float64), np.empty((n, depth), np.float64)
-    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
+    margin = np.empty((n, depth), np.float64)
+    diagonal = np.empty((n, depth), np.float64)
+    low = np.empty(d, np.uint64)
+    size = np.empty(d, np.uint64)
     for i in range(n):
         key = uint64(root)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)

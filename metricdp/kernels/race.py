@@ -105,7 +105,10 @@ def race(
                 return i, leader, score, t, error
             if margin < 0:
                 continue
-        leader, score, t, error = i, scores[i], own, own_error
+        leader = i
+        score = scores[i]
+        t = own
+        error = own_error
     return n, leader, score, t, error
 
 

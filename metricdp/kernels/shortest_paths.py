@@ -203,11 +203,9 @@ def boundary_arcs(
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
             count += label[u] < label[indices[a]]
-    tails, heads, through = (
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-    )
+    tails = np.empty(count, np.int64)
+    heads = np.empty(count, np.int64)
+    through = np.empty(count, np.int64)
     count = 0
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
@@ -253,13 +251,16 @@ def balls(
     ball = np.empty(most + 1, np.int64)
     count = 0
     for i in range(len(centers)):
-        ball[0], size, at = centers[i], 1, 0
+        ball[0] = centers[i]
+        size = 1
+        at = 0
         stamp[centers[i]] = i
         while at < size and size <= most:
             for a in range(indptr[ball[at]], indptr[ball[at] + 1]):
                 u = indices[a]
                 if stamp[u] != i and size <= most:
-                    stamp[u], ball[size] = i, u
+                    stamp[u] = i
+                    ball[size] = u
                     size += 1
             at += 1
         for j in range(min(uniforms.shape[1], size - 1)):

@@ -57,7 +57,8 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
     further one.
     """
     for axis, at in enumerate(middles):
-        high, low = np.minimum(at + radius + 1, table.shape[axis] - 1), np.maximum(at - radius, 0)
+        high = np.minimum(at + radius + 1, table.shape[axis] - 1)
+        low = np.maximum(at - radius, 0)
         table = np.take(table, high, axis) - np.take(table, low, axis)
     return table
 

@@ -31,7 +31,8 @@ PAGE_BITS = 9
 """A page holds 512 candidates: 4 KB."""
 PILES = 32
 """A search raises its threshold this often, about."""
-QUEUED, LATER = np.uint8(1), np.uint8(2)
+QUEUED = np.uint8(1)
+LATER = np.uint8(2)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -77,10 +78,18 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
     distance, place, touched, queue, later = space
     if bound <= 0:
         return 0
-    n, step = len(distance), max(bound // PILES, 1)
-    distance[source], touched[0], queue[0], place[source] = 0, source, source, QUEUED
-    count, head, size, n_later = 1, 0, 1, 0
-    least, threshold = FAR, np.int64(step)
+    n = len(distance)
+    step = max(bound // PILES, 1)
+    distance[source] = 0
+    touched[0] = source
+    queue[0] = source
+    place[source] = QUEUED
+    count = 1
+    head = 0
+    size = 1
+    n_later = 0
+    least = FAR
+    threshold = np.int64(step)
     while True:
         while size > 0:
             v = queue[head]
@@ -111,7 +120,9 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
                         n_later += 1
         if n_later == 0:
             return count
-        threshold, least, kept = least + step, FAR, 0
+        threshold = least + step
+        least = FAR
+        kept = 0
         for j in range(n_later):
             u = later[j]
             if place[u] != LATER:
@@ -207,7 +218,8 @@ def exchange(
     for j in range(len(vertices)):
         y = vertices[j]
         c = coarse_cost(distance[j] if packed else distance[y], shift, cap, power)
-        before, after = min(c - old_near, 0), min(c - near, 0)
+        before = min(c - old_near, 0)
+        after = min(c - near, 0)
         gain[y] += weight * (after - before)
         if old_slot >= 0 and c < old_far:
             pages[table[old_slot, y >> PAGE_BITS], y & low] -= weight * (c - old_far - before)

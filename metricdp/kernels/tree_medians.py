@@ -74,9 +74,11 @@ def tree_medians(
             if t < distance[v]:
                 distance[v], label[v], parent[v] = t, label[u], u
                 size = heap_push(keys, payload, size, t, v)
-    below, spread = weights.copy(), np.zeros(n)
+    below = weights.copy()
+    spread = np.zeros(n)
     for j in range(n_settled - 1, -1, -1):
-        v, p = order[j], parent[order[j]]
+        v = order[j]
+        p = parent[order[j]]
         if p >= 0:
             below[p] += below[v]
             spread[p] += spread[v] + (distance[v] - distance[p]) * below[v]
@@ -87,10 +89,12 @@ def tree_medians(
     )  # costs count from the root's
     medians[:] = centers
     for j in range(n_settled):
-        v, p = order[j], parent[order[j]]
+        v = order[j]
+        p = parent[order[j]]
         if p < 0:
             continue
-        tree, step = below[centers[label[v]]], np.float64(distance[v] - distance[p])
+        tree = below[centers[label[v]]]
+        step = np.float64(distance[v] - distance[p])
         linear = step * (tree - 2.0 * below[v])
         seen_from[v] = seen_from[p] + linear
         beyond = spread[v] + step * below[v]
@@ -100,4 +104,5 @@ def tree_medians(
             else step * step * tree + 2.0 * step * (seen_from[p] - 2.0 * beyond)
         )
         if change[v] < least[label[v]]:
-            least[label[v]], medians[label[v]] = change[v], v
+            least[label[v]] = change[v]
+            medians[label[v]] = v

@@ -73,7 +73,9 @@ def upward(
     evidence = 0.0
     inside[:m] = seen[:m]
     for i in range(m - 1):
-        v, left, right = m + i, children[i, 0], children[i, 1]
+        v = m + i
+        left = children[i, 0]
+        right = children[i, 1]
         top = 0.0
         for g in range(grid):
             inside[v, g] = 0.0
@@ -124,7 +126,9 @@ def downward(
     m = len(children) + 1
     grid = inside.shape[1]
     for i in range(m - 2, -1, -1):
-        v, left, right = m + i, children[i, 0], children[i, 1]
+        v = m + i
+        left = children[i, 0]
+        right = children[i, 1]
         outside[left] = 0.0
         outside[right] = 0.0
         posterior[i] = 0.0
@@ -136,7 +140,8 @@ def downward(
             for q in range(fractions.shape[1]):
                 if chances[i, q] <= _RARE:
                     continue
-                x_left, x_right = fractions[i, q] * x, (1.0 - fractions[i, q]) * x
+                x_left = fractions[i, q] * x
+                x_right = (1.0 - fractions[i, q]) * x
                 a = _read(inside[left], low[left], step[left], x_left)
                 b = _read(inside[right], low[right], step[right], x_right)
                 if b > 0.0:
@@ -183,16 +188,21 @@ def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[N
     Hay, Rastogi, Miklau & Suciu (VLDB 2010), Section 4, for any variances.
     """
     m = len(children) + 1
-    mean, variance = value.copy(), np.empty(len(value))
+    mean = value.copy()
+    variance = np.empty(len(value))
     for v in range(m):
         variance[v] = 1.0 / precision[v]
     for i in range(m - 1):
-        v, left, right = m + i, children[i, 0], children[i, 1]
+        v = m + i
+        left = children[i, 0]
+        right = children[i, 1]
         below = 1.0 / (variance[left] + variance[right])
         variance[v] = 1.0 / (below + precision[v])
         mean[v] = variance[v] * (below * (mean[left] + mean[right]) + precision[v] * value[v])
     for i in range(m - 2, -1, -1):
-        v, left, right = m + i, children[i, 0], children[i, 1]
+        v = m + i
+        left = children[i, 0]
+        right = children[i, 1]
         off = mean[v] - mean[left] - mean[right]
         both = variance[left] + variance[right]
         for child in (left, right):

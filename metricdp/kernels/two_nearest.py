@@ -103,7 +103,8 @@ def workspace(n: int, k: int, n_arcs: int) -> Workspace:
 
 def state_of(graph: tuple, centers: NDArray, n_cheap: int, heap: tuple) -> State:
     """The state at these centers: labels and lists filled, losses and cheapest slots not yet."""
-    n, k = len(graph[0]) - 1, len(centers)
+    n = len(graph[0]) - 1
+    k = len(centers)
     state = State(
         centers=np.array(centers, np.int64),
         slot_at=np.full(n, NOBODY),
@@ -151,7 +152,8 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
     second[:] = NOBODY
     d_first[:] = FAR
     d_second[:] = FAR
-    n, size = len(first), 0
+    n = len(first)
+    size = 0
     for i in range(len(centers)):
         size = heap_push(keys, payload, size, 0, i * n + centers[i])
     while size > 0:
@@ -162,9 +164,11 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
         if first[v] == slot or d >= d_second[v]:
             continue
         if first[v] == NOBODY:
-            first[v], d_first[v] = slot, d
+            first[v] = slot
+            d_first[v] = d
         else:
-            second[v], d_second[v] = slot, d
+            second[v] = slot
+            d_second[v] = d
         size = _spread(graph, labels, heap, size, v, slot, d)
 
 
@@ -198,7 +202,8 @@ def link_members(labels: tuple, members: tuple) -> None:
 def _attach(members: tuple, which: int, slot: int, v: int) -> None:
     heads, after, before = members
     head = heads[which, slot]
-    after[which, v], before[which, v] = head, NOBODY
+    after[which, v] = head
+    before[which, v] = NOBODY
     if head != NOBODY:
         before[which, head] = v
     heads[which, slot] = v
@@ -241,14 +246,20 @@ def move_center(
     """
     centers, slot_at, labels, members, losses, _, dirty, changed, marked = state
     first, second, d_first, d_second = labels
-    n, size, count, change = len(first), 0, 0, 0.0
-    slot_at[centers[slot]], slot_at[vertex], centers[slot] = NOBODY, slot, vertex
+    n = len(first)
+    size = 0
+    count = 0
+    change = 0.0
+    slot_at[centers[slot]] = NOBODY
+    slot_at[vertex] = slot
+    centers[slot] = vertex
     for which in range(2):
         v = members[0][which, slot]
         while v != NOBODY:
             follow = members[1][which, v]
             change -= _account(v, -1.0, labels, demand, losses, dirty)
-            marked[v], changed[count] = True, v
+            marked[v] = True
+            changed[count] = v
             count += 1
             _detach(members, which, slot, v)
             if which == 0:
@@ -256,7 +267,8 @@ def move_center(
                     _detach(members, 1, second[v], v)
                     _attach(members, 0, second[v], v)
                 first[v], d_first[v] = second[v], d_second[v]
-            second[v], d_second[v] = NOBODY, FAR
+            second[v] = NOBODY
+            d_second[v] = FAR
             v = follow
     for j in range(count):
         size = _offers(graph, labels, heap, size, changed[j])
@@ -276,7 +288,8 @@ def move_center(
             continue
         if not marked[v]:
             change -= _account(v, -1.0, labels, demand, losses, dirty)
-            marked[v], changed[count] = True, v
+            marked[v] = True
+            changed[count] = v
             count += 1
         if second[v] != NOBODY:
             _detach(members, 1, second[v], v)
@@ -285,10 +298,12 @@ def move_center(
                 _detach(members, 0, first[v], v)
                 _attach(members, 1, first[v], v)
             second[v], d_second[v] = first[v], d_first[v]
-            first[v], d_first[v] = new, d
+            first[v] = new
+            d_first[v] = d
             _attach(members, 0, new, v)
         else:
-            second[v], d_second[v] = new, d
+            second[v] = new
+            d_second[v] = d
             _attach(members, 1, new, v)
         size = _spread(graph, labels, heap, size, v, new, d)
     for j in range(count):
@@ -388,9 +403,11 @@ def _best_swap(
     indptr, indices, lengths = graph
     first, _, d_first, d_second = state.labels
     weights, unit, power = demand
-    losses, cheap = state.losses, state.cheap
+    losses = state.losses
+    cheap = state.cheap
     distance, touched, keys, payload, change, seen, slots = space
-    shared, n_slots = 0.0, 0
+    shared = 0.0
+    n_slots = 0
     size = heap_push(keys, payload, 0, 0, source)
     distance[source] = 0
     touched[0] = source
@@ -402,14 +419,13 @@ def _best_swap(
         if d > distance[v]:
             continue
         if weights[v] != 0.0 and d < d_second[v]:
-            new, near, far = (
-                path_cost(d, unit, power),
-                path_cost(d_first[v], unit, power),
-                path_cost(d_second[v], unit, power),
-            )
+            new = path_cost(d, unit, power)
+            near = path_cost(d_first[v], unit, power)
+            far = path_cost(d_second[v], unit, power)
             slot = first[v]
             if not seen[slot]:
-                seen[slot], slots[n_slots] = True, slot
+                seen[slot] = True
+                slots[n_slots] = slot
                 n_slots += 1
             shared += weights[v] * min(new - near, 0.0)
             change[slot] += weights[v] * (max(new, near) - far)
@@ -424,23 +440,28 @@ def _best_swap(
                 size = heap_push(keys, payload, size, t, u)
     for j in range(n_touched):
         distance[touched[j]] = FAR
-    best, least = 0, np.inf
+    best = 0
+    least = np.inf
     for j in range(n_slots):
         slot = slots[j]
         total = losses[slot] + change[slot]
         if total < least or (total == least and slot < best):
-            best, least = slot, total
+            best = slot
+            least = total
     for slot in cheap:
         if not seen[slot]:
             if losses[slot] < least:
-                best, least = slot, losses[slot]
+                best = slot
+                least = losses[slot]
             break
     else:
         for slot in range(len(losses)):
             if not seen[slot] and losses[slot] < least:
-                best, least = slot, losses[slot]
+                best = slot
+                least = losses[slot]
     for j in range(n_slots):
-        seen[slots[j]], change[slots[j]] = False, 0.0
+        seen[slots[j]] = False
+        change[slots[j]] = 0.0
     return best, shared + least, n_touched
 
 
@@ -505,7 +526,8 @@ def take_swaps(
     entered : int
         Number of labels changed.
     """
-    swaps, entered = 0, 0
+    swaps = 0
+    entered = 0
     for candidate in candidates:
         if state.slot_at[candidate] != NOBODY:
             continue

@@ -89,26 +89,32 @@ def node_costs(
     within[j]``; shapes (2m - 1,). O(m²) for balanced trees, O(m³) at worst.
     """
     m = len(sizes)
-    size, cost = np.zeros(2 * m - 1, np.float64), np.zeros(2 * m - 1, np.float64)
-    size[:m], cost[:m] = sizes, within
+    size = np.zeros(2 * m - 1, np.float64)
+    cost = np.zeros(2 * m - 1, np.float64)
+    size[:m] = sizes
+    cost[:m] = within
     inner = within.astype(np.float64)
     inner = np.concatenate((inner, np.zeros(m - 1)))
     # leaves of a node are a run of `order`
-    start, stop = np.zeros(2 * m - 1, np.int64), np.zeros(2 * m - 1, np.int64)
+    start = np.zeros(2 * m - 1, np.int64)
+    stop = np.zeros(2 * m - 1, np.int64)
     count = np.ones(2 * m - 1, np.int64)
     for i in range(m - 1):
         count[m + i] = count[children[i, 0]] + count[children[i, 1]]
     order = np.empty(m, np.int64)
     stop[2 * m - 2] = m
     for i in range(m - 2, -1, -1):
-        left, right = children[i, 0], children[i, 1]
+        left = children[i, 0]
+        right = children[i, 1]
         start[left], stop[left] = start[m + i], start[m + i] + count[left]
         start[right], stop[right] = stop[left], stop[m + i]
     for leaf in range(m):
         order[start[leaf]] = leaf
     service = np.zeros(m, np.float64)  # of each leaf as the center of the node it is in so far
     for i in range(m - 1):
-        v, left, right = m + i, children[i, 0], children[i, 1]
+        v = m + i
+        left = children[i, 0]
+        right = children[i, 1]
         size[v] = size[left] + size[right]
         inner[v] = inner[left] + inner[right]
         best = np.inf

@@ -98,7 +98,8 @@ class _Tree:
             for report, array in zip(role.reports, arrays):
                 if not users:
                     continue
-                oracle, scale = oracle_of(report.randomizer), self.n / users
+                oracle = oracle_of(report.randomizer)
+                scale = self.n / users
                 vectors = isinstance(oracle, VectorOracle)
                 values = oracle.sums(array) if vectors else oracle.counts(array, users)
                 table = self.sums if vectors else self.counts
@@ -137,7 +138,8 @@ def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, f
     the leaves' means vary around a common one by as much as they do beyond their noise).
     """
     total = weights.sum()
-    means, noise = sums / weights[:, None], variances / weights**2
+    means = sums / weights[:, None]
+    noise = variances / weights**2
     common = (means / noise[:, None]).sum(axis=0) / (1 / noise).sum()
     spread = (
         weights * (((means - common) ** 2).sum(axis=1) - noise + 1 / (1 / noise).sum())
@@ -163,7 +165,8 @@ class _SimHash(_Tree):
         """Leaves of the tree with their means, each from the sums of its complete subtree's leaves
         that stand out.
         """
-        d, last = self.items.dimension, self.depth - 1
+        d = self.items.dimension
+        last = self.depth - 1
         if not self.counts or not self.sums:
             return np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0)
         held = self.frequencies(last)

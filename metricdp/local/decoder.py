@@ -128,7 +128,8 @@ def _columns(
     """For every report of a role its numbers, an array each (bytes where they are too large), and
     which messages are valid.
     """
-    at, found = HEADER, []
+    at = HEADER
+    found = []
     good = (block[:, HEADER + role.n_bytes :] == 0).all(axis=1)
     for report in role.reports:
         size = report.randomizer.n_bytes
@@ -147,7 +148,8 @@ def numbers_of(
     """The numbers of n packed outputs, an array each (bytes, shape (n, ·), where they are too
     large), and which are within the limits.
     """
-    at, inside = 0, np.ones(len(packed), bool)
+    at = 0
+    inside = np.ones(len(packed), bool)
     found: list[NDArray[Any]] = []
     for limit in randomizer.limits:
         size = width(limit)

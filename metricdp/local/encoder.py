@@ -88,7 +88,8 @@ class Encoder:
 
     def _encode(self, item: Any, below: Callable[[int], int]) -> bytes:
         views, vector = self._items.values(item)
-        number, roles = 0, self.parameters.roles
+        number = 0
+        roles = self.parameters.roles
         if len(roles) > 1:
             at = below(self._shares) - roles[0].share
             while at >= 0:
@@ -96,7 +97,8 @@ class Encoder:
                 at -= roles[number].share
         parts = [self._head, bytes([number])]
         for report in roles[number].reports:
-            randomizer, view = report.randomizer, views[report.view]
+            randomizer = report.randomizer
+            view = views[report.view]
             parts.append(
                 randomizer.pack(
                     randomizer.draw(

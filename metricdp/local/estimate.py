@@ -60,7 +60,9 @@ class LocalEstimate:
     """
 
     def __init__(self, parameters: PublicParameters, items: Any, sketch: Sketch) -> None:
-        self.parameters, self.items, self.sketch = parameters, items, sketch
+        self.parameters = parameters
+        self.items = items
+        self.sketch = sketch
         self.n_messages, self.rejected = sketch.n_messages, sketch.rejected
 
     def __repr__(self) -> str:
@@ -197,7 +199,8 @@ class LocalEstimate:
         """
         self._finite()
         oracle: Any = oracle_of(self.parameters.roles[number].reports[0].randomizer)
-        users, n_parts = self.sketch.users[number], self.items.domains[number]
+        users = self.sketch.users[number]
+        n_parts = self.items.domains[number]
         times = self.n_messages / max(users, 1)
         found = oracle.counts(self.sketch.arrays[number][0], users)[:n_parts]
         return found * times, sqrt(users * oracle.variance) * times
@@ -210,7 +213,8 @@ class LocalEstimate:
         values, deviation = self._level(number)
         last = number == len(self.parameters.roles) - 1
         nodes = np.arange(tree.n_parts) if last else np.array(self.items.levels[number], np.int64)
-        users, n = self.sketch.users[number], self.n_messages
+        users = self.sketch.users[number]
+        n = self.n_messages
         if users == 0:
             return Counts(nodes, n * tree.sizes[nodes] / tree.sizes[-1], float(n), True)
         share = np.clip(values / n, 0.0, 1.0)

@@ -62,7 +62,8 @@ class LabeledItems(Items):
     """Ids of a finite universe, and the part of each in a public partition: the last view."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        ids, self.labels = plain.get("ids"), plain.get("labels") or []
+        ids = plain.get("ids")
+        self.labels = plain.get("labels") or []
         self.n_parts = whole(plain.get("parts"), "parts", 1, 1 << 24)
         self.ids: Any = (
             range(whole(ids.get("range"), "range", 1, 1 << 31))
@@ -141,7 +142,8 @@ class HierarchyItems(LabeledItems):
     def _below(self) -> list[list[int]]:
         """The parts below every node."""
         rule = "children must be the pairs of a binary tree above the parts, children first"
-        below, free = [[part] for part in range(self.n_parts)], set(range(self.n_parts))
+        below = [[part] for part in range(self.n_parts)]
+        free = set(range(self.n_parts))
         if not isinstance(self.children, list) or len(self.children) != self.n_parts - 1:
             raise InputError(rule)
         for pair in self.children:
@@ -178,7 +180,8 @@ class BallItems(Items):
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        middle, radius = plain.get("middle"), plain.get("radius")
+        middle = plain.get("middle")
+        radius = plain.get("radius")
         numbers = middle if isinstance(middle, list) and middle else [None]
         plain_numbers = all(type(x) in (int, float) and abs(x) < 1e300 for x in [*numbers, radius])
         if not plain_numbers or not radius > 1e-300:  # type: ignore[operator]
@@ -327,7 +330,8 @@ class NetItems(BallItems):
 
     def views(self, unit: NDArray[np.float64]) -> list[NDArray[np.int64]]:
         """The chain of nearest net points."""
-        points, found = self.project(unit), []
+        points = self.project(unit)
+        found = []
         for level in range(self.depth - 1, -1, -1):
             index = self.nearest(points, level)
             found.append(index)

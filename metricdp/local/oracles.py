@@ -139,12 +139,10 @@ class SubsetOracle(FrequencyOracle):
 
     def __init__(self, randomizer: SubsetSelection) -> None:
         super().__init__(randomizer)
-        m, s, favored, unit = (
-            randomizer.domain,
-            randomizer.size,
-            randomizer.favored,
-            randomizer.unit,
-        )
+        m = randomizer.domain
+        s = randomizer.size
+        favored = randomizer.favored
+        unit = randomizer.unit
         self.held = favored * s / (favored * s + unit * (m - s))
         self.other = (self.held * (s - 1) + (1 - self.held) * s) / (m - 1)
 

@@ -14,12 +14,15 @@ from typing import Any
 from metricdp.errors import InputError
 from metricdp.local.randomizers import KINDS, MOST_DOMAIN, Randomizer
 
-FORMAT, VERSION = "metricdp local parameters", 1
+FORMAT = "metricdp local parameters"
+VERSION = 1
 TRUST = ("one_round_local", "one_round_shuffle")
 HEADER = 4
 """Bytes before a message's reports: version, two of the parameters' fingerprint, role."""
-_MOST_ROLES, _MOST_SHARE = 64, 1 << 20
-_MOST_CANDIDATES, _MOST_DIMENSION = 1 << 16, 4096
+_MOST_ROLES = 64
+_MOST_SHARE = 1 << 20
+_MOST_CANDIDATES = 1 << 16
+_MOST_DIMENSION = 4096
 
 
 @dataclass(frozen=True)
@@ -207,17 +210,16 @@ class PublicParameters:
             )
         if given.get("trust") not in TRUST:
             raise InputError(f"trust must be one of {', '.join(TRUST)}")
-        roles, items = given.get("roles"), given.get("items")
+        roles = given.get("roles")
+        items = given.get("items")
         if (
             not isinstance(roles, list)
             or not 0 < len(roles) <= _MOST_ROLES
             or not isinstance(items, dict)
         ):
             raise InputError(f"public parameters need items and 1 to {_MOST_ROLES} roles")
-        users, delta = (
-            whole(given.get("users"), "users", 1, 1 << 50),
-            fraction(given.get("delta"), "delta"),
-        )
+        users = whole(given.get("users"), "users", 1, 1 << 50)
+        delta = fraction(given.get("delta"), "delta")
         found = cls(
             given["trust"],
             fraction(given.get("epsilon"), "epsilon"),

@@ -37,7 +37,8 @@ from metricdp.local import streams
 
 UNIT = 1 << 32
 """B, the weight of an output that a value does not favor."""
-LEAST_EPSILON, MOST_EPSILON = Fraction(1, 1000), Fraction(20)
+LEAST_EPSILON = Fraction(1, 1000)
+MOST_EPSILON = Fraction(20)
 MOST_DOMAIN = 1 << 24
 _NORM_BITS = 53
 
@@ -257,7 +258,9 @@ class SubsetSelection(FrequencyRandomizer):
             below(self.favored * self.size + self.unit * (self.domain - self.size))
             < self.favored * self.size
         )
-        subset, others, count = 0, self.domain - 1, self.size - held
+        subset = 0
+        others = self.domain - 1
+        count = self.size - held
         coins = below(perm(others, count))
         for last in range(others - count, others):
             coins, pick = divmod(coins, last + 1)
@@ -314,7 +317,8 @@ class TopVectors(Randomizer):
         (bucket, vector).
         """
         bucket, vector = value
-        character, nonce = below(self.limits[0]), below(self.limits[1])
+        character = below(self.limits[0])
+        nonce = below(self.limits[1])
         length = min(hypot(*vector), 1.0)
         along = below(1 << _NORM_BITS) < (1 + length) / 2 * (1 << _NORM_BITS)
         flipped = along == bool((character & bucket).bit_count() & 1)

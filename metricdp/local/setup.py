@@ -24,17 +24,24 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.solvers.kmedian import solve
 
-PARTS_FACTOR, PARTS_EACH, MOST_PARTS = 1.5, 4, 4096
+PARTS_FACTOR = 1.5
+PARTS_EACH = 4
+MOST_PARTS = 4096
 """M = 1.5 · (users / variance)^(1/3), and at least 4k: ``benchmarks/local.md``."""
-LEVEL_PARTS, LEVEL_POWER, LEVELS = 0.6, 0.4, ((2, 0.25), (3, 1.0), (5, 4.0))
+LEVEL_PARTS = 0.6
+LEVEL_POWER = 0.4
+LEVELS = ((2, 0.25), (3, 1.0), (5, 4.0))
 """Of a hierarchy, where the universe has four times as many points as the finest level has parts:
 each level's share of the users, and its parts as a multiple of 0.6 · (2 · users / variance)^0.4.
 """
 COUNT_SHARE = (1, 10)
 """In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
-HISTOGRAMS, SPLITS, TREES = ("leaves", "levels", "budget"), ("users", "budget"), ("simhash", "net")
+HISTOGRAMS = ("leaves", "levels", "budget")
+SPLITS = ("users", "budget")
+TREES = ("simhash", "net")
 
-FEWEST_NET_DIMENSIONS, MOST_NET_SUMS = 3, 1 << 25
+FEWEST_NET_DIMENSIONS = 3
+MOST_NET_SUMS = 1 << 25
 """Of nets, in a random subspace; numbers in the vector sums of their finest level."""
 
 
@@ -97,7 +104,8 @@ def public_parameters(
     InputError
         An argument breaks its rule.
     """
-    budget, chance = exact(epsilon), exact(delta or 0, "delta")
+    budget = exact(epsilon)
+    chance = exact(delta or 0, "delta")
     chosen(trust, TRUST, "trust")
     shuffled = trust == TRUST[1]
     if shuffled and delta is None:
@@ -111,7 +119,8 @@ def public_parameters(
             "delta must be between 0 and 1 with one_round_shuffle, and is of no use with "
             "one_round_local"
         )
-    n, centers = integer(users) or 0, integer(k) or 0
+    n = integer(users) or 0
+    centers = integer(k) or 0
     if n < 1 or centers < 1:
         raise InputError(
             f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
@@ -248,7 +257,8 @@ def _ball(
     radius: float | None,
     seed: int,
 ) -> dict[str, Any]:
-    middle, d = (space.lower + space.upper) / 2, space.dimension
+    middle = (space.lower + space.upper) / 2
+    d = space.dimension
     reach = space.diameter_bound() / 2 if radius is None else positive(radius, "radius")
     kind = tree or ("net" if d <= 3 else "simhash")
     if depth is not None and not 1 <= (integer(depth) or 0) <= 20:

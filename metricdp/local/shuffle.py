@@ -69,7 +69,8 @@ def clone_weights(randomizer: Any) -> tuple[float, float]:
             buckets = randomizer.limits[1]
             p = (1 - Fraction(1, buckets)) / (ratio + buckets - 1)
         else:
-            m, s = randomizer.domain, randomizer.size
+            m = randomizer.domain
+            s = randomizer.size
             p = Fraction(s * (m - s), m - 1) / (ratio * s + m - s)
         return float(ratio) * (1 + 1e-15), float(p)
     epsilon = float(randomizer)
@@ -124,20 +125,22 @@ def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float)
     """Upper bound of `seen` times the delta of the pair of laws, given W, p."""
     from scipy.stats import binom
 
-    law, tail = binom(users - 1, min(2 * p, 1.0)), 1e-14
-    low, high = max(0, int(law.ppf(tail)) - 1), min(users - 1, int(law.isf(tail)) + 1)
+    law = binom(users - 1, min(2 * p, 1.0))
+    tail = 1e-14
+    low = max(0, int(law.ppf(tail)) - 1)
+    high = min(users - 1, int(law.isf(tail)) + 1)
     left_out = float(law.cdf(low - 1)) + float(law.sf(high))
     c = np.arange(low, high + 1, dtype=np.float64)
-    chance, grown = law.pmf(c), math.exp(min(epsilon, 700.0))
+    chance = law.pmf(c)
+    grown = math.exp(min(epsilon, 700.0))
     # smallest a with W a + c + 1 - a >= grown (a + W (c + 1 - a)), which rounding can put one aside
     least = np.ceil((c + 1) * (grown * ratio - 1) / ((ratio - 1) * (1 + grown)))
     best = np.zeros(len(c))
     for a in (least - 1, least, least + 1):
-        above, at_least = binom.sf(a - 1, c, 0.5), binom.sf(a - 2, c, 0.5)
-        first, second = (
-            (ratio * at_least + above) / (ratio + 1),
-            (at_least + ratio * above) / (ratio + 1),
-        )
+        above = binom.sf(a - 1, c, 0.5)
+        at_least = binom.sf(a - 2, c, 0.5)
+        first = (ratio * at_least + above) / (ratio + 1)
+        second = (at_least + ratio * above) / (ratio + 1)
         best = np.maximum(best, first * (1 + _FLOAT_ERROR) - grown * second * (1 - _FLOAT_ERROR))
     return min(1.0, seen * (float((chance * best).sum()) * (1 + _SUM_ERROR) + left_out + 1e-300))
 
@@ -163,7 +166,8 @@ def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
         raise InputError("the shuffle model needs a delta between 0 and 1")
     local = randomizer.epsilon if hasattr(randomizer, "epsilon") else Fraction(randomizer)
     target = float(delta) * (1 - 1e-15)
-    low, high = 0, math.ceil(local * _GRID)
+    low = 0
+    high = math.ceil(local * _GRID)
     while high - low > 1:
         middle = (low + high) // 2
         if shuffled_delta(randomizer, users, middle / _GRID) <= target:
@@ -206,7 +210,8 @@ def largest_local_epsilon(
 
     if not 0 < delta < 1:
         raise InputError("the shuffle model needs a delta between 0 and 1")
-    low, high = math.ceil(max(epsilon, LOWEST_LOCAL) * 64), 64 * 16
+    low = math.ceil(max(epsilon, LOWEST_LOCAL) * 64)
+    high = 64 * 16
     if low >= high or not fits(low):
         return epsilon
     while high - low > 1:

@@ -51,7 +51,8 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
     makes all its candidates.
     """
     known = PublicParameters.of(parameters)
-    universe, rng = items_of(known.items), np.random.default_rng(seed)
+    universe = items_of(known.items)
+    rng = np.random.default_rng(seed)
     views, vectors = all_values(universe, items)
     n = len(views[0])
     found = np.zeros((n, known.message_bytes), np.uint8)
@@ -60,7 +61,8 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
     found[:, : HEADER - 1] = np.frombuffer(bytes([VERSION]) + known.fingerprint, np.uint8)
     found[:, HEADER - 1] = role_of
     for number, role in enumerate(known.roles):
-        mine, at = np.flatnonzero(role_of == number), HEADER
+        mine = np.flatnonzero(role_of == number)
+        at = HEADER
         for report in role.reports:
             block = _drawn(
                 report.randomizer,
@@ -84,7 +86,8 @@ def simulated_sketch(
     (The device's candidates have normal coordinates in 4,096 steps.)
     """
     known = PublicParameters.of(parameters)
-    universe, rng = items_of(known.items), np.random.default_rng(seed)
+    universe = items_of(known.items)
+    rng = np.random.default_rng(seed)
     views, vectors = all_values(universe, points)
     shares = np.cumsum([role.share for role in known.roles])
     role_of = np.searchsorted(shares, rng.integers(0, shares[-1], len(views[0])), side="right")
@@ -117,7 +120,8 @@ def named_vectors(
     """
     from scipy.special import ndtri
 
-    n, k = len(buckets), randomizer.candidates
+    n = len(buckets)
+    k = randomizer.candidates
     characters, rank, sign = _ranks(randomizer, buckets, vectors, rng)
     along = ndtri(rng.beta(k - rank, rank + 1)) * sign
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
@@ -188,7 +192,9 @@ def parity(bits: NDArray[np.int64]) -> NDArray[np.int64]:
 def _subsets(
     randomizer: SubsetSelection, values: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.uint8]:
-    n, m, s = len(values), randomizer.domain, randomizer.size
+    n = len(values)
+    m = randomizer.domain
+    s = randomizer.size
     held = (
         rng.integers(0, randomizer.favored * s + randomizer.unit * (m - s), n)
         < randomizer.favored * s
@@ -206,8 +212,10 @@ def _named(
     """Character, nonce and index of every user: all candidates are made and ranked, as on the
     device.
     """
-    n, k = len(buckets), randomizer.candidates
-    nonces, indices = rng.integers(0, 1 << 64, n, dtype=np.uint64), np.empty(n, np.int64)
+    n = len(buckets)
+    k = randomizer.candidates
+    nonces = rng.integers(0, 1 << 64, n, dtype=np.uint64)
+    indices = np.empty(n, np.int64)
     characters, rank, sign = _ranks(randomizer, buckets, vectors, rng)
     for i in range(n):
         scores = streams.vectors(int(nonces[i]), k, randomizer.dimension) @ (vectors[i] * -sign[i])
@@ -221,7 +229,9 @@ def _ranks(
     """Character, rank of the candidate named, and the sign that the vector is ranked by, of every
     user.
     """
-    n, s, k = len(buckets), randomizer.top, randomizer.candidates
+    n = len(buckets)
+    s = randomizer.top
+    k = randomizer.candidates
     characters = rng.integers(0, randomizer.limits[0], n)
     lengths = np.minimum(np.linalg.norm(vectors, axis=1), 1.0)
     sign = np.where(rng.random(n) < (1 + lengths) / 2, 1.0, -1.0)

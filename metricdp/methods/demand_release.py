@@ -102,7 +102,8 @@ class Coreset(_Pair):
         return {**columns, "weight": self.weights.tolist()}
 
     def _csv(self) -> bytes:
-        text, columns = io.StringIO(), self._columns()
+        text = io.StringIO()
+        columns = self._columns()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values()))

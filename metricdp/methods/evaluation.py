@@ -298,7 +298,8 @@ class _Design:
         InputError
             One of them breaks its rule.
         """
-        service, limits = Service(universe, centers), _limits(within)
+        service = Service(universe, centers)
+        limits = _limits(within)
         places, density = _expected(universe, release)
         distance = service.served(places)[1]
         usual = _quantiles(distance, density, np.array([CLIP_QUANTILE]))[0]
@@ -368,7 +369,8 @@ class _Design:
 
     def report(self, answers: Noisy, receipt: Receipt | None) -> Evaluation:
         """Read the intervals off the answers."""
-        everyone, far = self.vector("distances", 1.0), self.vector("distances", [0.0, self.clip])
+        everyone = self.vector("distances", 1.0)
+        far = self.vector("distances", [0.0, self.clip])
         mean = answers.ratio(far, everyone, (0.0, self.clip))
         rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
         count, reach = answers.linear(everyone)
@@ -409,21 +411,26 @@ class _Design:
 
 def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     """Answers of the gate, each paid once with its share."""
-    allowance, total = Allowance(demand, grant), None
+    allowance = Allowance(demand, grant)
+    total = None
     if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
         # exact, and costs nothing
         total = float(allowance.ask(CountQuery(), Fraction(1)).values[0])
     releases = [allowance.ask(query, design.shares[name]) for name, query in design.queries.items()]
     noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
     values = np.concatenate([r.values for r in releases])
-    scales, laws = np.array([m.scale for m in noise]), [m.name for m in noise]
+    scales = np.array([m.scale for m in noise])
+    laws = [m.name for m in noise]
     return design.report(design.read(values, scales, laws, total), allowance.receipt)
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     """Expected answers, and the noise that they would get."""
-    amounts, places = records * design.density, design.places
-    values, scales, law = [], [], "discrete Laplace"
+    amounts = records * design.density
+    places = design.places
+    values = []
+    scales = []
+    law = "discrete Laplace"
     for name, query in design.queries.items():
         share = design.shares[name]
         if isinstance(query, TotalsQuery):
@@ -458,7 +465,8 @@ def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:
             places: Any = np.arange(len(weights))
         elif isinstance(universe, EuclideanSpace) and hasattr(release, "coreset"):
             places, weights = release.coreset()
-            places, weights = universe.clip(places), np.maximum(weights, 0.0)
+            places = universe.clip(places)
+            weights = np.maximum(weights, 0.0)
         else:
             raise InputError("release must be one of metricdp.release in this very universe")
         if weights.sum() > 0:

@@ -145,10 +145,8 @@ class Plan:
     def forecast(self, i: int | None, shape: int | None = None) -> Forecast:
         """Over all runs at the i-th epsilon (None: without any data), or those of one shape."""
         at = slice(None) if shape is None else slice(shape, shape + 1)
-        cost, reference = (
-            (self.blind if i is None else self.cost[i])[at].ravel(),
-            self.reference[at].ravel(),
-        )
+        cost = (self.blind if i is None else self.cost[i])[at].ravel()
+        reference = self.reference[at].ravel()
         excess = np.sort(_excess(cost, reference))
         mean = float(
             np.median((cost / self.records) ** (1.0 if self.objective == "k-median" else 0.5))
@@ -215,11 +213,9 @@ class Plan:
 
     def caption(self) -> str:
         """What was simulated, and what the figures do not say."""
-        runs, d, shapes = (
-            self.cost[0].size,
-            f"{self.records:,} made-up records",
-            ", ".join(s.name for s in self.shapes),
-        )
+        runs = self.cost[0].size
+        d = f"{self.records:,} made-up records"
+        shapes = ", ".join(s.name for s in self.shapes)
         users = (
             f", up to {self.max_contributions:,} of one user" if self.max_contributions > 1 else ""
         )
@@ -318,12 +314,10 @@ def plan(
     """
     budgets = checked_epsilons(epsilons)
     recipe = answering(method, checked_universe(universe))
-    n, m, rounds, seed = (
-        _whole(records, "records"),
-        _whole(max_contributions, "max_contributions"),
-        _whole(repeats, "repeats"),
-        checked_seed(seed),
-    )
+    n = _whole(records, "records")
+    m = _whole(max_contributions, "max_contributions")
+    rounds = _whole(repeats, "repeats")
+    seed = checked_seed(seed)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     if not shapes or not all(
         isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 and 0 <= s.heavy <= 1
@@ -339,8 +333,11 @@ def plan(
         else _Finite(universe, k, power, seed)
     )
     size = (len(shapes), rounds)
-    cost, reference, blind = np.empty((len(budgets), *size)), np.empty(size), np.empty(size)
-    shown_shape, example_centers = len(shapes) // 2, None
+    cost = np.empty((len(budgets), *size))
+    reference = np.empty(size)
+    blind = np.empty(size)
+    shown_shape = len(shapes) // 2
+    example_centers = None
     example: list[Result] = []
     blind_centers = (k_median, k_means)[power - 1](universe, k=k, seed=seed).centers
     steps = progress(
@@ -471,7 +468,8 @@ class _Finite:
     """Made-up demand on a finite universe: positions of records."""
 
     def __init__(self, metric: Metric, k: int, power: int, seed: int) -> None:
-        self.metric, self.power = metric, power
+        self.metric = metric
+        self.power = power
         self.question = Question.checked(metric, k, power, seed=seed)
 
     def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -527,15 +525,20 @@ class _Box:
     """Made-up demand in a box: coordinates of records."""
 
     def __init__(self, space: EuclideanSpace, k: int, power: int, seed: int) -> None:
-        self.space, self.k, self.power, self.seed = space, k, power, seed
+        self.space = space
+        self.k = k
+        self.power = power
+        self.seed = seed
 
     def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        low, high = self.space.lower, self.space.upper
+        low = self.space.lower
+        high = self.space.upper
         if not shape.spots:
             return rng.uniform(low, high, (records, len(low)))
         spots = rng.uniform(low, high, (shape.spots, len(low)))
         wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
-        which, times = rng.integers(0, shape.spots, records), np.ones(shape.spots)
+        which = rng.integers(0, shape.spots, records)
+        times = np.ones(shape.spots)
         if shape.unequal:
             times = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
             which = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))

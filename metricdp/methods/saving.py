@@ -113,9 +113,11 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
     header, arrays = _read(source)
     try:
         receipt = _receipt(header["receipt"])
-        method, weights = str(header["method"]), arrays["weights"]
+        method = str(header["method"])
+        weights = arrays["weights"]
         points = arrays.get("points")
-        box, checksum = header.get("box"), header.get("universe")
+        box = header.get("box")
+        checksum = header.get("universe")
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         raise InputError(f"{source}: is damaged; its release must be made again") from None
     finite = weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()
@@ -158,7 +160,8 @@ def _receipt(told: dict[str, Any]) -> Receipt:
     mechanisms = []
     for one in told["mechanisms"]:
         rho = Fraction(one["rho_exact"]) if "rho_exact" in one else None
-        epsilon, delta = Fraction(one["epsilon_exact"]), Fraction(one["delta_exact"])
+        epsilon = Fraction(one["epsilon_exact"])
+        delta = Fraction(one["delta_exact"])
         plain = (str(one["name"]), str(one["query"]), int(one["sensitivity"]), float(one["scale"]))
         mechanisms.append(Mechanism(*plain, epsilon, delta, rho))
     more = {"neighboring": told["neighboring"], "unit": told["unit"], "version": told["version"]}

@@ -81,7 +81,8 @@ class RowMetric(Metric):
         centers = np.asarray(centers, np.int64)
         if len(centers) == 0:
             raise InputError("at least one center is needed")
-        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
+        label = np.zeros(len(self), np.int64)
+        best = np.full(len(self), np.inf)
         step = max(1, _CHUNK_ENTRIES // len(self))
         for start in range(0, len(centers), step):
             rows = self.distance_rows(centers[start : start + step])
@@ -96,8 +97,10 @@ class RowMetric(Metric):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
         mass = np.maximum(weights, 0.0)
-        label, best = np.zeros(len(self), np.int64), np.full(len(self), np.inf)
-        centers, free = np.empty(k, np.int64), np.ones(len(self), bool)
+        label = np.zeros(len(self), np.int64)
+        best = np.full(len(self), np.inf)
+        centers = np.empty(k, np.int64)
+        free = np.ones(len(self), bool)
         for i in range(k):
             density = np.cumsum(mass if i == 0 else mass * best**power)
             pick = min(
@@ -106,7 +109,8 @@ class RowMetric(Metric):
             )
             if density[-1] <= 0 or not free[pick]:
                 pick = int(np.argmax(np.where(free, np.minimum(best, np.finfo(float).max), -1.0)))
-            centers[i], free[pick] = pick, False
+            centers[i] = pick
+            free[pick] = False
             row = self.distance_rows(np.array([pick]))[0]
             closer = row < best
             label[closer], best[closer] = i, row[closer]

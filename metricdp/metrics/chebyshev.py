@@ -35,7 +35,8 @@ class ChebyshevMetric(VectorMetric):
     array([[0., 4.]])
     """
 
-    _scipy_name, _minkowski = "chebyshev", np.inf
+    _scipy_name = "chebyshev"
+    _minkowski = np.inf
 
     def grid_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None

@@ -174,7 +174,8 @@ class GraphMetric(Metric):
 
     def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
         """One search for all, about three Dijkstras."""
-        n, room = len(self), 4 * len(self.csr[1]) + len(centers)
+        n = len(self)
+        room = 4 * len(self.csr[1]) + len(centers)
         found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
         two_nearest(
             self.csr,
@@ -209,7 +210,8 @@ class GraphMetric(Metric):
         """
         if len(sources) == 0:
             raise InputError("at least one center is needed")
-        distance, label = np.full(len(self), paths.FAR), np.full(len(self), -1, np.int64)
+        distance = np.full(len(self), paths.FAR)
+        label = np.full(len(self), -1, np.int64)
         room = len(self.csr[1]) + len(sources)
         paths.add_sources(
             *self.csr,
@@ -228,11 +230,9 @@ class GraphMetric(Metric):
         """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and
         1,000 on road networks.
         """
-        distance, label, centers = (
-            np.empty(len(self), np.int64),
-            np.empty(len(self), np.int64),
-            np.empty(k, np.int64),
-        )
+        distance = np.empty(len(self), np.int64)
+        label = np.empty(len(self), np.int64)
+        centers = np.empty(k, np.int64)
         mass = np.maximum(weights, 0.0)[self.order]
         paths.sample_by_distance(
             *self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
@@ -334,7 +334,8 @@ class GraphMetric(Metric):
 
     def _grid_diameter_bound(self) -> int:
         n = len(self)
-        lower, upper = np.zeros(n, np.int64), np.full(n, paths.FAR)
+        lower = np.zeros(n, np.int64)
+        upper = np.full(n, paths.FAR)
         row = np.empty((1, n), np.int64)
         for search in progress(range(_DIAMETER_SEARCHES), label="diameter", unit="search"):
             open_ = upper > lower.max()
@@ -354,7 +355,8 @@ class GraphMetric(Metric):
 
 def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:
     """(unit, lengths rounded up to multiples of it)."""
-    n, lengths = len(graph), graph.lengths
+    n = len(graph)
+    lengths = graph.lengths
     resolution = None if resolution is None else positive(resolution, "resolution")
     bound = 0.0
     if not _all_at_one_place(graph):

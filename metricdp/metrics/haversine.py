@@ -76,7 +76,8 @@ class HaversineMetric(RowMetric):
         _check_ranges(self.points)
         self.ids = checked_ids(ids, len(self.points))
         self.name = f"{len(self.points):,} places"
-        self.coordinates, self.coordinate_system = self.points, "lonlat"
+        self.coordinates = self.points
+        self.coordinate_system = "lonlat"
         self._vectors = _vectors(self.points)
         self.unit = max(_FINEST, public_grid(np.pi * EARTH_RADIUS, len(self.points)))
 

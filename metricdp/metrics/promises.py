@@ -20,7 +20,8 @@ from metricdp.metrics.structures import Rows
 
 _MOST = 2**61
 """No distance counts as more steps of the grid."""
-_SOURCES, _TARGETS = 8, 2048
+_SOURCES = 8
+_TARGETS = 2048
 """Rows that are looked at, and entries of each."""
 
 
@@ -80,7 +81,8 @@ def check(metric: Promising) -> None:
             f"rows must have shape (n_sources, n_targets), {expected} where {rows.shape}, "
             f"{lengths.shape} came",
         )
-    whole, alone = metric.grid_rows(sources[:1]), metric.grid_rows(sources[-1:], sources)
+    whole = metric.grid_rows(sources[:1])
+    alone = metric.grid_rows(sources[-1:], sources)
     among = rows[:, np.searchsorted(targets, sources)]
     most = np.ceil((metric.diameter_bound() + metric.grid_error) / metric.unit)
     noise = 1e-9 * np.abs(lengths)

@@ -81,7 +81,8 @@ class Balls(ABC):
 
 def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
     """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
-    n, k = len(metric), len(centers)
+    n = len(metric)
+    k = len(centers)
     found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
     step = max(1, _ENTRIES // n)
     for start in range(0, k, step):
@@ -94,7 +95,8 @@ class RowSearches(Searches):
     """One row of distances a search."""
 
     def __init__(self, metric: Rows, points: NDArray[np.int64]) -> None:
-        self._metric, self._points = metric, points
+        self._metric = metric
+        self._points = points
         self._rows: NDArray[np.int64] | None = None
 
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
@@ -127,11 +129,14 @@ class RowBalls(Balls):
     def __init__(
         self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
     ) -> None:
-        self._metric, self._steps, self._candidates = metric, steps, candidates
+        self._metric = metric
+        self._steps = steps
+        self._candidates = candidates
 
     def members(self, center: int) -> NDArray[np.int64]:
         """See `Balls`."""
-        everyone, one = np.arange(len(self._metric)), np.array([center])
+        everyone = np.arange(len(self._metric))
+        one = np.array([center])
         return np.flatnonzero(sound_rows(self._metric, everyone, one)[:, 0] <= self._steps)
 
     def add(
@@ -156,7 +161,8 @@ class EdgeSearches(Searches):
 
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
         """See `Searches`."""
-        queue, lock = iter(which.tolist()), Lock()
+        queue = iter(which.tolist())
+        lock = Lock()
         workers = min(os.cpu_count() or 1, max(len(which), 1))
         while len(self._spaces) < workers:
             n = len(self._metric)
@@ -183,7 +189,8 @@ class EdgeBalls(Balls):
     def __init__(
         self, metric: Network, steps: int, candidates: NDArray[np.int64] | None = None
     ) -> None:
-        self._metric, self._steps = metric, steps
+        self._metric = metric
+        self._steps = steps
         self._read = metric.rank if candidates is None else metric.rank[candidates]
         self._nothing = np.zeros(len(metric), np.int64)
 

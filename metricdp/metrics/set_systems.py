@@ -63,7 +63,8 @@ class ListedSets(SetSystem):
     """
 
     def __init__(self, indptr: Any, members: Any, n_elements: int) -> None:
-        starts, entries = np.asarray(indptr, np.int64), np.asarray(members, np.int64)
+        starts = np.asarray(indptr, np.int64)
+        entries = np.asarray(members, np.int64)
         if (
             len(starts) < 2
             or starts[0] != 0
@@ -85,7 +86,8 @@ class ListedSets(SetSystem):
         )
 
     def _fill(self, starts: NDArray[np.int64], members: NDArray[np.int64], n_elements: int) -> None:
-        self.n_sets, self.n_elements = len(starts) - 1, n_elements
+        self.n_sets = len(starts) - 1
+        self.n_elements = n_elements
         self._starts, self._members = sealed(starts), sealed(members)
         self.holders = tuple(map(sealed, transposed(starts, members, n_elements)))
 

@@ -52,8 +52,10 @@ class Snapper:
         project: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
         dimension: int | None = None,
     ) -> None:
-        self._points, self._power = points, power
-        self._located, self._project = located, project
+        self._points = points
+        self._power = power
+        self._located = located
+        self._project = project
         self._name = uuid4().hex
         self._tree: cKDTree | None = None
         self.dimension = int(points.shape[1] if dimension is None else dimension)

@@ -36,7 +36,8 @@ class VectorMetric(RowMetric):
         self.ids = checked_ids(ids, len(self.points))
         self.name = f"{len(self.points):,} points"
         if self.points.shape[1] == 2:
-            self.coordinates, self.coordinate_system = self.points, "xy"
+            self.coordinates = self.points
+            self.coordinate_system = "xy"
         self.unit, self._on_grid = _snapped(self.points)
         if self._minkowski in (1, 2):
             self.lattice = Lattice(self._on_grid, int(self._minkowski))
@@ -44,7 +45,8 @@ class VectorMetric(RowMetric):
     @cached_property
     def grid_error(self) -> float:  # type: ignore[override]
         """What snapping moves two points by; 0 where they lie on the grid."""
-        shifted, d = self.points - self.points.min(axis=0), self.points.shape[1]
+        shifted = self.points - self.points.min(axis=0)
+        d = self.points.shape[1]
         if np.array_equal(shifted, self._on_grid * self.unit):
             return 0.0
         return self.unit * float(np.linalg.norm(np.ones(d), self._minkowski)) * (1 + 1e-9)
@@ -128,7 +130,8 @@ class EuclideanMetric(VectorMetric):
     array([[5.]])
     """
 
-    _scipy_name, _minkowski = "euclidean", 2
+    _scipy_name = "euclidean"
+    _minkowski = 2
 
 
 class ManhattanMetric(VectorMetric):
@@ -141,7 +144,8 @@ class ManhattanMetric(VectorMetric):
     array([[0., 7.]])
     """
 
-    _scipy_name, _minkowski = "cityblock", 1
+    _scipy_name = "cityblock"
+    _minkowski = 1
 
 
 class PrecomputedMetric(RowMetric):
@@ -211,7 +215,8 @@ def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     Coordinates use at most (53 - log2 d) / 2 bits, so that squared distances stay below 2**53.
     """
     with np.errstate(over="ignore"):
-        span, d = checked_extent(float(np.ptp(points, axis=0).max())), points.shape[1]
+        span = checked_extent(float(np.ptp(points, axis=0).max()))
+        d = points.shape[1]
     cells = 2.0 ** int((53 - np.log2(d)) // 2)
     shifted = points - points.min(axis=0)
     if span < cells and (shifted == np.rint(shifted)).all():

@@ -111,7 +111,8 @@ class Bands:
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
-        self.universe, self._service = service.universe, service
+        self.universe = service.universe
+        self._service = service
         self.edges = np.array(edges, np.float64)
         if len(self.edges) and not (
             np.isfinite(self.edges).all() and self.edges[0] > 0 and (np.diff(self.edges) > 0).all()
@@ -143,7 +144,9 @@ class Distances:
     n_values = 2
 
     def __init__(self, service: Service, clip: float) -> None:
-        self.universe, self.clip, self._service = service.universe, clip, service
+        self.universe = service.universe
+        self.clip = clip
+        self._service = service
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n, 2): what is near, and what is far."""
@@ -164,7 +167,8 @@ class Differences:
     n_values = 1
 
     def __init__(self, service: Service, other: Service) -> None:
-        self.universe, self._services = service.universe, (service, other)
+        self.universe = service.universe
+        self._services = (service, other)
         self.reach = max(service.farthest, other.farthest)
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:

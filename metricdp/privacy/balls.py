@@ -54,7 +54,8 @@ class PeeledQuery(SelectionQuery):
             scores.monotone,
             HistogramQuery(peeled.grid),
         )
-        self._peeled, self._scores = peeled, scores
+        self._peeled = peeled
+        self._scores = scores
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m times the change of one record."""

@@ -78,12 +78,14 @@ class CoverQuery(Frozen):
         """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
         for the gate.
         """
-        left, found = bounded(counts), []
+        left = bounded(counts)
+        found = []
         for sets, times in self.stages:
             scores = np.zeros(sets.n_sets, np.int64)
             held = np.flatnonzero(left)
             add_sums(sets, scores, held, left[held])
-            allowed, chosen = np.arange(sets.n_sets), []
+            allowed = np.arange(sets.n_sets)
+            chosen = []
             for _ in range(times):
                 at = choose(scores[allowed])
                 chosen.append(allowed[at])

@@ -229,7 +229,9 @@ class PrivateDemand(Unique):
     ) -> None:
         if isinstance(universe, Metric):
             universe.check()  # public, and before anything can be charged
-        self._universe, self._max_contributions, self._part = universe, m, part
+        self._universe = universe
+        self._max_contributions = m
+        self._part = part
         self._unit: Unit = unit
         _vault._put(self, records)
 
@@ -239,10 +241,8 @@ class PrivateDemand(Unique):
         """Demand of some of these, bound to a grant of its own (`gate.split`), or of all elsewhere,
         paid as before (`gate.moved`).
         """
-        demand, place = (
-            type(self).__new__(type(self)),
-            (self._universe, object()) if universe is None else (universe, self._part),
-        )
+        demand = type(self).__new__(type(self))
+        place = (self._universe, object()) if universe is None else (universe, self._part)
         demand._place(place[0], records, self._max_contributions, self._unit, place[1])
         return demand
 

@@ -51,7 +51,8 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     InputError
         Unknown centers, none at all, or a power that is not positive.
     """
-    chosen, power = listed(centers, "centers"), positive(power, "power")
+    chosen = listed(centers, "centers")
+    power = positive(power, "power")
     if not isinstance(demand, PrivateDemand) or not chosen:
         raise InputError("exact_cost needs a PrivateDemand and at least one center")
     warnings.warn(

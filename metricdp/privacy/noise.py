@@ -133,7 +133,8 @@ class DiscreteGaussian(Noise):
 
     def __init__(self, squared_sensitivity: int, cost: Cost) -> None:
         rho = cost.rho or Fraction(0)
-        self.scale, self.cost = gaussian_scale(squared_sensitivity, rho), cost
+        self.scale = gaussian_scale(squared_sensitivity, rho)
+        self.cost = cost
         from opendp.domains import atom_domain, vector_domain
         from opendp.measurements import make_gaussian
         from opendp.metrics import l2_distance

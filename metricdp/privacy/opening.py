@@ -69,11 +69,14 @@ class OpeningQuery(HistogramQuery):
         decided upon together. Records are read once for each 64 depths of a quadtree.
         """
         bias = bias_of(noise.scale)
-        cells, n_decided, found = self.partition, 0, [np.empty(0, np.int64)]
+        cells = self.partition
+        n_decided = 0
+        found = [np.empty(0, np.int64)]
         records = by_paths(records, cells)
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
-            at, n_decided = cells.leaves[new], len(cells.level)
+            at = cells.leaves[new]
+            n_decided = len(cells.level)
             excess = answered(HistogramQuery(cells), records)[new] - bias * cells.level[at]
             found.append(at[(noise(held(excess, bias)) > 0) & (cells.level[at] < self.depth)])
             cells = cells.open(found[-1])

@@ -229,7 +229,8 @@ class SumsQuery(Query):
         )
         if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
-        box, n_parts = self.histogram.partition.universe, self.histogram.n_parts
+        box = self.histogram.partition.universe
+        n_parts = self.histogram.n_parts
         around = (
             (box.lower + box.upper) / 2
             if self.centers is None

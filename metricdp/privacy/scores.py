@@ -132,7 +132,8 @@ class CostQuery(SelectionQuery):
     One search (or row of distances) from every distinct point of demand, O(n_points) memory.
     """
 
-    monotone, direction = True, -1
+    monotone = True
+    direction = -1
 
     def __init__(
         self,
@@ -190,7 +191,8 @@ class CoverageQuery(SelectionQuery):
     Cost as `CostQuery`.
     """
 
-    monotone, direction = True, 1
+    monotone = True
+    direction = 1
 
     def __init__(self, universe: Metric, radius: float) -> None:
         if not isinstance(universe, Metric):

@@ -86,12 +86,18 @@ class _Leader:
     """Who leads the race: position, score, and the bits drawn so far."""
 
     def __init__(self, gumbel: bool, eta: Fraction) -> None:
-        self.position, self._score, self._bits, self._n_bits = -1, 0, 0, 64
-        self._gumbel, self._eta = gumbel, eta
+        self.position = -1
+        self._score = 0
+        self._bits = 0
+        self._n_bits = 64
+        self._gumbel = gumbel
+        self._eta = eta
 
     def challenge(self, scores: NDArray[np.int64], bits: NDArray[np.uint64], offset: int) -> None:
         """Let candidates `offset`, `offset + 1`, … race against the leader."""
-        at, factor, known = 0, float(self._eta), self.position >= 0
+        at = 0
+        factor = float(self._eta)
+        known = self.position >= 0
         while at < len(scores):
             top = np.uint64(self._bits >> (self._n_bits - 64))
             t, error = clock(top, self._gumbel) if known and top else (0.0, np.inf)
@@ -101,16 +107,21 @@ class _Leader:
                 self._take(offset + winner, int(scores[winner]), int(bits[winner]), 64)
             if at < len(scores):
                 self._duel(offset + at, int(scores[at]), int(bits[at]))
-            at, known = at + 1, True
+            at = at + 1
+            known = True
 
     def _take(self, position: int, score: int, bits: int, n_bits: int) -> None:
-        self.position, self._score, self._bits, self._n_bits = position, score, bits, n_bits
+        self.position = position
+        self._score = score
+        self._bits = bits
+        self._n_bits = n_bits
 
     def _duel(self, position: int, score: int, bits: int) -> None:
         """Settle one comparison exactly: both sides get further bits until their intervals part."""
         if self.position < 0:
             return self._take(position, score, bits, 64)
-        n_bits, lead = 64, self._eta * (score - self._score)
+        n_bits = 64
+        lead = self._eta * (score - self._score)
         while True:
             low, high = _clock(bits, n_bits, self._gumbel)
             own_low, own_high = _clock(self._bits, self._n_bits, self._gumbel)
@@ -118,7 +129,8 @@ class _Leader:
                 return self._take(position, score, bits, n_bits)
             if high + lead < own_low:
                 return None
-            bits, n_bits = _more(bits), n_bits + 64
+            bits = _more(bits)
+            n_bits = n_bits + 64
             self._bits, self._n_bits = _more(self._bits), self._n_bits + 64
 
 

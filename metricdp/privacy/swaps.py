@@ -66,7 +66,8 @@ class SwapQuery(SelectionQuery):
     centers after it. Time and memory: see `SwapCosts`.
     """
 
-    monotone, direction = True, -1
+    monotone = True
+    direction = -1
 
     def __init__(
         self,
@@ -91,7 +92,8 @@ class SwapQuery(SelectionQuery):
         allowed: NDArray[np.int64] | None,
         fixed: NDArray[np.bool_],
     ) -> None:
-        self.universe, self._scale = universe, scale
+        self.universe = universe
+        self._scale = scale
         self._allowed = None if allowed is None else sealed(allowed)
         self._fixed = sealed(fixed)
         self._served = Served(*(sealed(array) for array in Served.by(universe, at)))
@@ -192,7 +194,8 @@ class CentersQuery(SelectionQuery):
     bytes for each.
     """
 
-    monotone, direction = True, -1
+    monotone = True
+    direction = -1
 
     def __init__(
         self,

@@ -79,10 +79,13 @@ class Segment:
 
     def counts(self, levels: list[int], paths: list[int]) -> NDArray[np.int64]:
         """Records in cells that it holds."""
-        width, first, last = self.stop - self.start, [], []
+        width = self.stop - self.start
+        first = []
+        last = []
         for level, path in zip(levels, paths):
             below = level - self.start
-            rank, free = self.bases[path >> below], width - below
+            rank = self.bases[path >> below]
+            free = width - below
             at = rank << width | (path & (1 << below) - 1) << free
             first.append(at)
             last.append(at + (1 << free) - 1)
@@ -102,7 +105,8 @@ class Paths(Source):
     """
 
     def __init__(self, source: Source, tree: ShiftedQuadtree) -> None:
-        self.source, self.tree = source, tree
+        self.source = source
+        self.tree = tree
         self._segments: list[Segment] = []
 
     def total(self, answer: Answer) -> NDArray[Any]:
@@ -126,11 +130,10 @@ class Paths(Source):
         if not isinstance(partition, OpenedCells) or partition.tree is not self.tree:
             return None
         ways = _paths(partition)
-        levels, paths = (
-            partition.level[partition.leaves].tolist(),
-            [ways[v] for v in partition.leaves],
-        )
-        found, left = np.zeros(len(paths), np.int64), list(range(len(paths)))
+        levels = partition.level[partition.leaves].tolist()
+        paths = [ways[v] for v in partition.leaves]
+        found = np.zeros(len(paths), np.int64)
+        left = list(range(len(paths)))
         for segment in self._segments:
             left = self._told(segment, levels, paths, left, found)
         while left:
@@ -162,7 +165,8 @@ class Paths(Source):
         roots = {path >> (level - start) for (level, path), at in zip(wanted, reach) if at == start}
         bases = {path: i for i, path in enumerate(sorted(roots))}
         width = min(KEY_BITS - (len(bases) - 1).bit_length(), self.tree.depth - start)
-        level, rank = cells.level, np.full(len(ways), -1)
+        level = cells.level
+        rank = np.full(len(ways), -1)
         for v in np.flatnonzero(level == start).tolist():
             rank[v] = bases.get(ways[v], -1)
         keys = PathKeys(
@@ -187,7 +191,9 @@ class Paths(Source):
 
 def _paths(cells: OpenedCells) -> list[int]:
     """The way to every cell, one bit a level, of all cells."""
-    found, parent, child = [0] * len(cells.parent), cells.parent.tolist(), cells.child.tolist()
+    found = [0] * len(cells.parent)
+    parent = cells.parent.tolist()
+    child = cells.child.tolist()
     for v in range(1, len(found)):
         found[v] = found[parent[v]] << 1 | (v - child[parent[v]])
     return found

@@ -224,10 +224,12 @@ def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
     pairs : ndarray of int64, shape (m, 2)
         Edges; long ones count as points along them, each half with the owner of its end.
     """
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     reach = 0.018 * float(max(high - low))
     places, end = _along_edges(points, pairs, reach)
-    low, high = low - reach, high + reach
+    low = low - reach
+    high = high + reach
     pixel = float(max(high - low)) / _SHADE_PIXELS
     columns, rows = np.maximum(1, np.ceil((high - low) / pixel).astype(int)).tolist()
     gx, gy = np.meshgrid(
@@ -273,7 +275,8 @@ def _along_edges(
     point owns each.
     """
     own = np.arange(len(points))
-    start, step = points[pairs[:, 0]], points[pairs[:, 1]] - points[pairs[:, 0]]
+    start = points[pairs[:, 0]]
+    step = points[pairs[:, 1]] - points[pairs[:, 0]]
     parts = np.ceil(np.hypot(step[:, 0], step[:, 1]) / (reach or np.inf)).astype(np.int64)
     edge = np.repeat(np.arange(len(pairs)), np.maximum(parts - 1, 0))
     if not len(edge):
@@ -348,7 +351,8 @@ def z_order(points: Points) -> NDArray[np.int64]:
     Morton, G. M. (1966). A computer oriented geodetic data base and a new technique in file
     sequencing. IBM.
     """
-    low, span = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    low = points.min(axis=0)
+    span = float(np.ptp(points, axis=0).max()) or 1.0
     at = np.minimum((points - low) / span * 65535, 65535).astype(np.uint64)
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
         at = (at | (at << np.uint64(shift))) & np.uint64(mask)

@@ -116,7 +116,8 @@ def _pivot_mds(distances: Points) -> Points:
     Section 3).
     """
     squares = distances**2
-    row, column = squares.mean(axis=1, keepdims=True), squares.mean(axis=0, keepdims=True)
+    row = squares.mean(axis=1, keepdims=True)
+    column = squares.mean(axis=0, keepdims=True)
     centered = -0.5 * (squares - row - column + squares.mean())
     _, vectors = np.linalg.eigh(centered @ centered.T)
     placed = np.zeros((distances.shape[1], 2))
@@ -144,7 +145,8 @@ def _refined(
     placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int
 ) -> Points:
     """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
-    n, p = len(placed), len(pivots)
+    n = len(placed)
+    p = len(pivots)
     rounds = min(60, _REFINEMENT_WORK // max(1, n * p + len(graph.indices)))
     if rounds < 3:
         return placed
@@ -154,7 +156,8 @@ def _refined(
     placed = placed + 0.02 * scale * spread
     tails, heads, lengths, mean, degree = _edge_system(graph, floor)
     for _ in range(rounds):
-        target, weight = np.zeros_like(placed), np.zeros(n)
+        target = np.zeros_like(placed)
+        weight = np.zeros(n)
         for pivot, true in zip(pivots, np.maximum(distances, floor)):
             w = 1.0 / true**2
             w[pivot] = 0.0

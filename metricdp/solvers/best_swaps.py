@@ -69,12 +69,14 @@ def best_swaps(
     Arya, Garg, Khandekar, Meyerson, Munagala & Pandit, Local search heuristics for k-median and
     facility location problems (SICOMP 2004).
     """
-    at, scale = np.array(centers, np.int64), Scale.of(metric, power)
+    at = np.array(centers, np.int64)
+    scale = Scale.of(metric, power)
     if len(np.unique(at)) < len(at) or alpha < 0:
         raise InputError("local search needs distinct centers and alpha >= 0")
     search = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
     everyone = np.arange(len(metric)) if candidates is None else metric.inner(np.unique(candidates))
-    visited, costs = [at], []
+    visited = [at]
+    costs = []
     while True:
         search.serve(Served.by(metric, at))
         costs.append(search.total * float(scale.unit) * metric.unit**power)
@@ -91,7 +93,8 @@ def best_swaps(
 
 def _least(search: SwapCosts, slots: range, allowed: NDArray[np.int64]) -> tuple[int, int]:
     """The least cost after a swap, and which swap that is, the first of equals."""
-    best, start = (2**63 - 1, -1), 0
+    best = (2**63 - 1, -1)
+    start = 0
     for block in search.costs(slots, allowed):
         j = int(block.argmin())
         best = min(best, (int(block[j]), start + j))

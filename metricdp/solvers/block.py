@@ -31,17 +31,24 @@ _LARGE = 6_000_000
 """Entries beyond which one search is coarse to fine and uses all threads; below, each thread has
 searches of its own.
 """
-_WORK, _FEWEST, _MOST = 104_000_000, 3, 128
+_WORK = 104_000_000
+_FEWEST = 3
+_MOST = 128
 """Entries that all starts of a default search may have together, and bounds of their number."""
 _ELITE = 16
-_SAMPLE, _PER_CENTER = 2000, 20
+_SAMPLE = 2000
+_PER_CENTER = 20
 """Rows and columns of the sample of a large block: at least so many, and so many for each center.
 """
-_BATCH, _PROMISING = 512, 10
+_BATCH = 512
+_PROMISING = 10
 """Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between
 passes.
 """
-_MANY, _KICKS, _AT_ONCE, _KICKED = 40, 3, 2, 3
+_MANY = 40
+_KICKS = 3
+_AT_ONCE = 2
+_KICKED = 3
 """From so many centers on one search, then rounds of exchanges of three random centers; below, two
 searches and what lies between.
 """
@@ -124,7 +131,11 @@ class _Search:
         large: float | None = None,
     ) -> None:
         self.large = _LARGE if large is None else large
-        self.block, self.weights, self.k, self.rng, self.deadline = block, weights, k, rng, deadline
+        self.block = block
+        self.weights = weights
+        self.k = k
+        self.rng = rng
+        self.deadline = deadline
         self.opened = (
             np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
         )
@@ -180,7 +191,8 @@ class _Search:
         """Generations of local optima between all pairs of an elite pool, until two in a row have
         found nothing better.
         """
-        pool, vain = _elite(found, size), 0
+        pool = _elite(found, size)
+        vain = 0
         while len(pool) > 1 and vain < _IN_VAIN and not self.deadline.over:
             pairs = [(a[1], b[1]) for a, b in combinations(pool, 2)]
 
@@ -272,8 +284,11 @@ class _Search:
         """
         m = len(self.block)
         state, cost = self._labeled(centers)
-        change, known, fallen = np.full(m, -np.inf), np.zeros(m), 0.0
-        rows, kick = self.rng.permutation(m), self.k >= _MANY
+        change = np.full(m, -np.inf)
+        known = np.zeros(m)
+        fallen = 0.0
+        rows = self.rng.permutation(m)
+        kick = self.k >= _MANY
         if proven and promise is not None:
             rows = _least(promise, m // _PROMISING)
         while not self.deadline.over:
@@ -283,14 +298,16 @@ class _Search:
             rows = _least(change, m // _PROMISING if swaps else m)
             if swaps == 0 and kick:
                 state, cost = self._labeled(self._kicked(rows[: m // _PROMISING], state[0], cost))
-                known[:], kick = -np.inf, False
+                known[:] = -np.inf
+                kick = False
         if promise is not None:
             np.minimum(promise, change, out=promise)
         return float(cost), state[0]
 
     def _labeled(self, centers: NDArray[np.int64]) -> tuple[Any, float]:
         """State of a search at these centers: they, their labels and losses; and the cost."""
-        n, kind = self.block.shape[1], self.block.dtype
+        n = self.block.shape[1]
+        kind = self.block.dtype
         labels = Labels(
             np.empty(n, np.int32),
             np.empty(n, np.int32),
@@ -307,15 +324,14 @@ class _Search:
         """Exchange a few centers at random and descend again on some rows, twice at once; keep the
         best, and repeat.
         """
-        fixed, rows = len(self.opened), np.union1d(rows, centers)
+        fixed = len(self.opened)
+        rows = np.union1d(rows, centers)
         few = min(_KICKED, self.k - fixed, len(rows) - self.k)
         for _ in range(_KICKS):
-            closed, trials, orders, reached = (
-                np.setdiff1d(rows, centers),
-                [],
-                [],
-                np.empty(_AT_ONCE),
-            )
+            closed = np.setdiff1d(rows, centers)
+            trials = []
+            orders = []
+            reached = np.empty(_AT_ONCE)
             for _ in range(_AT_ONCE):
                 trial = centers.copy()
                 trial[fixed + self.rng.choice(self.k - fixed, few, replace=False)] = (
@@ -333,7 +349,8 @@ class _Search:
 
             in_threads(work, range(_AT_ONCE))
             if reached.min() < cost:
-                cost, centers = reached.min(), trials[int(reached.argmin())]
+                cost = reached.min()
+                centers = trials[int(reached.argmin())]
         return centers
 
     def _pass(
@@ -353,7 +370,8 @@ class _Search:
         while the two show that they still do not improve.
         """
         centers, labels, losses = state
-        total, closed = 0, np.ones(len(self.block), np.bool_)
+        total = 0
+        closed = np.ones(len(self.block), np.bool_)
         closed[centers] = False
         for at in range(0, len(rows), _BATCH):
             batch = rows[at : at + _BATCH]
@@ -371,7 +389,9 @@ class _Search:
             swaps, cost, fall = block_swaps(
                 self.block, self.weights, len(self.opened), *state, queue, 0, TOLERANCE, MAX_SWAPS
             )
-            total, fallen, closed[:] = total + swaps, fallen + fall, True
+            total = total + swaps
+            fallen = fallen + fall
+            closed[:] = True
             closed[centers] = False
         return total, cost, fallen
 

@@ -33,10 +33,16 @@ from metricdp.threads import in_threads
 
 MOST_ENTRIES = 20_000_000
 """Largest block that is bounded: 160 MB."""
-_STEPS, _FEWEST_STEPS, _WORK = 1500, 300, 3_000_000_000
-_PATIENCE, _SHRINK_EVERY = 30, 50
-_NODE_STEPS, _NODE_PACE, _NODE_PATIENCE = 40, 0.5, 5
-_MOST_NODES, _NODE_WORK = 4000, 20_000_000_000
+_STEPS = 1500
+_FEWEST_STEPS = 300
+_WORK = 3_000_000_000
+_PATIENCE = 30
+_SHRINK_EVERY = 50
+_NODE_STEPS = 40
+_NODE_PACE = 0.5
+_NODE_PATIENCE = 5
+_MOST_NODES = 4000
+_NODE_WORK = 20_000_000_000
 """Branches looked into, and entries evaluated in all of them: some ten seconds."""
 _ROWS_AT_ONCE = 64
 _EQUAL = 1e-9
@@ -125,7 +131,8 @@ def certificate(
     """
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
-        demand, weights = np.arange(len(metric)), np.ones(len(metric))
+        demand = np.arange(len(metric))
+        weights = np.ones(len(metric))
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     allowed = (
         np.arange(len(metric))
@@ -198,7 +205,8 @@ def certify(
     Certificate(cost=4.0, lower_bound=4.0)
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    k, block = len(centers), np.asarray(block, np.float64)
+    k = len(centers)
+    block = np.asarray(block, np.float64)
     rewarded = weights < 0
     offset = _reward_bound(block[:, rewarded], weights[rewarded], k, fixed)
     costs = np.ascontiguousarray(block[:, weights > 0] * weights[weights > 0])
@@ -261,7 +269,11 @@ class _Ascent:
         whole: bool,
         deadline: Deadline,
     ) -> None:
-        self.costs, self.k, self.upper, self.whole, self.deadline = costs, k, upper, whole, deadline
+        self.costs = costs
+        self.k = k
+        self.upper = upper
+        self.whole = whole
+        self.deadline = deadline
         self.rows = np.arange(len(costs))
         self.must = np.isin(self.rows, fixed)
         self.target = (
@@ -285,17 +297,22 @@ class _Ascent:
         patience: int = _PATIENCE,
     ) -> None:
         """Polyak steps along deflected subgradients."""
-        direction, vain, top = np.zeros(len(multipliers)), 0, -np.inf
+        direction = np.zeros(len(multipliers))
+        vain = 0
+        top = -np.inf
         for step in range(steps):
             value, _, chosen = self._evaluate(multipliers)
             vain = 0 if value > top + 1e-5 * self.upper else vain + 1
             if value > top:
-                top, self.best = value, multipliers.copy()
+                top = value
+                self.best = multipliers.copy()
                 self.bound = max(self.bound, top)
             if self.bound > self.target or self.deadline.over or pace < 1e-3:
                 return
             if vain >= patience:
-                pace, vain, multipliers = pace / 2, 0, self.best.copy()
+                pace = pace / 2
+                vain = 0
+                multipliers = self.best.copy()
                 direction[:] = 0
                 continue
             slope = 1.0 - np.count_nonzero(self.costs[chosen] < multipliers, axis=0)
@@ -332,7 +349,8 @@ class _Ascent:
             else free[:left]
         )
         chosen = np.r_[np.flatnonzero(self.must), cheapest]
-        total, gain = float(multipliers.sum()), float(reduced[chosen].sum())
+        total = float(multipliers.sum())
+        gain = float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
 
     def _error(self, total: float, gain: float) -> float:
@@ -349,7 +367,8 @@ class _Ascent:
         value, reduced, chosen = self._evaluate(self.best)
         inside = np.zeros(len(reduced), bool)
         inside[chosen] = True
-        picked, others = np.flatnonzero(inside & ~self.must), np.flatnonzero(~inside)
+        picked = np.flatnonzero(inside & ~self.must)
+        others = np.flatnonzero(~inside)
         if len(picked) and len(others):
             margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
             dear = np.zeros(len(reduced), bool)
@@ -371,7 +390,9 @@ class _Ascent:
         reached; infinite if there is nothing.
         """
         self.shrink()
-        block, left, count = self.costs, _NODE_WORK, 0
+        block = self.costs
+        left = _NODE_WORK
+        count = 0
         self.rows = np.arange(len(block))
         open_: list[tuple[float, int, Any]] = (
             [] if self.bound > self.target else [(self.bound, 0, self)]

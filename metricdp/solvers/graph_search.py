@@ -62,7 +62,9 @@ def recentered(
         Positions of no higher cost.
     """
     mass = np.ascontiguousarray(np.maximum(weights, 0.0)[metric.order])
-    current, best, cost = metric.rank[centers], metric.rank[centers], np.inf
+    current = metric.rank[centers]
+    best = metric.rank[centers]
+    cost = np.inf
     distance = np.empty(len(metric), np.int64)
     for _ in range(most + 1):
         medians = np.empty(len(current), np.int64)
@@ -71,7 +73,8 @@ def recentered(
         reached = float(mass @ distance.astype(np.float64) ** power)
         if reached >= cost * (1 - 1e-4):
             return metric.order[current if reached < cost else best]
-        best, cost = current, reached
+        best = current
+        cost = reached
         if np.array_equal(medians, current) or len(np.unique(medians)) < len(medians):
             break
         current = medians
@@ -128,11 +131,15 @@ class GraphSearch:
         tolerance: float = 1e-6,
         deadline: Deadline = NEVER,
     ) -> None:
-        n, k, arcs = len(metric), len(centers), len(metric.csr[1])
+        n = len(metric)
+        k = len(centers)
+        arcs = len(metric.csr[1])
         self._may_open = np.full(n, allowed is None)
         if allowed is not None:
             self._may_open[metric.rank[allowed]] = True
-        self.metric, self.tolerance, self.deadline = metric, tolerance, deadline
+        self.metric = metric
+        self.tolerance = tolerance
+        self.deadline = deadline
         self.tried, self.visited, self.budget = 0, 0, float("inf")
         self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, power)
         self._fixed = np.arange(k) < opened
@@ -179,7 +186,8 @@ class GraphSearch:
 
     def _try(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Change of cost by the best swap of every candidate."""
-        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
+        slots = np.empty(len(candidates), np.int64)
+        changes = np.empty(len(candidates))
         each = max(-(-len(candidates) // len(self._spaces)), 1)
 
         def work(part: int) -> None:
@@ -219,7 +227,8 @@ class GraphSearch:
         """Try all vertices in random order, then those whose center has won or lost demand since,
         and so on; returns the swaps taken.
         """
-        swaps, every = 0, np.arange(len(self.metric))
+        swaps = 0
+        every = np.arange(len(self.metric))
         self._state.dirty[:] = True
         for _ in range(passes):
             again = every[self._state.dirty[self._state.labels[0]]]
@@ -270,7 +279,9 @@ class GraphSearch:
             tolerance,
             self.visited + visits,
         )
-        state, everywhere, settled = self._state, True, False
+        state = self._state
+        everywhere = True
+        settled = False
         with progress(total=len(state.centers), label="moving centers", unit="center") as bar:
             while not settled and not self.deadline.over and self.visited < self.budget:
                 centers = state.centers if everywhere else state.centers[state.dirty]

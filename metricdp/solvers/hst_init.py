@@ -124,7 +124,8 @@ def _walked_down(
     heaviest = heaviest_children(tree.parent, counts, holds)
     if known is not None:
         heaviest[~known[heaviest]] = -1
-    at, moving = subtrees.copy(), np.arange(len(subtrees))
+    at = subtrees.copy()
+    moving = np.arange(len(subtrees))
     while len(moving := moving[heaviest[at[moving]] >= 0]):
         at[moving] = heaviest[at[moving]]
     return at

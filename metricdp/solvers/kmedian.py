@@ -26,19 +26,24 @@ _UNION = 20_000_000
 """Largest block of the centers of several searches that is searched once more."""
 _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
-_VISITS, _VISITS_EACH = 12_000_000, 12
+_VISITS = 12_000_000
+_VISITS_EACH = 12
 """Vertices that trying candidates at one resolution may enter: so many, or so many times each. The
 last descent is not limited.
 """
-_EFFORT, _LAST_VISITS = 0.4, 4
+_EFFORT = 0.4
+_LAST_VISITS = 4
 """On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and
 the last descent's for each vertex.
 """
-_PASSES, _MOST_PASSES = 3, 12
+_PASSES = 3
+_MOST_PASSES = 12
 """All vertices are tried, again and again, where that allows this many passes; else some that are
 served badly and some near centers.
 """
-_STARTS, _RELINKED, _SEARCHES = 4, 8, 64
+_STARTS = 4
+_RELINKED = 8
+_SEARCHES = 64
 """Starts where the caller leaves their number open; starts of the search among all their results;
 searches for a single center.
 """
@@ -46,7 +51,8 @@ _MANY = 40
 """From so many centers on half as many searches: they differ less from each other."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
-_NEARBY, _ROW_SHARES = 24, (1, 2, 8)
+_NEARBY = 24
+_ROW_SHARES = (1, 2, 8)
 """Away from graphs, candidates tried around each center, and the fractions of the points it serves
 that they come from.
 """
@@ -165,7 +171,8 @@ def solve(
     rng = np.random.default_rng(seed)
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
-        demand, weights = np.arange(n), np.ones(n)
+        demand = np.arange(n)
+        weights = np.ones(n)
     if k in (len(allowed), len(fixed)):
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Solution(everything, _cost(metric, weights, everything, power))
@@ -238,7 +245,10 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     """Centers, the opened first, by local search on a sample of candidates: exact rows while they
     fit, cells and their centers beyond.
     """
-    metric, weights, rng, fixed = problem.metric, problem.weights, problem.rng, problem.opened
+    metric = problem.metric
+    weights = problem.weights
+    rng = problem.rng
+    fixed = problem.opened
     m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
     if (
         8 * problem.k > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over
@@ -251,17 +261,19 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
         and (seconds is None or m * len(metric) * _ENTRY_SECONDS < seconds)
     ):
         public = landmarks(metric, m)
-        sample, block, demand = public.positions, public.rows, weights
+        sample = public.positions
+        block = public.rows
+        demand = weights
         if block is None:
-            block, demand = public.between, _cell_weights(public.label, weights, m)
+            block = public.between
+            demand = _cell_weights(public.label, weights, m)
     else:
         sample = _sample(problem, m, np.ones(len(metric)))
         label, distance = metric.nearest_to(sample)
-        block, demand = (
-            metric.cell_distances(sample, label, distance),
-            _cell_weights(label, weights, m),
-        )
-    costs, first = block if problem.power == 1 else block**2, np.arange(len(fixed))
+        block = metric.cell_distances(sample, label, distance)
+        demand = _cell_weights(label, weights, m)
+    costs = block if problem.power == 1 else block**2
+    first = np.arange(len(fixed))
     chosen, _ = block_search(
         costs,
         demand,
@@ -311,7 +323,8 @@ def _on_network(problem: _Problem, metric: Network, starts: int | None) -> Graph
     """The best of some searches; at the end no center can be improved by moving it to a neighboring
     vertex.
     """
-    sweeps, small = _sweeps(problem), len(metric) <= _LARGE and problem.k > 1
+    sweeps = _sweeps(problem)
+    small = len(metric) <= _LARGE and problem.k > 1
     more = _STARTS if problem.k < _MANY else _STARTS // 2
     count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
     found: list[GraphSearch] = []
@@ -372,7 +385,10 @@ def _sweeps(problem: _Problem) -> bool:
 
 def _searched(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
-    n, k, rng, opened = len(metric), problem.k, problem.rng, len(problem.opened)
+    n = len(metric)
+    k = problem.k
+    rng = problem.rng
+    opened = len(problem.opened)
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
         if len(problem.allowed) == n:
@@ -407,7 +423,8 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
     cells = np.union1d(centers, drawn)
     label, distance = problem.metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
-    mass, start = _cell_weights(label, problem.weights, len(cells)), np.searchsorted(cells, centers)
+    mass = _cell_weights(label, problem.weights, len(cells))
+    start = np.searchsorted(cells, centers)
     inner = replace(
         problem,
         metric=coarse,
@@ -420,7 +437,8 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
 
 def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
-    opened, deadline = len(problem.opened), problem.deadline
+    opened = len(problem.opened)
+    deadline = problem.deadline
     search = RowSearch(
         problem.metric,
         problem.weights,

@@ -61,7 +61,9 @@ def lloyd(
     -----
     O(starts · steps · n · k · d).
     """
-    rng, best, least = np.random.default_rng(seed), points[:k], np.inf
+    rng = np.random.default_rng(seed)
+    best = points[:k]
+    least = np.inf
     for start in range(starts):
         if start and deadline.over:
             break
@@ -70,7 +72,8 @@ def lloyd(
         )
         total = float(weights @ nearest_centers(points, centers)[1] ** (power / 2))
         if total < least:
-            best, least = centers, total
+            best = centers
+            least = total
     return best
 
 
@@ -86,11 +89,9 @@ def seeding(
     """
     trials = TRIALS + int(np.log(k))
     density = weights if weights.sum() > 0 else np.ones(len(weights))
-    distance, centers, columns = (
-        np.full(len(points), np.inf),
-        np.empty((k, points.shape[1])),
-        np.ascontiguousarray(points.T),
-    )
+    distance = np.full(len(points), np.inf)
+    centers = np.empty((k, points.shape[1]))
+    columns = np.ascontiguousarray(points.T)
     for i in range(k):
         mass = np.cumsum(density if i == 0 else density * distance)
         if mass[-1] > 0:
@@ -126,11 +127,14 @@ def settled(
     .. [1] Y. Vardi, C.-H. Zhang, "The multivariate L1-median and associated data depth", PNAS
        97(4), 2000, equation 2.6.
     """
-    low, high, columns = points.min(axis=0), points.max(axis=0), np.ascontiguousarray(points.T)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    columns = np.ascontiguousarray(points.T)
     enough = SETTLED * float((high - low).max())
     for _ in range(steps):
         label, square = nearest_centers(points, centers)
-        force, on = weights, np.zeros(len(weights), bool)
+        force = weights
+        on = np.zeros(len(weights), bool)
         if power == 1:
             distance = np.maximum(np.sqrt(square), smooth)
             on = distance <= STANDS_ON * enough
@@ -142,10 +146,8 @@ def settled(
         moves = (total > 0) & (np.bincount(label, weights, len(centers)) > 0)
         way = np.where(moves[:, None], sums / np.where(moves, total, 1.0)[:, None] - centers, 0.0)
         if on.any():
-            held, pull = (
-                np.bincount(label, weights * on, len(centers)),
-                total * np.linalg.norm(way, axis=1),
-            )
+            held = np.bincount(label, weights * on, len(centers))
+            pull = total * np.linalg.norm(way, axis=1)
             way *= np.clip(1 - held / np.where(pull > 0, pull, np.inf), 0.0, 1.0)[:, None]
         moved = (centers + way).clip(low, high)
         shift = float(np.abs(moved - centers).max())

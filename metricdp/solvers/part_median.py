@@ -79,9 +79,12 @@ def part_median(
     mass = weights[demand]
     if (mass < 0).any() or len(candidates) == 0:
         raise InputError("a median of a part needs non-negative weights and at least one candidate")
-    total, targets = mass.sum() ** (1 / power), np.r_[candidates, demand]
-    lower, tried = np.zeros(len(candidates)), np.zeros(len(candidates), bool)
-    best, least = 0, np.inf
+    total = mass.sum() ** (1 / power)
+    targets = np.r_[candidates, demand]
+    lower = np.zeros(len(candidates))
+    tried = np.zeros(len(candidates), bool)
+    best = 0
+    least = np.inf
     for search in range(min(searches, len(candidates))):
         pick = int(np.argmin(np.where(tried, np.inf, lower)))
         if lower[pick] >= least * (1 - _ROUNDING) or (search and deadline.over):
@@ -89,8 +92,10 @@ def part_median(
         row = metric.distance_rows(candidates[pick : pick + 1], targets)[0]
         reached = float((mass @ row[len(candidates) :] ** power) ** (1 / power))
         lower = np.maximum(lower, np.abs(total * row[: len(candidates)] - reached))
-        lower[pick], tried[pick] = reached, True
+        lower[pick] = reached
+        tried[pick] = True
         if reached < least:
-            best, least = pick, reached
+            best = pick
+            least = reached
     bound = least if lower.min() >= least * (1 - _ROUNDING) else float(lower.min())
     return PartMedian(int(candidates[best]), least**power, bound**power)

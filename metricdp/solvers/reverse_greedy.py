@@ -59,7 +59,8 @@ def reverse_greedy(
     if not 1 <= (integer(k) or 0) <= m:
         raise InputError(f"k must be an integer from 1 to {m:,}, got {shown(k)}")
     price = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)) ** power
-    mass, open_to = np.maximum(weights, 0.0), np.ones(m, bool)
+    mass = np.maximum(weights, 0.0)
+    open_to = np.ones(m, bool)
     nearest = np.tile(np.arange(m), (2, 1))  # of every point the nearest center, and the second
     _look(price, np.arange(m), open_to, nearest)
     rows = np.arange(m)

@@ -63,13 +63,11 @@ class RowSearch:
         tolerance: float = 1e-7,
         deadline: Deadline = NEVER,
     ) -> None:
-        self.metric, self.power, self.tolerance, self.deadline, self.tried = (
-            metric,
-            power,
-            tolerance,
-            deadline,
-            0,
-        )
+        self.metric = metric
+        self.power = power
+        self.tolerance = tolerance
+        self.deadline = deadline
+        self.tried = 0
         self.centers = np.array(centers, np.int64)
         self._allowed = np.arange(len(metric)) if allowed is None else np.asarray(allowed, np.int64)
         self._opened = opened
@@ -84,7 +82,8 @@ class RowSearch:
 
     def _find(self, which: NDArray[np.int64]) -> None:
         """Two nearest centers of some demand points, by comparison with all centers."""
-        k, step = len(self.centers), max(_ENTRIES // len(self.centers), 1)
+        k = len(self.centers)
+        step = max(_ENTRIES // len(self.centers), 1)
         for start in range(0, len(which), step):
             some = which[start : start + step]
             at = np.arange(len(some))
@@ -129,7 +128,8 @@ class RowSearch:
             self._move(int(slots[best]), int(candidates[best]))
             swaps += 1
             rest = better[better != best]  # the others once more, against the centers of now
-            candidates, reach = candidates[rest], reach[rest]
+            candidates = candidates[rest]
+            reach = reach[rest]
         return swaps
 
     def _try(
@@ -138,10 +138,12 @@ class RowSearch:
         """Slot to replace and change of cost of every candidate, given the row of distances from a
         point and theirs from it.
         """
-        slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
+        slots = np.empty(len(candidates), np.int64)
+        changes = np.empty(len(candidates))
         some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
         step = max(_ENTRIES // max(len(some), 1), 1)
-        near, far = self._costs[0][some], self._costs[1][some]
+        near = self._costs[0][some]
+        far = self._costs[1][some]
         for start in range(0, len(candidates), step):
             part = slice(start, start + step)
             rows = self.metric.distance_rows(candidates[part], self._demand[some]) ** self.power
@@ -197,7 +199,8 @@ class RowSearch:
         label, distance = self.metric.nearest_to(self.centers)
         order = self._allowed[np.lexsort((distance[self._allowed], label[self._allowed]))]
         bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
-        before, centers = self._first.copy(), self.centers.copy()
+        before = self._first.copy()
+        centers = self.centers.copy()
         chosen = rng.permutation(len(self.centers) if slots is None else slots)
         for slot in progress(chosen, label="moving centers", unit="center"):
             if self.deadline.over:

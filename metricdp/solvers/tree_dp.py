@@ -71,7 +71,8 @@ def solve_on_tree(
         )
     opens = np.zeros(tree.n_points)
     opens[fixed] = 1
-    least, most = tree.sums(opens).astype(np.int64), tree.sums(allowed).astype(np.int64)
+    least = tree.sums(opens).astype(np.int64)
+    most = tree.sums(allowed).astype(np.int64)
     cost_at, choice_at = table_sizes(tree.parent, most, k)
     if cost_at[-1] + choice_at[-1] > _LARGEST:
         raise InputError(

@@ -136,7 +136,8 @@ class EngineTestCase:
 class _Cells:
     """Four quarters of the box."""
 
-    universe, n_parts = _BOX, 4
+    universe = _BOX
+    n_parts = 4
 
     def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The quarter of each record."""
@@ -182,7 +183,8 @@ def counted(demand: Any) -> list[int]:
     n = len(demand.universe)
 
     class Finest:
-        universe, n_parts = demand.universe, n
+        universe = demand.universe
+        n_parts = n
 
         def encode(self, records: NDArray[Any]) -> NDArray[Any]:
             return records

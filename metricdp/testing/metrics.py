@@ -62,7 +62,8 @@ class MetricTestCase:
         """
         known = self._known()
         known = known[np.isfinite(known).all(axis=1)]
-        low, high = known.min(axis=0), known.max(axis=0)
+        low = known.min(axis=0)
+        high = known.max(axis=0)
         inside = np.random.default_rng(7).random((200, known.shape[1]))
         return np.vstack([low + inside * (high - low), known[:20]])
 
@@ -94,8 +95,10 @@ class MetricTestCase:
 
     def test_grid_is_the_distance_rounded_up(self) -> None:
         """By less than a step, and what points move that are snapped to the grid."""
-        metric, at = self.metric(), self.sample()
-        grid, exact = metric.grid_rows(at), metric.distance_rows(at)
+        metric = self.metric()
+        at = self.sample()
+        grid = metric.grid_rows(at)
+        exact = metric.distance_rows(at)
         assert grid.dtype == np.int64
         assert grid.shape == exact.shape == (len(at), len(metric))
         excess = grid * metric.unit - exact
@@ -117,7 +120,8 @@ class MetricTestCase:
 
     def test_a_distance_depends_on_its_two_points_alone(self) -> None:
         """Rows for some targets are columns of whole rows; rows asked one by one are the same."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         for rows in (metric.grid_rows, metric.distance_rows):
             whole = rows(at)
             assert np.array_equal(rows(at, at[::-1]), whole[:, at[::-1]])
@@ -126,7 +130,8 @@ class MetricTestCase:
 
     def test_no_distance_exceeds_the_bound(self) -> None:
         """And sums over records stay in int64: n times the bound is below 2**63 steps."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         bound = metric.diameter_bound()
         assert metric.distance_rows(at).max() <= bound * (1 + 1e-9)
         assert math.ceil(bound / metric.unit) * len(metric) < 2**63
@@ -135,7 +140,8 @@ class MetricTestCase:
 
     def test_inner_numbers_are_a_permutation(self) -> None:
         """There and back."""
-        metric, everyone = self.metric(), np.arange(len(self.metric()))
+        metric = self.metric()
+        everyone = np.arange(len(self.metric()))
         inner = metric.inner(everyone)
         assert np.array_equal(np.sort(inner), everyone)
         assert np.array_equal(metric.outer(inner), everyone)
@@ -151,7 +157,8 @@ class MetricTestCase:
 
     def test_two_nearest_centers(self) -> None:
         """On the grid, exactly."""
-        metric, inner = self.metric(), self.metric().inner(np.arange(len(self.metric())))
+        metric = self.metric()
+        inner = self.metric().inner(np.arange(len(self.metric())))
         for centers in (self.sample()[:1], self.sample()[:2], self.sample()):
             rows = metric.grid_rows(centers)
             first, near, far = (part[inner] for part in metric.two_nearest(centers))
@@ -164,7 +171,8 @@ class MetricTestCase:
 
     def test_searches_find_all_that_is_near(self) -> None:
         """Strictly nearer than the bound, with the distances of rows."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         rows = metric.grid_rows(at)
         bounds = np.quantile(rows, 0.5, axis=1).astype(np.int64) + 1
         found: dict[int, dict[int, int]] = {}
@@ -182,7 +190,8 @@ class MetricTestCase:
 
     def test_balls(self) -> None:
         """Their members and their sums, of all points and of candidates."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         rows = metric.grid_rows(at)
         amounts = np.arange(1, len(at) + 1)
         for steps in (0, int(np.median(rows)), int(rows.max())):
@@ -197,7 +206,8 @@ class MetricTestCase:
 
     def test_seeded_centers_are_distinct_and_served(self) -> None:
         """k-median++: labels and distances are those of rows."""
-        metric, k = self.metric(), min(6, len(self.metric()))
+        metric = self.metric()
+        k = min(6, len(self.metric()))
         weights = np.ones(len(metric))
         centers, label, distance = metric.seed_centers(k, weights, np.random.default_rng(3))
         rows = metric.distance_rows(centers)
@@ -207,7 +217,8 @@ class MetricTestCase:
 
     def test_twins_are_the_points_at_one_place(self) -> None:
         """Groups are those of distance 0."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         groups = metric.twins(at)
         together = metric.distance_rows(at, at) == 0
         assert np.array_equal(groups[:, None] == groups, together)
@@ -216,14 +227,16 @@ class MetricTestCase:
 
     def test_trees_dominate(self) -> None:
         """No two points are nearer in a 2-HST than in the universe."""
-        metric, at = self.metric(), self.sample()
+        metric = self.metric()
+        at = self.sample()
         tree = build_hst(metric, seed=1)
         in_tree = tree.position_distances(at[:, None], at)
         assert (in_tree >= metric.distance_rows(at, at) * (1 - 1e-9)).all()
 
     def test_centers_are_found(self) -> None:
         """The cost that the solver tells is that of its centers."""
-        metric, k = self.metric(), min(3, len(self.metric()))
+        metric = self.metric()
+        k = min(3, len(self.metric()))
         solution = solve(metric, np.ones(len(metric)), k, seed=1)
         cost = metric.distance_rows(solution.centers).min(axis=0).sum()
         assert math.isclose(solution.cost, cost, rel_tol=1e-5)
@@ -246,7 +259,8 @@ class MetricTestCase:
         metric = self.metric()
         if not self._snaps() or self.points().shape[1] != 2:
             return
-        points, file = self.points(), tmp_path / "points.csv"
+        points = self.points()
+        file = tmp_path / "points.csv"
         rows = (f"{x!r},{y!r}\n" for x, y in points.tolist())
         file.write_text("x,y\n" + "".join(rows), encoding="utf-8")
         here = self._costs(PrivateDemand.from_coordinates(metric, points))

@@ -217,6 +217,7 @@ def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
             f"edge lengths must be real numbers, got dtype {coo.dtype}; "
             "weight=None makes every stored entry an edge of length 1"
         )
-    row, col = np.asarray(coo.row, dtype=np.int64), np.asarray(coo.col, dtype=np.int64)
+    row = np.asarray(coo.row, dtype=np.int64)
+    col = np.asarray(coo.col, dtype=np.int64)
     lengths = None if weight is None else floats(coo.data, "edge lengths must be real numbers")
     return EdgeData(row, col, lengths, range(matrix.shape[0]), True)

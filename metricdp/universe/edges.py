@@ -161,7 +161,8 @@ def index_endpoints(
         return at[: len(tails)], at[len(tails) :], ids.tolist()
     text = isinstance(tails, np.ndarray) or isinstance(heads, np.ndarray)
     if text or {str} & set(map(type, tails)) | {str} & set(map(type, heads)):
-        tails, heads = list(map(str, tails)), list(map(str, heads))
+        tails = list(map(str, tails))
+        heads = list(map(str, heads))
     position: dict[Any, int] = {}
     for t, h in zip(tails, heads):
         position.setdefault(t, len(position))

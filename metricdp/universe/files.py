@@ -86,7 +86,8 @@ def read_graph_file(
     for option, column in (("weight", weight), ("source", source), ("target", target)):
         if column is not None and not isinstance(column, str):
             raise InputError(f"{option} must be the name of a column, got {shown(column)}")
-    file, columns = File(path, read_bytes(path)), Columns(weight, source, target)
+    file = File(path, read_bytes(path))
+    columns = Columns(weight, source, target)
     kind = format or _told(file)
     _check_options(path, kind, columns)
     with naming(path):

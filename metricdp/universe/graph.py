@@ -111,16 +111,15 @@ def build_graph(
     >>> build_graph([0, 1], [1, 2], [1.0, 2.5], ids=["a", "b", "c"], directed=False)
     Graph('graph', 3 vertices, 2 edges)
     """
-    symmetrize, largest_component = (
-        flag(symmetrize, "symmetrize"),
-        flag(largest_component, "largest_component"),
-    )
+    symmetrize = flag(symmetrize, "symmetrize")
+    largest_component = flag(largest_component, "largest_component")
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
     if len(set(ids)) != n:
         raise InputError("vertex ids must be distinct; at least one is repeated")
-    t, h = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
+    t = np.asarray(tails, dtype=np.int64)
+    h = np.asarray(heads, dtype=np.int64)
     w = np.ones(len(t)) if lengths is None else _checked_lengths(lengths)
     if not len(t) == len(h) == len(w):
         raise InputError(
@@ -145,7 +144,9 @@ def build_graph(
         kept = label == sizes.argmax()
         position = np.cumsum(kept) - 1
         inside = kept[t]
-        t, h, w = position[t[inside]], position[h[inside]], w[inside]
+        t = position[t[inside]]
+        h = position[h[inside]]
+        w = w[inside]
         ids = [i for i, k in zip(ids, kept) if k]
         xy = None if xy is None else xy[kept]
     indptr = np.zeros(len(ids) + 1, dtype=np.int64)
@@ -179,7 +180,9 @@ def _merged_arcs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Arcs sorted by (tail, head), both directions present, loops dropped, parallel ones merged."""
     proper = t != h
-    t, h, w = t[proper], h[proper], w[proper]
+    t = t[proper]
+    h = h[proper]
+    w = w[proper]
     if not directed:
         if (
             parallel == "last"
@@ -189,7 +192,8 @@ def _merged_arcs(
         t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]
         return _one_per_arc(t, h, w, n, "shortest")
     t, h, w = _one_per_arc(t, h, w, n, parallel)
-    forward, backward = t * n + h, h * n + t
+    forward = t * n + h
+    backward = h * n + t
     at = np.minimum(np.searchsorted(forward, backward), max(len(forward) - 1, 0))
     unmatched = int(((forward[at] != backward) | (w[at] != w)).sum()) if len(t) else 0
     if unmatched and not symmetrize:
@@ -205,7 +209,9 @@ def _one_per_arc(
     """Sort arcs by (tail, head) and keep the shortest, or the last given, of each."""
     rank = w if parallel == "shortest" else -np.arange(len(w))
     order = np.lexsort((rank, t * n + h))
-    t, h, w = t[order], h[order], w[order]
+    t = t[order]
+    h = h[order]
+    w = w[order]
     first = np.ones(len(t), dtype=bool)
     first[1:] = (t[1:] != t[:-1]) | (h[1:] != h[:-1])
     return t[first], h[first], w[first]

@@ -67,8 +67,11 @@ def read_nodes(path: str | Path) -> Nodes:
         raise GraphFileError(
             path, f"a nodes file needs a header line that names its columns, {example}"
         )
-    column, lon, lat = table.find(*ID_NAMES), table.find(*LON_NAMES), table.find(*LAT_NAMES)
-    x, y = table.find(*X_NAMES), table.find(*Y_NAMES)
+    column = table.find(*ID_NAMES)
+    lon = table.find(*LON_NAMES)
+    lat = table.find(*LAT_NAMES)
+    x = table.find(*X_NAMES)
+    y = table.find(*Y_NAMES)
     system: CoordinateSystem = "lonlat" if lon and lat else "xy"
     first, second = (lon, lat) if lon and lat else (x, y)
     if column is None or first is None or second is None:

@@ -66,8 +66,13 @@ class Table:
         line_of: Callable[[int], int] | None = None,
         text: frozenset[str] = frozenset(),
     ) -> None:
-        self.path, self.n_rows, self.has_header, self.private = path, n_rows, has_header, private
-        self._columns, self._line_of, self._text = columns, line_of, text
+        self.path = path
+        self.n_rows = n_rows
+        self.has_header = has_header
+        self.private = private
+        self._columns = columns
+        self._line_of = line_of
+        self._text = text
 
     def __len__(self) -> int:
         return self.n_rows
@@ -278,9 +283,11 @@ def _first_row(
         bare = re.sub(r'"[^"]*"', "q", line)
         found = delimiter or max(",\t;|", key=bare.count)
         if delimiter or found in bare:
-            fields, chosen = bare.count(found) + 1, found
+            fields = bare.count(found) + 1
+            chosen = found
         elif is_csv and min_fields == 1:
-            fields, chosen = 1, ","
+            fields = 1
+            chosen = ","
         else:
             fields = len(bare.split())
             chosen = None if '"' not in line else " " if fields > 1 else ","
@@ -369,7 +376,8 @@ class _Rows:
         )
         self.consumed = 0
         for row in reader:
-            first, self.consumed = self.consumed, reader.line_num
+            first = self.consumed
+            self.consumed = reader.line_num
             if (len(row) > 1 or (row and row[0].strip())) and not (
                 self.commented and _is_comment(self.texts[first])
             ):
@@ -386,7 +394,9 @@ class _Rows:
 def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
     """The careful path: every cell as text, every row of the same width."""
     cells: list[list[str]] = []
-    n_rows, broken, records = 0, False, iter(rows)
+    n_rows = 0
+    broken = False
+    records = iter(rows)
     while True:
         try:
             chunk = list(islice(records, 20_000))

@@ -54,7 +54,8 @@ def read_bytes(path: str | Path) -> bytes:
     GraphFileError
         The file is missing, a directory, unreadable, empty, or a damaged or truncated gzip file.
     """
-    problem, data = "", b""
+    problem = ""
+    data = b""
     path = file_path(path, "path")
     try:
         data = path.read_bytes()

@@ -26,7 +26,8 @@ def plant() -> Iterator[None]:
     def exact(self: Any, records: Any) -> Any:
         if not self.folded:
             return real(self, records)
-        parts, longest = self.histogram.parts(records), 2 ** (self.bits + 4)
+        parts = self.histogram.parts(records)
+        longest = 2 ** (self.bits + 4)
         sums = queries.relative_sums(records, parts, self.centers, self.steps, longest)
         return sums[::2].sum(axis=0) - sums[1::2].sum(axis=0)
 

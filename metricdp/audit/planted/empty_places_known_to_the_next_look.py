@@ -22,7 +22,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
 
-    real, add = partition.partition_release, partition.Looked.add
+    real = partition.partition_release
+    add = partition.Looked.add
 
     def release(universe: Any, demand: Any, grant: Any, **options: Any) -> Any:
         def told(self: Any, *look: Any, **known: Any) -> None:

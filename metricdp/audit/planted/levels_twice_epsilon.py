@@ -22,7 +22,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.partitions.finite.hst_levels import LevelCells
     from metricdp.privacy import gate
 
-    real, levels = gate.measure, WeakKeyDictionary[Any, int]()
+    real = gate.measure
+    levels = WeakKeyDictionary[Any, int]()
 
     def measure(demand: Any, query: Any, epsilon: Any, grant: Any, delta: Any = 0) -> Any:
         if not isinstance(getattr(query, "partition", None), LevelCells):

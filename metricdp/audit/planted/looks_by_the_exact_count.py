@@ -17,7 +17,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
 
-    real, planned = partition.partition_release, partition.planned
+    real = partition.partition_release
+    planned = partition.planned
 
     def release(universe: Any, demand: Any, grant: Any, **options: Any) -> Any:
         def told(records: float, scale: float, growth: float) -> Any:

@@ -22,7 +22,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.privacy import queries
 
     def exact(self: Any, records: Any) -> Any:
-        parts, longest = self.histogram.parts(records), 2**self.bits
+        parts = self.histogram.parts(records)
+        longest = 2**self.bits
         away = max(0.1, float(np.abs(records[:, None] - self.centers).max(initial=0.0)))
         steps = np.full(self.histogram.n_parts, away / longest)
         return queries.relative_sums(records, parts, self.centers, steps, longest).ravel()

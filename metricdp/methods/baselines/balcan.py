@@ -47,10 +47,12 @@ from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import HistogramQuery, PrivateDemand, moved
 
 THIRD = Fraction(1, 3)
-GRIDS, LEVELS = 2, 8
+GRIDS = 2
+LEVELS = 8
 STANDS_OUT = 4.0
 """A cell is divided if its noisy count exceeds so many standard deviations of its noise."""
-PUBLIC, MOST = 16, 2048
+PUBLIC = 16
+MOST = 2048
 """Public candidates beside k, and most candidates in all, those of the largest counts."""
 
 
@@ -124,7 +126,8 @@ class Balcan(Baseline):
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers."""
         space: Any = demand.universe
-        allowance, k = Allowance(demand, grant), question.k
+        allowance = Allowance(demand, grant)
+        k = question.k
         dimensions = self.dimensions or max(2, math.ceil(math.log2(k)) + 1)
         projection = Projection(space, min(dimensions, space.dimension), question.seed)
         metric = EuclideanMetric(_candidates(allowance, projection, k, question.seed))
@@ -141,10 +144,8 @@ class Balcan(Baseline):
         if found.receipt is not None:
             allowance.receipts.append(found.receipt)
         chosen = VoronoiCells(projection.image, metric.points[metric.positions(found.centers)])
-        query, counts = (
-            HistogramQuery(PartsOfImages(projection.space, projection, chosen)),
-            allowance.left * COUNTS_SHARE,
-        )
+        query = HistogramQuery(PartsOfImages(projection.space, projection, chosen))
+        counts = allowance.left * COUNTS_SHARE
         means = averages(allowance, query, counts, allowance.left - counts, self.reach(space)).means
         return Result(distinct_in(space, means), k, self.name, allowance.receipt)
 
@@ -156,8 +157,10 @@ class Balcan(Baseline):
 
 def _candidates(allowance: Allowance, projection: Projection, k: int, seed: int) -> Array:
     """Step 2, shape (n_candidates, p): all different."""
-    p, image = projection.image.dimension, projection.image
-    points, counts = [image.net(k + PUBLIC, seed).points], [np.full(k + PUBLIC, np.inf)]
+    p = projection.image.dimension
+    image = projection.image
+    points = [image.net(k + PUBLIC, seed).points]
+    counts = [np.full(k + PUBLIC, np.inf)]
     for i in range(GRIDS):
         cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).opened()
         for _ in range(LEVELS):

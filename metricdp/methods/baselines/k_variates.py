@@ -55,7 +55,8 @@ def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Gen
 
     Where no point has any weight left, it is drawn uniformly. Shape (k, d), perhaps with repeats.
     """
-    distance, centers = np.ones(len(points)), np.empty((k, points.shape[1]))
+    distance = np.ones(len(points))
+    centers = np.empty((k, points.shape[1]))
     for i in range(k):
         mass = np.cumsum(weights * distance)
         at = (
@@ -87,10 +88,8 @@ class KVariates(Baseline):
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the release they were drawn from."""
         space: Any = demand.universe
-        allowance, cells = (
-            Allowance(demand, grant),
-            HashCells.complete(SimHash(space, BITS, question.seed)),
-        )
+        allowance = Allowance(demand, grant)
+        cells = HashCells.complete(SimHash(space, BITS, question.seed))
         found = averages(
             allowance, HistogramQuery(cells), COUNTS_SHARE, 1 - COUNTS_SHARE, self.reach(space)
         )

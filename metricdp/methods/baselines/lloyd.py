@@ -88,13 +88,17 @@ class Lloyd(Baseline):
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers after the last step."""
         space: Any = demand.universe
-        allowance, centers = Allowance(demand, grant), _random(space, question)
-        counts, each = count_share(space.dimension), Fraction(1, self.steps)
+        allowance = Allowance(demand, grant)
+        centers = _random(space, question)
+        counts = count_share(space.dimension)
+        each = Fraction(1, self.steps)
         for step in range(self.steps):
             query = HistogramQuery(VoronoiCells(space, centers))
-            radius, around = self.reach(space), None
+            radius = self.reach(space)
+            around = None
             if question.power == 1:
-                radius, around = 2 * radius / 2.0 ** min(step, SMALLEST), centers
+                radius = 2 * radius / 2.0 ** min(step, SMALLEST)
+                around = centers
             now = averages(allowance, query, each * counts, each * (1 - counts), radius, around)
             centers = np.where(now.standing[:, None], now.means, centers)
         return Result(distinct_in(space, centers), question.k, self.name, allowance.receipt)

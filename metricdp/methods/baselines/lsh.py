@@ -37,7 +37,8 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 LEVELS_SHARE = Fraction(1, 2)
 """Of the whole, for all levels of the tree together."""
 MOST_BITS = 24
-LOW_NOISE, BRANCHING = 10, 3
+LOW_NOISE = 10
+BRANCHING = 3
 """A node should hold so many times the noise of its sum over the radius; one that is opened, so
 many times as much as one that is kept.
 """
@@ -92,7 +93,8 @@ class LSHCoreset(Baseline):
 
     def _tree(self, allowance: Allowance, hashed: SimHash, k: int) -> tuple[HashCells, float]:
         """Step 1, and the count that a node of the coreset needs."""
-        cells, fewest = HashCells.whole(hashed), 1.0
+        cells = HashCells.whole(hashed)
+        fewest = 1.0
         for level in range(self.depth):
             counted = allowance.ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
             counts = counted.values.astype(float)

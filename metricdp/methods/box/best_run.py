@@ -57,7 +57,8 @@ class Differences:
 
     def __init__(self, space: EuclideanSpace, sets: Sequence[Array], power: int) -> None:
         self.universe, self.n_values = space, len(sets) - 1
-        self._sets, self._power = list(sets), power
+        self._sets = list(sets)
+        self._power = power
         self._most = 2**BITS // self.n_values
         self._step = CLIP * space.diameter_bound() ** power / self._most
 

@@ -18,7 +18,8 @@ from metricdp.releases import Receipt, Release
 from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import NEVER, Deadline
 
-MOST_STARTS, FEW_CENTERS = 24, 64
+MOST_STARTS = 24
+FEW_CENTERS = 64
 """Seedings on a release, down to one where there are many more than so many centers."""
 
 Array = NDArray[np.float64]

@@ -74,7 +74,8 @@ RADIUS_SHARE = Fraction(1, 5)
 """Of what the number of records leaves, for radii."""
 LOSS = 0.5
 """Delta, in what a selection among the grid's cells may lose."""
-MOST_CELLS, MOST_RECORDS = 1 << 22, 1 << 40
+MOST_CELLS = 1 << 22
+MOST_RECORDS = 1 << 40
 BLOCKS = 64
 """Into which what does not stand out is summed."""
 RESERVE = 64
@@ -100,7 +101,8 @@ class CoresetRelease(BoxRelease):
         self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt
     ) -> None:
         if not len(points):
-            points, weights = space.net(RESERVE).points, np.zeros(RESERVE)
+            points = space.net(RESERVE).points
+            weights = np.zeros(RESERVE)
         distinct, place = np.unique(points, axis=0, return_inverse=True)
         total = np.bincount(place.ravel(), weights, len(distinct)).astype(np.float64)
         super().__init__(space, EuclideanMetric(distinct), total, receipt)
@@ -112,7 +114,8 @@ class CoresetRelease(BoxRelease):
         )
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points, weights = self.universe.points, self.weights
+        points = self.universe.points
+        weights = self.weights
         if k > len(points):
             points = np.concatenate([points, self.space.net(k).points])
             weights = np.r_[weights, np.zeros(k)]
@@ -149,10 +152,8 @@ class WholeRelease(BoxRelease):
         blocks = Grid(standing.space, BLOCKS)
         block = blocks.encode(standing.universe.points[rest])
         counts = standing.histogram.values[rest].astype(np.float64)
-        sums, extent = (
-            np.bincount(block, counts, blocks.n_parts),
-            np.bincount(block, minlength=blocks.n_parts),
-        )
+        sums = np.bincount(block, counts, blocks.n_parts)
+        extent = np.bincount(block, minlength=blocks.n_parts)
         sums[sums <= deviation(standing.histogram) * np.sqrt(extent)] = 0.0
         if sums.sum() > 0:
             sums *= max(float(counts.sum()), 0.0) / sums.sum()
@@ -276,14 +277,18 @@ class Coreset(Method):
         allowance = Allowance(demand, grant)
         total = allowance.records(COUNT_SHARE, self.records_hint).number
         receipts = list(allowance.receipts)
-        records, left = max(0, round(min(total, MOST_RECORDS))), grant.left
-        parts, n_parts = [(demand, grant)], max(1, round(records / self.chunk)) if self.chunk else 1
+        records = max(0, round(min(total, MOST_RECORDS)))
+        left = grant.left
+        parts = [(demand, grant)]
+        n_parts = max(1, round(records / self.chunk)) if self.chunk else 1
         if n_parts > 1:
             each = left / (
                 demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
             )
             parts = split(demand, Chunks(space, n_parts), each, grant, "chunks")
-        points, weights, spent = [np.empty((0, space.dimension))], [np.empty(0)], list[Receipt]()
+        points = [np.empty((0, space.dimension))]
+        weights = [np.empty(0)]
+        spent = list[Receipt]()
         for part, budget in parts:
             grid, removed, paid = self._rounds(part, budget, records // n_parts, question.k)
             points.append(middles(grid, np.array([cell for cell, _ in removed], np.int64)))
@@ -299,10 +304,8 @@ class Coreset(Method):
         self, demand: PrivateDemand, grant: Grant, records: int, k: int
     ) -> tuple[Grid, list[tuple[int, int]], list[Receipt]]:
         space: Any = demand.universe
-        grid, numbers = (
-            Grid(space, self.cells or paper_cells(records, space.dimension)),
-            sizes(records, k, self.left_over),
-        )
+        grid = Grid(space, self.cells or paper_cells(records, space.dimension))
+        numbers = sizes(records, k, self.left_over)
         if not numbers:
             return grid, [], []
         concave = self.radius == "rec-concave"
@@ -393,7 +396,8 @@ class Chunks:
     """
 
     def __init__(self, space: EuclideanSpace, n_parts: int) -> None:
-        self.universe, self.n_parts = space, n_parts
+        self.universe = space
+        self.n_parts = n_parts
 
     def encode(self, records: Array) -> NDArray[np.int64]:
         """Part of each point, shape (n,): its bits, mixed as in SplitMix64."""

@@ -86,12 +86,18 @@ COUNT_SHARE = Fraction(1, 100)
 """Of what the release gets, for the number of records: much less than other methods pay
 (`metricdp.methods.shares.COUNT_SHARE`), as a box takes many more cells than a network.
 """
-SURVEY_SHARE, STEP_SHARE = Fraction(1, 25), Fraction(3, 20)
+SURVEY_SHARE = Fraction(1, 25)
+STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
-CELLS_FACTOR, LINE_FACTOR, FEWEST_CELLS, MOST_CELLS = 19.0, 5.0, 16, 1 << 17
-MARGIN, MARGIN_ALONG = 2.0, 1.0
+CELLS_FACTOR = 19.0
+LINE_FACTOR = 5.0
+FEWEST_CELLS = 16
+MOST_CELLS = 1 << 17
+MARGIN = 2.0
+MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not believed; the same along few directions."""
-ENOUGH, RECORDS_PER_NOISE = 1 << 18, 1 << 15
+ENOUGH = 1 << 18
+RECORDS_PER_NOISE = 1 << 15
 """The rounds see a random sample of so many records, or of so many for each standard deviation of a
 sum's noise, if that is more.
 """
@@ -279,9 +285,11 @@ def last_step(allowance: Allowance, release: RoundsRelease, centers: Array, powe
     shares = release.design.shares
     if not shares.last_sums:
         return centers
-    space, whole = release.space, release.subspace.is_whole
+    space = release.space
+    whole = release.subspace.is_whole
     scaled = None
-    seen, everyone = allowance.demand, allowance.everyone
+    seen = allowance.demand
+    everyone = allowance.everyone
     cells: Any = VoronoiCells(space, centers)
     if not whole:
         point = release.subspace.point

@@ -40,15 +40,20 @@ from metricdp.partitions.box.cells import Halves, WholeBox
 from metricdp.partitions.box.images import Scaled
 from metricdp.privacy import LevelsQuery, PrivateDemand, mapped
 
-WITHIN, WITHIN_ALL, WITHIN_ALONG = 0.9, 0.98, 0.3
+WITHIN = 0.9
+WITHIN_ALL = 0.98
+WITHIN_ALONG = 0.3
 """Quantiles of the distances at which sums are clipped: for the mean, for all directions, and for
 few of many.
 """
-FEWEST_AXES, MOST_AXES, AXES_FACTOR = 3, 48, 1 / 3
+FEWEST_AXES = 3
+MOST_AXES = 48
+AXES_FACTOR = 1 / 3
 """Directions of a subspace: as the root of the number of records per noise of a sum."""
 MOST_MEANS = 4
 """Means released one after another, each from a smaller ball."""
-LEAST_SIGNAL, CLEAR_SIGNAL = 0.3, 2.0
+LEAST_SIGNAL = 0.3
+CLEAR_SIGNAL = 2.0
 """Below the first, directions cannot be told from noise, and a mean is all that is released; beyond
 the second, C is asked for in full.
 """
@@ -272,7 +277,9 @@ def private_subspace(
 ) -> Subspace:
     """The subspace around a released mean, and the ellipsoid that most records are in."""
     space: EuclideanSpace = allowance.demand.universe  # type: ignore[assignment]
-    d, q, share = space.dimension, design.n_axes, design.shares.directions
+    d = space.dimension
+    q = design.n_axes
+    share = design.shares.directions
     scaled = Scaled(space, mean.point, scales_around(space, mean.point))
     demand = mapped(allowance.demand, scaled, scaled.space)
     distances = mean.distances

@@ -25,7 +25,8 @@ from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.privacy import HistogramQuery, Partition, PrivateDemand
 from metricdp.releases import Release
 
-N_SHELLS, RATIO = 30, 2.0**-0.5
+N_SHELLS = 30
+RATIO = 2.0**-0.5
 """Shells of each cluster: the outermost ends at the diagonal of the box, each at this fraction of
 the one around it; the last is a ball.
 """
@@ -35,8 +36,10 @@ lie.
 """
 FEW = 0.002
 """Share of a cluster that may always be clipped: tails are long, and noise of counts is."""
-N_SHELLS_TOGETHER, RATIO_TOGETHER = 48, 2.0 ** (-1 / 3)
-STANDS_OUT_TOGETHER, LONG_TAILS = 4.0, 1.5
+N_SHELLS_TOGETHER = 48
+RATIO_TOGETHER = 2.0 ** (-1 / 3)
+STANDS_OUT_TOGETHER = 4.0
+LONG_TAILS = 1.5
 """The same of all clusters together, where one false shell far out would set the radius of all; so
 much more in the longer tails of Laplace noise.
 """

@@ -27,13 +27,18 @@ from metricdp.partitions.box.grid import Block, ChosenGrids, Grid, NestedGrid
 from metricdp.privacy import HistogramQuery, LevelsQuery, Query
 from metricdp.releases import Release
 
-SURVEY_CELLS, BINS, MOST_SURVEYS = 2048, 128, 4
+SURVEY_CELLS = 2048
+BINS = 128
+MOST_SURVEYS = 4
 """Cells of the first survey, bins along each axis of the others; surveys in all."""
-PAYS, NARROWER, SMALLEST = 8.0, 3.0, (256, 0.2)
+PAYS = 8.0
+NARROWER = 3.0
+SMALLEST = (256, 0.2)
 """A block gets a grid of its own if that has so many times the cells that it has now: in the first
 survey, in the others; and at least so many, or such a part of all, whichever is less.
 """
-UNSEEN, MARGIN = 25.0, (0.1, 0.5)
+UNSEEN = 25.0
+MARGIN = (0.1, 0.5)
 """Margin around the bins that stand out, a fraction of their width: so many times the noise, in
 units of all records, within bounds. The more noise, the more of the records stay unseen beside
 those bins.

@@ -28,7 +28,8 @@ from metricdp.releases import Receipt, Release
 from metricdp.solvers.lloyd import settled
 from metricdp.solvers.stopping import Deadline
 
-STANDS_OUT, STANDS_OUT_FAR = 4.0, 5.5
+STANDS_OUT = 4.0
+STANDS_OUT_FAR = 5.5
 """A box of cells stands out if its sum exceeds this many standard deviations of its noise; where
 finer grids lie inside of the grid, so that a lone cell would be far from all that matters, this
 many.

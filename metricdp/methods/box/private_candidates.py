@@ -64,7 +64,8 @@ def private_candidates(
     hashes = [HistogramQuery(HashBuckets(space, radius, seed)) for radius in radii]
     allowance = Allowance(demand, grant)
     counts = allowance.ask(LevelsQuery(tuple(hashes)), COUNTS_SHARE)
-    noise, found = deviation(counts), []
+    noise = deviation(counts)
+    found = []
     middle = (space.lower + space.upper) / 2
     for i, query in enumerate(hashes):
         held = counts.values[i * BUCKETS : (i + 1) * BUCKETS].astype(float)

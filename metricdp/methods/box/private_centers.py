@@ -49,11 +49,13 @@ from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand
 
 METHODS = ("geometric", "rings")
-STEPS, GROWTH = {1: 6, 2: 4}, {1: Fraction(3, 2), 2: Fraction(2)}
+STEPS = {1: 6, 2: 4}
+GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
 """Steps from the middle of the box to a median, and to a mean; what each gets of the budget of the
 one before.
 """
-RING_SHARE, RING_STEPS = Fraction(1, 2), 2
+RING_SHARE = Fraction(1, 2)
+RING_STEPS = 2
 """Of the budget, for the center around which rings are drawn; steps that follow, on what is left in
 them.
 """

@@ -111,7 +111,8 @@ def lloyd_step(
     last : bool
         For means: keep the tails in; else records beyond the bulk may as well be clipped.
     """
-    space, d = cells.universe, centers.shape[1]
+    space = cells.universe
+    d = centers.shape[1]
     distances = measured_distances(allowance, cells, centers, share * SHELL_SHARE)
     rest = share * (1 - SHELL_SHARE)
     if radius is not None:

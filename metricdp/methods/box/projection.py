@@ -47,9 +47,12 @@ from metricdp.partitions.box.images import Projection
 from metricdp.privacy import PrivateDemand, mapped
 from metricdp.releases import Neighboring, Receipt
 
-FEWEST, PER_LOG = 3, 2.0
+FEWEST = 3
+PER_LOG = 2.0
 """Dimensions of the images by default: at least so many, and this times log2(k)."""
-INNER_SHARE, GROWTH, STEPS = Fraction(1, 2), Fraction(2), 3
+INNER_SHARE = Fraction(1, 2)
+GROWTH = Fraction(2)
+STEPS = 3
 """Of the budget, for the inner method; what a step gets of the budget of the one before; steps
 after the first, of all records.
 """

@@ -75,13 +75,16 @@ from metricdp.releases import Neighboring, Receipt, Release
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 from metricdp.solvers.lloyd import distinct, settled
 
-CENTERS, OPENINGS = ("solver", "tree"), ("rounds", "privtree")
+CENTERS = ("solver", "tree")
+OPENINGS = ("rounds", "privtree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
-SIDE_CUTS, PUBLISHED_CUTS = 24, 12
+SIDE_CUTS = 24
+PUBLISHED_CUTS = 12
 """Cuts across each side at most, on average: of the default, and of the paper's experiments
 (alpha).
 """
-FEWEST_ROUNDS, MOST_ROUNDS = 2, 4
+FEWEST_ROUNDS = 2
+MOST_ROUNDS = 4
 """Of the default, which makes one a dimension within these bounds."""
 FEWEST_RECORDS = 4.0
 """Cells of fewer estimated records, in scales of the next round's noise, stay closed; …"""
@@ -90,11 +93,13 @@ PUBLISHED_THRESHOLD = 20 / 3
 MOST_CELLS = 8192
 FEW_DIMENSIONS = 3
 """Beyond, cells are opened by PrivTree, and a step on the records follows."""
-OPENING_SHARE, STEP_SHARE = Fraction(1, 2), Fraction(1, 5)
+OPENING_SHARE = Fraction(1, 2)
+STEP_SHARE = Fraction(1, 5)
 """Of what the release gets, for PrivTree's decisions; of the whole, for each step that follows (the
 paper: as much as for the tree).
 """
-PUBLISHED_STEPS, PUBLISHED_PASSES = 4, 2
+PUBLISHED_STEPS = 4
+PUBLISHED_PASSES = 2
 """Lloyd steps in the paper's experiments; trees, for k-means: one, and another for what it cuts
 well.
 """
@@ -138,7 +143,8 @@ class QuadtreeRelease(DemandRelease):
         self._how = how
         self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
         fine, amounts = cells.refined(self.amounts, POINTS)
-        weights, diameter = amounts[fine.leaves], fine.diameter[fine.leaves]
+        weights = amounts[fine.leaves]
+        diameter = fine.diameter[fine.leaves]
         held = np.maximum(weights, 0.0) + 1e-300
         self._smooth = (
             float((held * diameter).sum() / held.sum()) / 4
@@ -165,7 +171,9 @@ class QuadtreeRelease(DemandRelease):
         return Result(centers, question.k, self.method, self.receipt, self)
 
     def _solver_centers(self, question: Question) -> NDArray[np.float64]:
-        points, power, smooth = self.universe.points, question.power, self._smooth
+        points = self.universe.points
+        power = question.power
+        smooth = self._smooth
         if len(points) > SOLVER_POINTS:
             held = np.maximum(self.weights, 0.0)
             found = searched(
@@ -182,7 +190,8 @@ class QuadtreeRelease(DemandRelease):
         """For a step from these centers: where their records' offsets are clipped, and what their
         sums are divided by, both of shape (k,).
         """
-        points, counts = self.universe.points, self.weights
+        points = self.universe.points
+        counts = self.weights
         label, square = nearest_centers(points, centers)
         distance = np.sqrt(square)
         radii = np.full(len(centers), 2 * self._smooth)
@@ -290,7 +299,8 @@ class Quadtree(Method):
         super().__post_init__()
         flag(self.published, "published")
         for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("runs", 1), ("steps", 0)):
-            value, number = getattr(self, name), integer(getattr(self, name))
+            value = getattr(self, name)
+            number = integer(getattr(self, name))
             if value is not None and (number is None or not least <= number <= MOST_STEPS * 1000):
                 raise InputError(
                     f"{name} must be an integer of at least {least}, got {shown(value)}"
@@ -337,7 +347,8 @@ class Quadtree(Method):
         """Centers, and the release they were computed from, which cost less than they did where
         steps follow.
         """
-        space, power = _box(demand), question.power
+        space = _box(demand)
+        power = question.power
         (first, *more), steps = self._split(space, power)
         allowance = Allowance(demand, grant)
 
@@ -400,7 +411,8 @@ class Quadtree(Method):
         other records.
         """
         space = _box(allowance.demand)
-        before, end = len(allowance.receipts), allowance.left - share
+        before = len(allowance.receipts)
+        end = allowance.left - share
         tree = ShiftedQuadtree(space, seed=seed)
         demand = foreseen(allowance.demand, tree)
         cells = tree.opened()
@@ -494,10 +506,8 @@ class CellCounts:
         precision.
         """
         more = len(cells.parent) - len(self.measured)
-        value, variance = (
-            np.r_[self.measured, np.zeros(more)],
-            np.r_[self.variance, np.full(more, np.inf)],
-        )
+        value = np.r_[self.measured, np.zeros(more)]
+        variance = np.r_[self.variance, np.full(more, np.inf)]
         noise = (
             noise_variance(release.receipt.mechanisms[0])
             if release.receipt.mechanisms[0].scale
@@ -522,7 +532,8 @@ class CellCounts:
         amounts, stands = settled_counts(
             cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
         )
-        above, empty = cells.parent, np.zeros(len(estimate), bool)
+        above = cells.parent
+        empty = np.zeros(len(estimate), bool)
         beside = np.zeros(len(estimate), bool)
         beside[above[1:][stands[1:]]] = True
         for level in range(1, int(cells.level.max()) + 1):
@@ -544,11 +555,13 @@ class CellCounts:
         """Expected counts of closed cells given those of the last histogram, whose noise has that
         scale, and the root's; and their sums.
         """
-        leaves, inner = cells.leaves, np.flatnonzero(cells.child >= 0)[::-1]
+        leaves = cells.leaves
+        inner = np.flatnonzero(cells.child >= 0)[::-1]
         number = np.empty(len(cells.parent), np.int64)
         number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
         children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
-        each, sizes = np.arange(len(leaves), dtype=np.int32), cells.volume[np.r_[leaves, inner]]
+        each = np.arange(len(leaves), dtype=np.int32)
+        sizes = cells.volume[np.r_[leaves, inner]]
         tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
         known = None if np.isinf(self.variance[0]) else self.measured[0]
         found = np.zeros(len(cells.parent))

@@ -100,7 +100,8 @@ def iterated_log(x: float) -> int:
     """
     times = 0
     while x > 1:
-        x, times = math.log(x), times + 1
+        x = math.log(x)
+        times = times + 1
     return times
 
 
@@ -132,9 +133,11 @@ def records_needed(k: int, epsilon: float, delta: float, dimension: int) -> int:
             size, epsilon / rounds, delta / rounds, BETA / rounds
         )
 
-    low, high = 3, 4
+    low = 3
+    high = 4
     while not enough(high):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

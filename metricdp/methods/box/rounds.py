@@ -37,7 +37,9 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.releases import Receipt, Release
 from metricdp.solvers.stopping import Deadline
 
-FEWEST, MOST, EVER = 16, 256, 1024
+FEWEST = 16
+MOST = 256
+EVER = 1024
 """Candidates of a round, where the number of centers is not known; where it is, up to so many, …"""
 A_CENTER = (4, 12)
 """… at least and at most for each center, or half of the most."""
@@ -143,8 +145,10 @@ class RoundsRelease(BoxRelease):
         return f"RoundsRelease({self.space.name}, {design}, {epsilon})"
 
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        places, rng = self._places, np.random.default_rng(seed)
-        missing, size = max(k - len(places), 0), self.subspace.ellipsoid
+        places = self._places
+        rng = np.random.default_rng(seed)
+        missing = max(k - len(places), 0)
+        size = self.subspace.ellipsoid
         found = searched(
             places, self.weights, k - missing, power=power, seed=seed, deadline=deadline
         )
@@ -204,7 +208,8 @@ def two_rounds(
 
 def number_of_candidates(records_per_noise: float, k: int | None, sizes: Sizes) -> int:
     """Candidates of a round, by the records for each √q deviations of a count's noise."""
-    fewest, most = min(FEWEST, MOST), MOST
+    fewest = min(FEWEST, MOST)
+    most = MOST
     if k is not None:
         least, enough = A_CENTER
         fewest = int(np.clip(k * least, fewest, EVER))

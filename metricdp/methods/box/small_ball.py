@@ -49,7 +49,8 @@ def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
     ([375, 234, 146, 91], [])
     """
     share = max(3 / (8 * k), -math.log(left_over) / MOST_ROUNDS)
-    left, found = records, list[int]()
+    left = records
+    found = list[int]()
     while left > left_over * records and (taken := math.floor(share * left)) > 0:
         found.append(taken)
         left -= taken
@@ -113,7 +114,8 @@ def reduced(
     if points.shape[1] > 3:
         raise InputError("a coreset is made smaller on a grid, in up to three dimensions")
     at = np.flatnonzero(weights > 0)
-    points, weights = points[at], weights[at]
+    points = points[at]
+    weights = weights[at]
     extent = (
         np.maximum(np.ptp(points, axis=0), 1e-9 * max(np.abs(points).max(initial=0.0), 1e-290))
         if len(at)
@@ -123,7 +125,8 @@ def reduced(
     if extent is None or 14 * k >= len(at):
         return points, weights
     grid = Grid(EuclideanSpace(points.min(axis=0), points.min(axis=0) + extent), FINE)
-    cell, unit = grid.encode(points), float(weights.sum()) / _WHOLE
+    cell = grid.encode(points)
+    unit = float(weights.sum()) / _WHOLE
     left = np.bincount(cell, weights / unit, grid.n_parts).astype(np.int64)
     held = np.bincount(cell, weights, grid.n_parts).clip(1e-300)
     means = np.stack([np.bincount(cell, weights * x, grid.n_parts) / held for x in points.T])

@@ -62,7 +62,8 @@ class TreeRelease(DemandRelease):
     method = "hst"
 
     def __init__(self, universe: Metric, counts: TreeCounts, centers: str = "solver") -> None:
-        self.counts, self._how = counts, centers
+        self.counts = counts
+        self._how = centers
         self._estimate, self._settled = counts.settled()
         leaf = counts.tree.leaf
         super().__init__(universe, (self._estimate / counts.tree.sizes)[leaf], counts.receipt)
@@ -91,10 +92,8 @@ class TreeRelease(DemandRelease):
         if self._how == "initial":
             return self.initial(question)
         if self._how == "tree":
-            tree, at = (
-                self.counts.tree,
-                {"candidates": question.candidates, "opened": question.opened},
-            )
+            tree = self.counts.tree
+            at = {"candidates": question.candidates, "opened": question.opened}
             return solve_on_tree(tree, self.weights, question.k, power=question.power, **at).centers
         return question.answer(self.weights, STARTS)
 
@@ -115,7 +114,8 @@ class PublishedRelease(TreeRelease):
         The paper's clusters are named by the point that is first in the random order; a walk ends
         at that one.
         """
-        tree, counts = self.counts.tree, self.counts
+        tree = self.counts.tree
+        counts = self.counts
         score, first = counts.published_scores(question.power)
         return hst_init(
             tree,
@@ -208,7 +208,8 @@ class DPHST(Method):
         """Refuse a tree of another universe, and an epsilon too small for the noise."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
-        least, m = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10), demand.max_contributions
+        least = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10)
+        m = demand.max_contributions
         sensitivity = HistogramQuery.sensitivity_of(neighboring, m)
         if price.pooled and price.rho is not None:
             gaussian_scale(2 * sensitivity**2, price.rho * least)

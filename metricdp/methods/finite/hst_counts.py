@@ -34,7 +34,8 @@ BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fracti
 """What each level gets of the budget of the level above it."""
 FLOOR = 4.0
 """Standard deviations of noise above which a node's count is told from nothing."""
-PARTS_FACTOR, PARTS_POWER = 0.6, 0.8
+PARTS_FACTOR = 0.6
+PARTS_POWER = 0.8
 MOST_LEVELS = 8
 
 
@@ -169,7 +170,9 @@ def count_levels(
         levels = number_of_levels(tree, records, allowance.scale_of_counts(allowance.left))
     below = list(range(1, tree.n_levels)) if each else []
     counted = (below or splitting_levels(tree))[:levels]
-    kept, total, precision = [], np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    kept = []
+    total = np.zeros(tree.n_nodes)
+    precision = np.zeros(tree.n_nodes)
     allowance.spread(Fraction(1))
     for level, share in zip(counted, level_shares(factor, len(counted))):
         noisy = allowance.ask(HistogramQuery(LevelCells(tree, level)), share)

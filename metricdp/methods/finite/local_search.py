@@ -157,7 +157,8 @@ class LocalSearch(Method):
                 cap=self.cap,
             )
             index, receipt = select(demand, query, self._each(grant, 1), grant)
-            at, receipts = visited[index], [*receipts, receipt]
+            at = visited[index]
+            receipts = [*receipts, receipt]
         empty = Receipt.of([], grant.neighboring, demand.unit)
         return Result(
             question.names(at),
@@ -176,7 +177,8 @@ class LocalSearch(Method):
         last draw.
         """
         at, receipts = self._begin(demand, grant, question)
-        visited, times = [at], self._times
+        visited = [at]
+        times = self._times
         if not self.steps or self._settled(question):
             return visited, receipts
         allowed = (
@@ -224,10 +226,8 @@ class LocalSearch(Method):
         """What a private start costs: a share of epsilon or, in a pool, an epsilon that costs that
         share of rho.
         """
-        share, pooled = (
-            exact(self.share),
-            isinstance(budget, Pool) or (isinstance(budget, Cost) and budget.pooled),
-        )
+        share = exact(self.share)
+        pooled = isinstance(budget, Pool) or (isinstance(budget, Cost) and budget.pooled)
         if not self._times:
             share = Fraction(1)
         if pooled and budget.rho is not None:  # type: ignore[union-attr]
@@ -258,7 +258,8 @@ def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
     """k centers, the opened first, without demand: by k-median++ (k-means++) on the public
     candidates if `spread`, else at random.
     """
-    metric, rng = question.metric, np.random.default_rng(question.seed)
+    metric = question.metric
+    rng = np.random.default_rng(question.seed)
     allowed = np.arange(len(metric)) if question.candidates is None else question.candidates
     drawn = np.empty(0, np.int64)
     if spread:

@@ -20,11 +20,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-PARTS_FACTOR, PARTS_POWER, FEWEST_PARTS, MOST_PARTS = 0.6, 0.8, 16, 1 << 15
+PARTS_FACTOR = 0.6
+PARTS_POWER = 0.8
+FEWEST_PARTS = 16
+MOST_PARTS = 1 << 15
 """Of a look; at most so many, as the estimator's time and memory grow with them: beyond, there are
 so many records for the noise that nothing is left to gain.
 """
-ENOUGH_FOR_TWO, ENOUGH_FOR_THREE = 200.0, 600.0
+ENOUGH_FOR_TWO = 200.0
+ENOUGH_FOR_THREE = 600.0
 """Records per unit of noise, if all of epsilon went into one look, from which on there are so many
 looks.
 """

@@ -78,7 +78,8 @@ PICKS = 6
 LOOP_SHARE = PIECES_SHARE = Fraction(1, 10)
 HASHES_SHARE = Fraction(1, 2)
 """Of epsilon, and half of delta, for candidates in a box."""
-NET, LLOYD = 64, 20
+NET = 64
+LLOYD = 20
 """Public points that are candidates besides; steps of Lloyd's method on the released weights."""
 FLOOR = 0.25
 """Of the mean density that every point of the universe has at least, when parts are refined."""
@@ -147,7 +148,8 @@ class CandidatesRelease(CoverageRelease):
 
     def answer(self, question: Question) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
-        points, centers = self.universe.points, self.universe.points[self._centers(question)]
+        points = self.universe.points
+        centers = self.universe.points[self._centers(question)]
         for _ in range(LLOYD if question.power == 2 else 0):
             label = cdist(points, centers).argmin(axis=1)
             mass = np.bincount(label, self.weights, len(centers))
@@ -237,7 +239,8 @@ class MaxCoverage(Method):
         """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
         sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
         laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
-        loop, loss = price.epsilon * self._share, price.delta
+        loop = price.epsilon * self._share
+        loss = price.delta
         if self._takes_candidates(demand.universe):
             if price.delta:
                 Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
@@ -247,7 +250,8 @@ class MaxCoverage(Method):
                     f"{self.net_dimensions} dimensions, where {HASHES_SHARE} of epsilon finds "
                     f"candidates; got {shown(self.share)}"
                 )
-            loop, loss = loop * (1 - HASHES_SHARE if self.published else 1), loss / 2
+            loop = loop * (1 - HASHES_SHARE if self.published else 1)
+            loss = loss / 2
         cost = Cost(loop, loss)
         exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
 
@@ -272,12 +276,16 @@ class MaxCoverage(Method):
         ).answer(question)
 
     def _refined(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
-        metric, whole, receipts = question.metric, grant.left, []
-        total, total_scale = self.records_hint, 0.5
+        metric = question.metric
+        whole = grant.left
+        receipts = []
+        total = self.records_hint
+        total_scale = 0.5
         if total is None:
             count = measure(demand, CountQuery(), whole * COUNT_SHARE, grant)
             receipts.append(count.receipt)
-            total, total_scale = float(count.values[0]), max(count.receipt.mechanisms[0].scale, 0.5)
+            total = float(count.values[0])
+            total_scale = max(count.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(some.listed(), self.picks or PICKS) for some in balls]
         query = CoverQuery(located(Points.of(metric), demand), stages)
@@ -314,7 +322,8 @@ class MaxCoverage(Method):
     def _on_candidates(
         self, demand: PrivateDemand, space: EuclideanSpace, grant: Grant, question: Question
     ) -> CandidatesRelease:
-        whole, loss = grant.left, grant.left_delta / 2
+        whole = grant.left
+        loss = grant.left_delta / 2
         share = grant.charge(
             Cost.zcdp(whole * HASHES_SHARE, loss) if loss else whole * HASHES_SHARE
         )
@@ -353,7 +362,8 @@ class MaxCoverage(Method):
     def _as_published(
         self, demand: PrivateDemand, grant: Grant, question: Question
     ) -> CoverageRelease:
-        metric, whole = question.metric, grant.left
+        metric = question.metric
+        whole = grant.left
         balls = [
             Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)
         ]
@@ -404,7 +414,8 @@ def located(partition: Any, demand: PrivateDemand) -> Any:
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:
     """Balls of a few public radii around landmarks of the universe, smallest radius first."""
-    at, n = landmarks(metric, seed=seed).positions, len(metric)
+    at = landmarks(metric, seed=seed).positions
+    n = len(metric)
     found = []
     for scale in [s for s in SCALES if 2 * s <= n] or [max(1, n // 4)]:
         radius = float(np.median(metric.nearest_to(at[:scale])[1]))
@@ -416,7 +427,8 @@ def published_radii(metric: Metric, eta: float, power: int) -> list[float]:
     """The paper's thresholds (1 + eta)^i·Δ^z/n, i = 0, 1, …, up to Δ^z, as distances; Δ is the
     public bound of the diameter.
     """
-    n, top = len(metric), metric.diameter_bound()
+    n = len(metric)
+    top = metric.diameter_bound()
     steps = math.ceil(1 + math.log(n) / math.log1p(eta))
     return [min(top, top * ((1 + eta) ** i / n) ** (1 / power)) for i in range(steps)]
 
@@ -425,7 +437,8 @@ def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray
     """Which of all sets selected, in order, is the first to hold each element; their number where
     none does.
     """
-    first, number = np.full(stages[0][0].n_elements, -1, np.int64), 0
+    first = np.full(stages[0][0].n_elements, -1, np.int64)
+    number = 0
     for sets, chosen in stages:
         for one in chosen:
             members = sets.members(int(one))
@@ -545,7 +558,8 @@ def max_coverage(
         raise InputError(
             f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
         )
-    query, cost = CoverQuery(Points.of(demand.universe), [(system, m)]), Cost.of(epsilon, delta)
+    query = CoverQuery(Points.of(demand.universe), [(system, m)])
+    cost = Cost.of(epsilon, delta)
     if cost.epsilon > 0:
         relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
         exponent(

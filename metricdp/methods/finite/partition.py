@@ -90,7 +90,8 @@ class PartitionRelease(DemandRelease):
         space: EuclideanSpace | None = None,
     ) -> None:
         super().__init__(partition.universe, weights, receipt, space=space)
-        self.partition, self.histograms = partition, histograms
+        self.partition = partition
+        self.histograms = histograms
 
     @property
     def histogram(self) -> Release:
@@ -182,7 +183,9 @@ def partition_release(
     Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
     constant of some 10^5 operations, for every look.
     """
-    receipts, total, known = [], records_hint, []
+    receipts = []
+    total = records_hint
+    known = []
     if records_hint is None:
         count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
         receipts.append(count.receipt)
@@ -234,7 +237,8 @@ class Looked:
     weights: NDArray[np.float64]
 
     def __init__(self, whole: Hierarchy, totals: list[tuple[float, float]]) -> None:
-        self.whole, self.totals = whole, totals
+        self.whole = whole
+        self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Release] = []
         self.density: NDArray[np.float64] | None = None

@@ -93,7 +93,9 @@ class Labels:
     """
 
     def __init__(self, universe: Metric, labels: NDArray[np.int64], n_parts: int) -> None:
-        self.universe, self.labels, self.n_parts = universe, labels, n_parts
+        self.universe = universe
+        self.labels = labels
+        self.n_parts = n_parts
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Label of each position, shape (n,)."""
@@ -215,7 +217,8 @@ class Regional(Method):
         regions = self.cut(universe)
         whole = grant.left
         epsilons = self.epsilons(whole, grant.neighboring, demand.max_contributions)
-        weights, spent = np.zeros(len(universe)), list[Any]()
+        weights = np.zeros(len(universe))
+        spent = list[Any]()
         for i, (part, budget) in enumerate(split(demand, regions, epsilons, grant, "regions")):
             inside = regions.labels == i
             hint = None

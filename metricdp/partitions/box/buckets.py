@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
 
-BUCKETS, PROJECTIONS, WIDTH = 512, 5, 4.0
+BUCKETS = 512
+PROJECTIONS = 5
+WIDTH = 4.0
 """Buckets of a hash; projections of a hash, and the width of its slabs in radii over √d."""
 
 

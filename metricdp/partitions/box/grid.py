@@ -74,7 +74,8 @@ class Grid:
         """The box of the cells from place `low` to before place `high`; None if floating-point
         numbers are too coarse to divide it.
         """
-        lower, upper = self.universe.lower + low * self.side, self.universe.lower + high * self.side
+        lower = self.universe.lower + low * self.side
+        upper = self.universe.lower + high * self.side
         fine = upper - lower > FINEST * np.maximum(np.abs(lower), np.abs(upper))
         return EuclideanSpace(lower, upper) if fine.all() else None
 
@@ -142,7 +143,8 @@ class NestedGrid(Grid):
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
         """Cell of each point, shape (n,)."""
-        cell, first = super().encode(records), self.n_own
+        cell = super().encode(records)
+        first = self.n_own
         places = np.unravel_index(cell, self.shape) if self.blocks else ()
         for block in self.blocks:
             inside = np.flatnonzero(block.holds(places))
@@ -191,7 +193,8 @@ def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
     """Cells along each axis: in proportion to its extent, an axis shorter than a cell counting as
     one.
     """
-    counts, left = np.ones(len(extent), np.int64), float(max(n_cells, 1))
+    counts = np.ones(len(extent), np.int64)
+    left = float(max(n_cells, 1))
     for done, axis in enumerate(np.argsort(extent)):
         rest = np.sort(extent)[done:]
         share = extent[axis] / np.exp(np.log(rest).mean()) * left ** (1 / len(rest))

@@ -47,7 +47,8 @@ def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
     >>> compute_threshold(np.array([50.0, 40, 1, 1, 1, 1]), 1, 1, 10)
     2
     """
-    m, step = len(frequencies), k * a
+    m = len(frequencies)
+    step = k * a
     mass = np.r_[0.0, np.cumsum(np.sort(frequencies))]
     for j in range(1, min(most, m // step) + 1):
         if mass[m - (j - 1) * step] <= 2 * mass[m - j * step]:
@@ -89,10 +90,12 @@ def build_tree(
     [(3, 0)]
     """
     found: list[Leaf] = []
-    nodes, frequencies = np.zeros(1, np.int64), np.array([0.0])
+    nodes = np.zeros(1, np.int64)
+    frequencies = np.array([0.0])
     for level in range(depth + 1):
         order = np.argsort(-frequencies, kind="stable")
-        nodes, frequencies = nodes[order], frequencies[order]
+        nodes = nodes[order]
+        frequencies = frequencies[order]
         opened = 0 if level == depth else compute_threshold(frequencies, k, a, most) if level else 1
         below = children(level, nodes[:opened]) if opened else []
         kept: list[tuple[Ints, Floats]] = []
@@ -108,10 +111,8 @@ def build_tree(
         ]
         if not kept:
             break
-        nodes, frequencies = (
-            np.concatenate([group for group, _ in kept]),
-            np.concatenate([own for _, own in kept]),
-        )
+        nodes = np.concatenate([group for group, _ in kept])
+        frequencies = np.concatenate([own for _, own in kept])
     return [leaf for leaf in found if leaf.level]
 
 

@@ -78,7 +78,9 @@ class ShiftedQuadtree:
                 f"depth must be an integer from 1 to {most:,}, 30 for each coordinate; got "
                 f"{shown(depth)}"
             )
-        self.space, self.depth, self.seed = space, number, seed
+        self.space = space
+        self.depth = number
+        self.seed = seed
         self.axes = _axes(space.upper - space.lower, number)
         limbs = [seed >> shift & (2**64 - 1) for shift in range(0, max(seed.bit_length(), 1), 64)]
         self.root = np.uint64(root_key(np.array(limbs, np.uint64)))
@@ -115,7 +117,8 @@ class ShiftedQuadtree:
 
     def opened(self) -> OpenedCells:
         """The root alone, closed."""
-        zero, whole = np.zeros((1, self.space.dimension), np.uint64), np.uint64(2**BITS)
+        zero = np.zeros((1, self.space.dimension), np.uint64)
+        whole = np.uint64(2**BITS)
         closed = np.array([-1])
         return OpenedCells(
             self,
@@ -198,8 +201,10 @@ class OpenedCells:
         cut, keys, low, size = split_cells(
             self.keys[at], self.low[at], self.size[at], self.tree.axes[self.level[at]]
         )
-        child, cuts = self.child.copy(), self.cut.copy()
-        child[at], cuts[at] = len(child) + 2 * np.arange(len(at)), cut
+        child = self.child.copy()
+        cuts = self.cut.copy()
+        child[at] = len(child) + 2 * np.arange(len(at))
+        cuts[at] = cut
         none = np.full(2 * len(at), -1)
         return replace(
             self,
@@ -222,12 +227,14 @@ class OpenedCells:
         >>> tree.opened().opened_again([0, 1, 2, 3]).level.tolist()
         [0, 1, 1, 2, 2, 2, 2, 3, 3]
         """
-        cells, left = self, np.asarray(numbers, np.int64)
+        cells = self
+        left = np.asarray(numbers, np.int64)
         while len(left):
             there = left < len(cells.level)
             if not there.any():
                 raise InputError("a cell cannot be opened before the one it is half of")
-            cells, left = cells.open(left[there]), left[~there]
+            cells = cells.open(left[there])
+            left = left[~there]
         return cells
 
     def refined(
@@ -263,7 +270,8 @@ class OpenedCells:
         largest ones come first. O(m · d) for m new cells, times the logarithm of the range of
         urgencies.
         """
-        cells, known = self, np.asarray(amounts, float)
+        cells = self
+        known = np.asarray(amounts, float)
         bottom = self.tree.depth if deepest is None else min(deepest, self.tree.depth)
         while cells.n_parts < most:
             open_to = cells.leaves[
@@ -276,10 +284,8 @@ class OpenedCells:
             order = np.argsort(-urgency, kind="stable")[: most - cells.n_parts]
             batch = np.sort(open_to[order[urgency[order] > 0.5 * urgency[order[0]]]])
             cells = cells.open(batch)
-            first, axis = (
-                len(known) + 2 * np.arange(len(batch)),
-                cells.tree.axes[cells.level[batch]],
-            )
+            first = len(known) + 2 * np.arange(len(batch))
+            axis = cells.tree.axes[cells.level[batch]]
             share = cells.size[first, axis] / cells.size[batch, axis]
             known = np.r_[
                 known, (known[batch, None] * np.stack([share, 1 - share], axis=1)).ravel()
@@ -318,7 +324,8 @@ def _axes(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
     """
     heap = [(-float(side), j) for j, side in enumerate(sides)]  # halved exactly
     heapq.heapify(heap)
-    used, axes = np.zeros(len(sides), np.int64), np.empty(depth, np.int64)
+    used = np.zeros(len(sides), np.int64)
+    axes = np.empty(depth, np.int64)
     for level in range(depth):
         length, j = heapq.heappop(heap)
         axes[level] = j

@@ -34,7 +34,8 @@ class SimHash:
     """
 
     def __init__(self, space: EuclideanSpace, n_bits: int, seed: int = 0) -> None:
-        self.space, self.n_bits = space, n_bits
+        self.space = space
+        self.n_bits = n_bits
         self._directions = np.random.default_rng([seed, 23]).normal(size=(space.dimension, n_bits))
         self._middle = (space.lower + space.upper) / 2
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from metricdp.partitions.box.grid import NestedGrid, Places, touching
 
-MOST_SCALES, COARSER = 3, 1.4
+MOST_SCALES = 3
+COARSER = 1.4
 """Cells are merged, 2 to one along each axis, so many times; factor of the threshold for merged
 ones. Spread over more cells, what is left of the records and of the noise adds up, and buys a
 center.
@@ -48,13 +49,13 @@ def standing_groups(
     -----
     O(n_parts · d · log n_parts).
     """
-    group, level, first = np.full(grid.n_parts, -1, np.int64), list[Places](), 0
+    group = np.full(grid.n_parts, -1, np.int64)
+    level = list[Places]()
+    first = 0
     for part in grid.grids():
         alive = part.kept()
-        own, here = (
-            np.asarray(values[first : first + part.n_own], np.float64),
-            group[first : first + part.n_own],
-        )
+        own = np.asarray(values[first : first + part.n_own], np.float64)
+        here = group[first : first + part.n_own]
         places = np.unravel_index(np.arange(part.n_own), part.shape)
         for scale in range(min(int(np.ceil(np.log2(max(part.shape)))), MOST_SCALES) + 1):
             shape = tuple((n - 1 >> scale) + 1 for n in part.shape)

@@ -188,9 +188,11 @@ class HST:
             What is given are not positions.
         """
         here, there = np.broadcast_arrays(self._leaves_of(u), self._leaves_of(v))
-        here, there = here.copy(), there.copy()
+        here = here.copy()
+        there = there.copy()
         apart = np.flatnonzero(here.ravel() != there.ravel())
-        a, b = here.ravel()[apart], there.ravel()[apart]
+        a = here.ravel()[apart]
+        b = there.ravel()[apart]
         common = here.ravel()
         while len(apart):
             a, b = (
@@ -199,7 +201,9 @@ class HST:
             )  # of two nodes the one with the larger number is no ancestor
             met = a == b
             common[apart[met]] = a[met]
-            apart, a, b = apart[~met], a[~met], b[~met]
+            apart = apart[~met]
+            a = a[~met]
+            b = b[~met]
         return 2.0 * self.node_height[common].reshape(here.shape)
 
     def _leaves_of(self, positions: ArrayLike) -> NDArray[np.int32]:
@@ -306,7 +310,8 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
     >>> tree.distance(0, 7) >= 7
     True
     """
-    universe, number = checked_universe(metric), integer(seed)
+    universe = checked_universe(metric)
+    number = integer(seed)
     if number is None or number < 0:
         raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
     rng = np.random.default_rng(number)
@@ -316,11 +321,14 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
 
 def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:
     """The 2-HST for given coins: a permutation of positions, and beta in [1, 2)."""
-    levels, slack = level_labels(metric, permutation, beta), metric.grid_error
-    radii, labels = levels.radii, levels.labels
+    levels = level_labels(metric, permutation, beta)
+    slack = metric.grid_error
+    radii = levels.radii
+    labels = levels.labels
     twins = _told_apart(metric, levels) if slack > 0 else None
     if twins is not None:
-        labels, radii = np.column_stack([labels, twins]), np.r_[radii, 0]
+        labels = np.column_stack([labels, twins])
+        radii = np.r_[radii, 0]
     heights: NDArray[np.float64] = radii.astype(np.float64) * metric.unit + slack / 2
     heights[-1] = 0.0
     rows, *nodes = nested_clusters(labels)

@@ -23,7 +23,8 @@ class HSTHierarchy(Hierarchy):
     """
 
     def __init__(self, tree: HST) -> None:
-        self.universe, self._tree = tree.universe, tree
+        self.universe = tree.universe
+        self._tree = tree
         self._by_parent = np.argsort(tree.parent, kind="stable")
         self._first = np.searchsorted(tree.parent[self._by_parent], np.arange(tree.n_nodes + 1))
         self.left, self.right, self.size, self.cost = (
@@ -32,17 +33,20 @@ class HSTHierarchy(Hierarchy):
             [float(tree.n_points)],
             [tree.n_points * float(tree.node_height[0])],
         )
-        self.points, self.root = {0: tree.points(0).astype(np.int64)}, 0
+        self.points = {0: tree.points(0).astype(np.int64)}
+        self.root = 0
         self._node = {0: 0}
 
     def _refine(self, leaf: int) -> bool:
         """Put the node's children in its place; False for a leaf of the tree."""
-        node, tree = self._node[leaf], self._tree
+        node = self._node[leaf]
+        tree = self._tree
         children = self._by_parent[self._first[node] : self._first[node + 1]]
         if len(children) == 0:
             return False
         children = children[np.argsort(-tree.sizes[children], kind="stable")]
-        rest, at = self.size[leaf], leaf
+        rest = self.size[leaf]
+        at = leaf
         del self.points[leaf]
         for i, child in enumerate(children[:-1]):
             rest -= float(tree.sizes[child])
@@ -57,7 +61,8 @@ class HSTHierarchy(Hierarchy):
     def _add(self, node: int) -> int:
         size = float(self._tree.sizes[node])
         at = self._append(size, size * float(self._tree.node_height[node]))
-        self.points[at], self._node[at] = self._tree.points(node).astype(np.int64), node
+        self.points[at] = self._tree.points(node).astype(np.int64)
+        self._node[at] = node
         return at
 
     def _append(self, size: float, cost: float) -> int:

@@ -81,7 +81,8 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
     those of a batch at the same time; the result does not depend on how many threads there are. On
     graphs ln n entries a vertex, each one step of a Dijkstra search.
     """
-    searches, rank = _searches(metric, _workers()), np.empty(len(metric), np.int32)
+    searches = _searches(metric, _workers())
+    rank = np.empty(len(metric), np.int32)
     rank[searches.order] = np.arange(len(metric), dtype=np.int32)
     sources = rank[permutation]
     entries = _batch_entries(searches, sources[:1])
@@ -162,7 +163,9 @@ class _Searches(ABC):
         """Call a kernel from where it stopped until it has done all sources, with more room where
         it needs it.
         """
-        parts, ends, begin = [], np.empty(len(sources), np.int64), 0
+        parts = []
+        ends = np.empty(len(sources), np.int64)
+        begin = 0
         while begin < len(sources):
             space = self._spaces[worker]
             stop = kernel(begin, space, ends)
@@ -199,7 +202,9 @@ class _NetworkSearches(_Searches):
         """
         if self.workers > 2:
             return 0
-        known, before, ends = self.known, self.known.copy(), np.empty(len(sources), np.int64)
+        known = self.known
+        before = self.known.copy()
+        ends = np.empty(len(sources), np.int64)
         filled = np.zeros(len(known), np.uint8)
         for radius in radii:
             filled += known <= radius
@@ -273,10 +278,12 @@ class _RowSearches(_Searches):
 
     def __init__(self, metric: Metric, workers: int) -> None:
         super().__init__(len(metric), workers)
-        self.order, self._metric = np.arange(len(metric)), metric
+        self.order = np.arange(len(metric))
+        self._metric = metric
 
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
-        parts, step = [], max(1, _ROW_ENTRIES // len(self.known))
+        parts = []
+        step = max(1, _ROW_ENTRIES // len(self.known))
         for start in range(0, len(sources), step):
             rows = self._metric.grid_rows(sources[start : start + step].astype(np.int64))
             source, points = np.nonzero(rows < self.known)

@@ -72,7 +72,9 @@ def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
 
 def load(path: Any, universe: Metric) -> dict[str, Any]:
     """Read and check the `FIELDS` of a tree of this universe."""
-    source, arrays, header = file_path(path, "path"), {}, {}
+    source = file_path(path, "path")
+    arrays = {}
+    header = {}
     data = BytesIO(
         source.read_bytes()
     )  # in memory: a damaged archive may send a file to places that only the system refuses
@@ -81,7 +83,8 @@ def load(path: Any, universe: Metric) -> dict[str, Any]:
             header = json.loads(str(archive["header"][()]))
             known = header["format"] == FORMAT
             arrays = {name: archive[name] for name in _ARRAYS} if known else {}
-            seed, beta = int(header["seed"]), float.fromhex(header["beta"])
+            seed = int(header["seed"])
+            beta = float.fromhex(header["beta"])
     except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
         known = False
     if not known:
@@ -147,9 +150,11 @@ def _children_fit(
     own.
     """
     child = np.argsort(above, kind="stable")
-    of, child = above[child], child + 1
+    of = above[child]
+    child = child + 1
     next_ = of[1:] == of[:-1]
-    first, last = np.r_[True, ~next_], np.r_[~next_, True]
+    first = np.r_[True, ~next_]
+    last = np.r_[~next_, True]
     return bool(
         not (first & last).any()
         and (level[child[1:]] == level[child[:-1]])[next_].all()

@@ -140,7 +140,9 @@ class Hierarchy:
         if len(cuts) == 1:
             return cuts[0]
         split = {v for cut in cuts for v in _numbers(cut)[cut.n_parts :].tolist()}
-        parts, internal, stack = [], [], [self.root]
+        parts = []
+        internal = []
+        stack = [self.root]
         while stack:
             node = stack.pop()
             if node in split:
@@ -229,7 +231,8 @@ class Hierarchy:
             return False
         if len(points) <= _INNER_LANDMARKS:
             between = self.universe.inner_distances(points, np.arange(len(points)))
-            label, distance = np.arange(len(points)), np.zeros(len(points))
+            label = np.arange(len(points))
+            distance = np.zeros(len(points))
         else:
             # coins of its own: whatever was refined before, this leaf is refined alike
             rng = np.random.default_rng([self._seed, int(points.min()), len(points)])

@@ -81,7 +81,8 @@ def statement(
         From column names to an SQL expression of their hash under the key.
     """
     listed = [f"{quote}{name}{quote}" for name in names]
-    rows, user = ", ".join(listed), listed[-1]
+    rows = ", ".join(listed)
+    user = listed[-1]
     numbered = (
         f"SELECT *, row_number() OVER (PARTITION BY {rows} ORDER BY {user}) AS _j FROM {table}"
     )
@@ -95,7 +96,8 @@ def statement(
 
 def bounded(block: Any, names: Sequence[str], m: int, key: str) -> Any:
     """The same of a pandas DataFrame that holds all rows of its users."""
-    by, user = list(names), names[-1]
+    by = list(names)
+    user = names[-1]
     plain = block[by].reset_index(drop=True)
     sizes = plain.groupby(user, sort=False, dropna=False)[user].transform("size")
     many = plain[sizes > m]

@@ -208,7 +208,8 @@ class Dask(Engine):
         except ImportError:
             raise MissingExtraError("the engine dask", "dask") from None
         _connected()
-        parquet, found = is_parquet(path), None
+        parquet = is_parquet(path)
+        found = None
         try:
             found = dd.read_parquet(path) if parquet else _blocks(path)
         except Exception:  # what a reader says may quote a row

@@ -119,7 +119,8 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
     InputError
         There is none, or its first lines are no text.
     """
-    problem, start = "no readable CSV file, or none at all", b""
+    problem = "no readable CSV file, or none at all"
+    start = b""
     files = _found(path)
     try:
         if files:

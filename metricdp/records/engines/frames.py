@@ -48,7 +48,8 @@ class Frame(ABC):
     """Whether each row is a line of a text file."""
 
     def __init__(self, native: Any, path: str | None = None) -> None:
-        self.native, self.path = native, path
+        self.native = native
+        self.path = path
 
     @property
     @abstractmethod
@@ -156,7 +157,9 @@ class Encoded(Source):
     """
 
     def __init__(self, frame: Frame, encode: Encoder, seal: Seal) -> None:
-        self._frame, self._encode, self._seal = frame, encode, seal
+        self._frame = frame
+        self._encode = encode
+        self._seal = seal
 
     def total(self, answer: Answer) -> NDArray[Any]:
         """One reading of the frame."""
@@ -223,7 +226,8 @@ def asked(
         place = universe.snapper()
         dimension = place.dimension
     else:
-        place, dimension = universe.clip, universe.dimension
+        place = universe.clip
+        dimension = universe.dimension
     if len(names) != dimension:
         raise InputError(
             f"points of {universe.name} have {dimension} coordinates, {len(names)} columns are "

@@ -55,11 +55,14 @@ class LocalFrame(Frame):
     def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
         coins = Coins(share)
-        kept, n, sums = [encode.empty()], 0, 0
+        kept = [encode.empty()]
+        n = 0
+        sums = 0
         for batch in self.batches(encode.names):
             rows = opened(batch, encode.names)
             first = encode.first(rows)
-            n, sums = n + n_rows(rows), sums + digest(first)
+            n = n + n_rows(rows)
+            sums = sums + digest(first)
             kept.append(coins(encode.stepped(first)))
         seal.compare(Seal(n, sums))
         return np.concatenate(kept)
@@ -72,7 +75,10 @@ class Bounded(LocalFrame):
 
     def __init__(self, frame: LocalFrame, reading: Reading, m: int, key: str) -> None:
         super().__init__(None)
-        self._frame, self._reading, self._m, self._key = frame, reading, m, key
+        self._frame = frame
+        self._reading = reading
+        self._m = m
+        self._key = key
 
     @property
     def columns(self) -> Sequence[str]:

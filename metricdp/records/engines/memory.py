@@ -57,7 +57,8 @@ class AtOnce(Frame):
         """The records, counted in a finite universe; m of each user at most, drawn by fresh coins
         (`bounding.sample`).
         """
-        parts, users = [encode.empty()], []
+        parts = [encode.empty()]
+        users = []
         read = None if user is None else Reading(encode, user)
         with closing(
             self._frame.batches(encode.names if read is None else read.columns)

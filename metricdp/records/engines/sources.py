@@ -164,7 +164,8 @@ def size(records: NDArray[Any] | Source) -> int | None:
 
 def _summed(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """The sums of the counts of each place, saturating at `CAP`."""
-    high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    high = np.zeros(n, np.int64)
+    low = np.zeros(n, np.int64)
     np.add.at(high, place, counts >> 32)
     np.add.at(low, place, counts & 0xFFFFFFFF)
     high += low >> 32

@@ -37,7 +37,8 @@ class SparkFrame(Frame):
 
     def __init__(self, native: Any, path: str | None = None, form: Layout | None = None) -> None:
         super().__init__(native, path)
-        self._form, self.lines = form, form is not None
+        self._form = form
+        self.lines = form is not None
 
     @property
     def columns(self) -> Sequence[str]:
@@ -94,7 +95,8 @@ class SparkFrame(Frame):
             in_partition(work, self._form), f"at long, value {kind}"
         )
         sums = pairs.groupBy("at").agg(F.sum("value").alias("value")).toArrow()
-        places, values = sums["at"].to_numpy(), sums["value"].to_numpy()
+        places = sums["at"].to_numpy()
+        values = sums["value"].to_numpy()
         if (places < 0).any():
             return Trouble(-int(places.min()))
         total[places] += values
@@ -137,7 +139,8 @@ def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterato
         n_rows += batch.num_rows
         if n_rows * width >= VALUES:
             yield _block(pa.Table.from_batches(held), form)
-            held, n_rows = [], 0
+            held = []
+            n_rows = 0
     if held:
         yield _block(pa.Table.from_batches(held), form)
 
@@ -215,7 +218,8 @@ class Spark(Engine):
         except ImportError:
             raise MissingExtraError("the engine spark", "spark") from None
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        parquet, frame = is_parquet(path), None
+        parquet = is_parquet(path)
+        frame = None
         start: list[str] = []
         try:
             reader = SparkSession.builder.getOrCreate().read

@@ -21,7 +21,8 @@ except ImportError:  # where there are no such locks, nothing is swept
 
 MEMORY = "1GB"
 """What DuckDB may use before it writes to disk."""
-_PREFIX, _LOCK = "metricdp-spill-", "lock"
+_PREFIX = "metricdp-spill-"
+_LOCK = "lock"
 
 
 @contextmanager

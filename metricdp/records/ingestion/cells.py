@@ -110,14 +110,18 @@ def canonical(numeral: str) -> str | None:
     if found is None:
         return None
     sign, whole, part, exponent = found.groups()
-    part, shift = part or "", int(exponent or 0)
+    part = part or ""
+    shift = int(exponent or 0)
     if abs(shift) > _DIGITS or len(whole) + len(part) > 2 * _DIGITS:
         return None
-    digits, point = whole + part, len(whole) + shift
+    digits = whole + part
+    point = len(whole) + shift
     if point <= 0:
-        digits, point = "0" * (1 - point) + digits, 1
+        digits = "0" * (1 - point) + digits
+        point = 1
     digits = digits.ljust(point, "0")
-    whole, part = digits[:point].lstrip("0") or "0", digits[point:].rstrip("0")
+    whole = digits[:point].lstrip("0") or "0"
+    part = digits[point:].rstrip("0")
     text = f"{whole}.{part}" if part else whole
     return f"-{text}" if sign == "-" and text != "0" else text
 

@@ -171,7 +171,8 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
     """The same by Arrow's parser, for a block without quotes, odd bytes or lines that are no
     records; None where it is not sure.
     """
-    delimiter, known = layout.delimiter, layout.names
+    delimiter = layout.delimiter
+    known = layout.names
     if known is None or delimiter is None or len(known) < 2 or len(data) < 10_000:
         return None
     if any(mark in data for mark in (b'"', b"\0", LOST.encode(), _MARK.encode())):

@@ -139,7 +139,8 @@ class Ids(Matcher):
         self._by_kind: dict[tuple[str, str], int] = {}
         self._by_value: dict[str, int] = {}
         for at, one in enumerate(ids):
-            kind, text = _kind(one), text_of(one)
+            kind = _kind(one)
+            text = text_of(one)
             if text is None or (kind == "text" and text != one) or kind == "other":
                 self._as_they_are[kind, one] = at
             if text is not None:
@@ -158,7 +159,8 @@ class Ids(Matcher):
 
     def position(self, cell: Any) -> int:
         """The rule of the module's head."""
-        kind, text = _kind(cell), text_of(cell)
+        kind = _kind(cell)
+        text = text_of(cell)
         at = -1
         if self._as_they_are:
             at = self._as_it_is(kind, cell)

@@ -101,7 +101,8 @@ class Peeled:
         """
         done, left = memory.pop(self.grid, ((), None))
         if left is None or self.removed[: len(done)] != done:
-            done, left = (), counts()
+            done = ()
+            left = counts()
         for cell, number in self.removed[len(done) :]:
             peel(left, self.grid, cell, number)
         memory[self.grid] = self.removed, left
@@ -145,7 +146,8 @@ class BallScores:
     shape: tuple[int, ...]
     radius: int
 
-    change, monotone = 1, True
+    change = 1
+    monotone = True
 
     def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scores, shape (n_candidates,)."""

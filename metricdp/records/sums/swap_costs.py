@@ -122,8 +122,10 @@ class SwapCosts:
     def __init__(
         self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
     ) -> None:
-        self._metric, self._scale = metric, scale
-        self._at, self._counts = metric.inner(points), counts
+        self._metric = metric
+        self._scale = scale
+        self._at = metric.inner(points)
+        self._counts = counts
         self._searches = metric.searches(points)
         self._centers = np.empty(0, np.int64)
         self._gain = np.zeros(len(metric), np.int64)
@@ -135,8 +137,10 @@ class SwapCosts:
         """
         if len(served.centers) != len(self._centers):
             self._start(len(served.centers))
-        slot, scale = served.first[self._at], self._scale
-        near, far = scale.cost(served.near[self._at]), scale.cost(served.far[self._at])
+        slot = served.first[self._at]
+        scale = self._scale
+        near = scale.cost(served.near[self._at])
+        far = scale.cost(served.far[self._at])
         reach = np.minimum(served.far[self._at], scale.beyond)
         moved = self._centers != served.centers
         self._vacate(np.flatnonzero(moved))
@@ -175,7 +179,8 @@ class SwapCosts:
                 yield out
 
     def _start(self, k: int) -> None:
-        n, s = len(self._metric), len(self._at)
+        n = len(self._metric)
+        s = len(self._at)
         n_pages = (n >> kernels.PAGE_BITS) + 1
         self._centers, self._removal = np.full(k, -1), np.zeros(k, np.int64)
         self._slot, self._near, self._far = (
@@ -187,7 +192,9 @@ class SwapCosts:
         self._gain[:] = 0
         self._table = np.full((k, n_pages), -1, np.int32)
         self._pages = np.zeros((0, 1 << kernels.PAGE_BITS), np.int64)
-        self._free, self._n_free, self._used = np.empty(k * n_pages, np.int32), 0, 0
+        self._free = np.empty(k * n_pages, np.int32)
+        self._n_free = 0
+        self._used = 0
 
     def _vacate(self, slots: NDArray[np.int64]) -> None:
         """Empty the rows of slots that have another center: their pages may be used again."""

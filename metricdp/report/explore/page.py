@@ -130,7 +130,8 @@ def _accuracy(shown: Shown) -> str:
     top = max((f.high for _, _, f in told if f.high < float("inf")), default=0.0) or 1.0
     rows = []
     for i, level, f in told:
-        long, dark = min(max(f.high, 0.0) / top, 1.0), min(max(f.median, 0.0) / top, 1.0)
+        long = min(max(f.high, 0.0) / top, 1.0)
+        dark = min(max(f.median, 0.0) / top, 1.0)
         bar = (
             f'<i style="width:{100 * long:.1f}%"></i>'
             f'<i class="half" style="width:{100 * dark:.1f}%"></i>'
@@ -157,10 +158,8 @@ def _accuracy(shown: Shown) -> str:
 def _price(shown: Shown) -> str:
     if shown.receipt is None:
         return receipt_html(None, "public")
-    parts, total = (
-        " + ".join(f"{float(level.epsilon):g}" for level in shown.levels),
-        float(shown.receipt.epsilon),
-    )
+    parts = " + ".join(f"{float(level.epsilon):g}" for level in shown.levels)
+    total = float(shown.receipt.epsilon)
     loss = f", and δ = {float(shown.receipt.delta):g}" if shown.receipt.delta else ""
     return (
         '<section class="receipt" id="charged"><h2>Shown together, charged together</h2>'

@@ -99,7 +99,8 @@ def scene(
         The demand is made up.
     """
     stage = _Box(universe) if isinstance(universe, EuclideanSpace) else _Network(universe)
-    drawn, before = [], None
+    drawn = []
+    before = None
     for level in levels:
         drawn.append(stage.level(level, before))
         before = drawn[-1]
@@ -165,7 +166,8 @@ class _Stage:
 
     def steps(self, points: Points) -> NDArray[np.int64]:
         """Places as steps of the drawing's grid, shape (n, 2)."""
-        low, span = np.array(self.box[:2]), _span(self.box)
+        low = np.array(self.box[:2])
+        span = _span(self.box)
         return np.clip(np.rint((points - low) / span * (STEPS - 1)), 0, STEPS - 1).astype(np.int64)
 
     def markers(self, centers: Any) -> list[dict[str, Any]]:
@@ -204,7 +206,8 @@ class _Network(_Stage):
 
     def shared(self) -> dict[str, Any]:
         at = self.steps(self.points)
-        tails, heads = self.edges[:, 0], self.edges[:, 1]
+        tails = self.edges[:, 0]
+        heads = self.edges[:, 1]
         parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
         return {name: drawing.squeezed(values) for name, values in parts.items()}
 
@@ -265,7 +268,9 @@ class _Box(_Stage):
     """A box in the plane: for every level the points of its coreset."""
 
     def __init__(self, space: EuclideanSpace) -> None:
-        self.space, self.unit, self.noun = space, "", "points"
+        self.space = space
+        self.unit = ""
+        self.noun = "points"
         self.box = [*space.lower.tolist(), *space.upper.tolist()]
         pixel = _span(self.box) / _BOX_PIXELS
         columns, rows = np.maximum(
@@ -301,12 +306,11 @@ class _Box(_Stage):
             )
             color = drawing.assign_colors(len(places), pairs[pairs[:, 1] < len(places)])
         coreset = release.coreset()
-        points, weights = (
-            np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2),
-            np.asarray(coreset.weights),
-        )
+        points = np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2)
+        weights = np.asarray(coreset.weights)
         order = drawing.z_order(points) if len(points) else np.empty(0, np.int64)
-        at, values = self.steps(points[order]), _few(weights[order])
+        at = self.steps(points[order])
+        values = _few(weights[order])
         distinct, index = np.unique(values, return_inverse=True)
         label = near.query(points)[1] if len(points) else order
         data = {

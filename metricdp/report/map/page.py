@@ -216,12 +216,11 @@ def _scene(
     kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
     new = np.full(len(plane.points), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
-    points, color = (
-        plane.points[kept],
-        drawing.territory_colors(label, pairs, plane.points, position),
-    )
+    points = plane.points[kept]
+    color = drawing.territory_colors(label, pairs, plane.points, position)
     spots = None if noisy is None else drawing.bubbles(points, noisy[kept])
-    many, noun = len(kept) > drawing.MAX_IDS, "points" if metric.graph is None else "vertices"
+    many = len(kept) > drawing.MAX_IDS
+    noun = "points" if metric.graph is None else "vertices"
     shaded = plane.unit is not None and len(points) > 2
     scene = {
         "unit": plane.unit,
@@ -347,7 +346,8 @@ def _notes_on_bubbles(spots: dict[str, Any] | None) -> list[str]:
 
 
 def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int | None) -> str:
-    weighted, noun = scene["bubbles"] is not None, str(scene["noun"]).capitalize()
+    weighted = scene["bubbles"] is not None
+    noun = str(scene["noun"]).capitalize()
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
     graph = metric.graph
     facts += [("Edges", f"{len(graph.indices) // 2:,}")] if graph is not None else []

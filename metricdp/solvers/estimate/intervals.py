@@ -110,7 +110,8 @@ class Noisy:
         rows = np.eye(len(self.values))[which]
         _, reach = self.linear(rows[0], level)  # all counts of one release have one law of noise
         value = np.array([self._estimate(row)[0] for row in rows])
-        low, high = np.maximum(value - reach, 0.0), np.maximum(value + reach, 0.0)
+        low = np.maximum(value - reach, 0.0)
+        high = np.maximum(value + reach, 0.0)
         return Interval(np.maximum(value, 0.0), low, high, level)
 
     def ratio(
@@ -130,7 +131,8 @@ class Noisy:
         estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
         ends = []
         for end in (low, high):
-            inside, outside = estimate, end
+            inside = estimate
+            outside = end
             if not refuted(end) or refuted(estimate):
                 inside = end
             for _ in range(30):
@@ -161,7 +163,8 @@ class Noisy:
             - 1
             - next((i for i, (value, reach) in enumerate(tests[-2::-1]) if value <= reach), n - 1)
         )
-        low, high = float(edges[first]), float(edges[max(last, first) + 1])
+        low = float(edges[first])
+        high = float(edges[max(last, first) + 1])
         held = np.maximum(self.values[bins], 0.0)
         estimate = (low + high) / 2
         if held.any():

@@ -24,7 +24,9 @@ from scipy.special import betainc, betaincinv
 from metricdp.kernels.tree_posterior import consistent, downward, upward
 from metricdp.partitions.finite.ward import PartitionTree
 
-_GRID, _COARSE_GRID, _MANY = 72, 48, 2000
+_GRID = 72
+_COARSE_GRID = 48
+_MANY = 2000
 """Values a node's count may take: in trees up to so many parts, and beyond."""
 _REACH = 7.0
 """Half the width of a node's grid, in standard deviations of its least-squares estimate."""
@@ -36,7 +38,9 @@ _AROUND = np.array([-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5,
 """Shares at which the two laws of shares are evaluated: their quantiles, and the observed share at
 these multiples of its noise.
 """
-_ROUNDS, _MORE_ROUNDS, _SETTLED = 20, 8, 5e-3
+_ROUNDS = 20
+_MORE_ROUNDS = 8
+_SETTLED = 5e-3
 """Rounds that learn the frequencies of the kinds of split: from nothing, or from those of an
 earlier look.
 """
@@ -155,7 +159,8 @@ def joint_posterior(
     step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
     values = low[:, None] + step[:, None] * np.arange(grid)
     seen = _likelihood(values, looks)
-    inside, outside = np.empty((2 * m - 1, grid)), np.empty((2 * m - 1, grid))
+    inside = np.empty((2 * m - 1, grid))
+    outside = np.empty((2 * m - 1, grid))
     outside[-1] = 1.0 / grid
     fractions, kinds = _shares(tree, center, spread, any_share)
     band, bands = _bands(tree)
@@ -170,7 +175,8 @@ def joint_posterior(
             [(posterior * kind).sum(axis=1) * frequency[band, c] for c, kind in enumerate(kinds)],
             axis=1,
         )
-        before, frequency = frequency, _frequencies(share, band)
+        before = frequency
+        frequency = _frequencies(share, band)
         if np.abs(frequency - before).max() < _SETTLED:
             break
     belief = inside[:m] * outside[:m]
@@ -182,7 +188,8 @@ def _least_squares(
     tree: PartitionTree, looks: Sequence[Counts]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
-    precision, value = np.zeros(2 * tree.n_parts - 1), np.zeros(2 * tree.n_parts - 1)
+    precision = np.zeros(2 * tree.n_parts - 1)
+    value = np.zeros(2 * tree.n_parts - 1)
     for look in looks:
         certain = 1.0 / (2.0 * look.scale**2)
         precision[look.nodes] += certain
@@ -216,7 +223,8 @@ def _shares(
     m = tree.n_parts
     left = tree.children[:, 0]
     p = (tree.sizes[left] / tree.sizes[m:])[:, None]
-    a, b = _CONCENTRATION * p, _CONCENTRATION * (1 - p)
+    a = _CONCENTRATION * p
+    b = _CONCENTRATION * (1 - p)
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + _AROUND * noise
@@ -225,7 +233,9 @@ def _shares(
         columns.append(np.repeat(_ANY[None], m - 1, axis=0))
     drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
-    one, zero, none = np.ones_like(p), np.zeros_like(p), np.zeros_like(drawn)
+    one = np.ones_like(p)
+    zero = np.zeros_like(p)
+    none = np.zeros_like(drawn)
     laws = [betainc(a, b, between), *([between] if any_share else [])]
     drawn_kinds = [np.diff(law, axis=1, prepend=0.0, append=1.0) for law in laws]
     kinds = [

@@ -90,7 +90,8 @@ def read_dimacs_coordinates(
         raise GraphFileError(path, "has no line 'v id x y'")
     if not ((table[:, 0] == np.floor(table[:, 0])) & (np.abs(table[:, 0]) < 2**53)).all():
         raise GraphFileError(path, "ids must be whole numbers below 2^53")
-    ids, points = table[:, 0].astype(np.int64).tolist(), table[:, 1:]
+    ids = table[:, 0].astype(np.int64).tolist()
+    points = table[:, 1:]
     x, y = points.T
     fits = (
         (np.abs(x) <= 180e6).all()

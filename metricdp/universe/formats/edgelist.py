@@ -144,7 +144,8 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
 
 def _same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
     """Both endpoint columns as integers, or both as text: they come from one set of ids."""
-    tails, heads = table.ids(u), table.ids(v)
+    tails = table.ids(u)
+    heads = table.ids(v)
     for name, column in ((u, tails), (v, heads)):
         if isinstance(column, list) and float in set(map(type, column)):
             raise GraphFileError(
@@ -205,7 +206,8 @@ def _with_directions(table: Table, edges: EdgeData) -> EdgeData:
     way = np.array([allowed[c] for c in cells], dtype=np.int64)
     if not way.any():
         return edges
-    forward, backward = way >= 0, way <= 0
+    forward = way >= 0
+    backward = way <= 0
     lengths = (
         None if edges.lengths is None else np.r_[edges.lengths[forward], edges.lengths[backward]]
     )
@@ -228,7 +230,8 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
             path, "expected a line 'rows columns entries', then one line for each entry"
         )
     check_promise(path, max(promised[:2]), promised[2])
-    problem, matrix = "", None
+    problem = ""
+    matrix = None
     try:
         matrix = mmread(BytesIO(data), spmatrix=False)
     except (ValueError, TypeError, OverflowError) as error:

@@ -44,7 +44,8 @@ def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> Ed
     """
     import networkx as nx
 
-    problem, graph = "", None
+    problem = ""
+    graph = None
     try:
         graph = nx.read_graphml(BytesIO(data))
     except Exception as error:  # ElementTree and networkx raise many types here

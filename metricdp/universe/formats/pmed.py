@@ -61,15 +61,21 @@ def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeDat
     if len(rows) != m:
         raise GraphFileError(path, f"the header promises {m:,} edges, the file has {len(rows):,}")
     check_promise(path, n, m)
-    tails, heads, costs = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m)
+    tails = np.zeros(m, np.int64)
+    heads = np.zeros(m, np.int64)
+    costs = np.zeros(m)
     for e, (at, cells) in enumerate(rows):
         try:
-            i, j, cost = int(cells[0]), int(cells[1]), float(cells[2])
+            i = int(cells[0])
+            j = int(cells[1])
+            cost = float(cells[2])
         except (ValueError, IndexError):
             i = j = 0
         if len(cells) != 3 or not (1 <= i <= n and 1 <= j <= n):
             raise GraphFileError(path, f"expected 'i j cost' with i and j in 1..{n}", at)
-        tails[e], heads[e], costs[e] = i - 1, j - 1, cost
+        tails[e] = i - 1
+        heads[e] = j - 1
+        costs[e] = cost
     return EdgeData(tails, heads, None if weight == UNIT else costs, range(1, n + 1), False, "last")
 
 
