@@ -4,24 +4,19 @@ questions.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import os
-from importlib.util import find_spec
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import chosen, file_path
-from metricdp.atomic import whole_file
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
+from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
+from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
@@ -83,11 +78,9 @@ class Coreset(_Pair):
             Parquet without pyarrow (extra: parquet).
         """
         ending = coreset_format(path, self.coordinates)
-        content = {".csv": self._csv, ".geojson": self._geojson, ".parquet": self._parquet}[
-            ending
-        ]()
-        with whole_file(Path(os.path.realpath(path))) as file:
-            file.write(content)
+        ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
+        properties = {**ids, "weight": self.weights.tolist()}
+        write_points(path, ending, self._columns(), self.coordinates, properties)
 
     def _columns(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"vertex": list(self.points)}
@@ -101,67 +94,12 @@ class Coreset(_Pair):
             }
         return {**columns, "weight": self.weights.tolist()}
 
-    def _csv(self) -> bytes:
-        text = io.StringIO()
-        columns = self._columns()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values()))
-        return text.getvalue().encode("utf-8")
-
-    def _geojson(self) -> bytes:
-        where = np.asarray(self.coordinates)
-        names = (
-            [{}] * len(where)
-            if isinstance(self.points, np.ndarray)
-            else [{"vertex": name} for name in self.points]
-        )
-        features = []
-        for name, at, weight in zip(names, where, self.weights.tolist()):
-            place = {"type": "Point", "coordinates": at.tolist()} if np.isfinite(at).all() else None
-            features.append(
-                {"type": "Feature", "geometry": place, "properties": {**name, "weight": weight}}
-            )
-        return json.dumps(
-            {"type": "FeatureCollection", "features": features},
-            default=_plain_id,
-            ensure_ascii=False,
-        ).encode("utf-8")
-
-    def _parquet(self) -> bytes:
-        import pyarrow
-        import pyarrow.parquet
-
-        columns = self._columns()
-        kinds = {type(name) for name in columns.get("vertex", [])}
-        if len(kinds) > 1 or not kinds <= {str, int, float}:
-            columns["vertex"] = [str(name) for name in columns["vertex"]]
-        sink = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table(columns), sink)
-        return sink.getvalue()
-
 
 def coreset_format(path: str | PathLike[str], coordinates: NDArray[np.float64] | None) -> str:
     """The ending of a path, if a coreset of points with these coordinates, or none, can be saved
     there; errors as `Coreset.save`.
     """
-    ending = chosen(
-        file_path(path, "path").suffix.lower(),
-        (".csv", ".geojson", ".parquet"),
-        "the ending of a coreset's file",
-    )
-    if ending == ".geojson" and (coordinates is None or coordinates.shape[1] != 2):
-        raise InputError(
-            "GeoJSON needs points with coordinates in the plane: save as .csv or .parquet, or "
-            "give the universe coordinates"
-        )
-    if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("saving a coreset as Parquet", "parquet")
-    return ending
-
-
-def _plain_id(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else str(name)
+    return checked_ending(path, coordinates)
 
 
 class DemandRelease:
@@ -263,6 +201,49 @@ class DemandRelease:
             return Coreset(*reduced(question.names(at), self.weights[at], question.k))
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
         return Coreset(question.names(at), self.weights[at], where)
+
+    def sample(self, n: int, seed: int | None = None) -> SyntheticPoints:
+        """n synthetic points that lie where the release says that demand is, and belong to nobody:
+        post-processing, free, any number of times (`metricdp.methods.synthetic`).
+
+        Parameters
+        ----------
+        n : int
+        seed : int, optional
+            Public coins, fresh ones by default.
+
+        Returns
+        -------
+        SyntheticPoints
+            A sequence of ids, in a box of points, with `coordinates` where there are any, and
+            `save`.
+
+        Raises
+        ------
+        InputError
+            No such number of points, or a bad seed.
+
+        Notes
+        -----
+        O(n log n) time, and once a universe that of its public hierarchy.
+        """
+        number = checked_number(n)
+        if seed is not None and (integer(seed) is None or seed < 0):
+            raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
+        coins = np.random.default_rng(seed)
+        at = drawn(self.universe, self.weights, number, coins)
+        if self.space is not None:
+            points = self._points_at(at, coins)
+            return SyntheticPoints(points, points, None, self.receipt)
+        names = self._points.checked(self.universe, 1, 1).names(at)
+        where = self.universe.coordinates
+        system = self.universe.coordinate_system
+        return SyntheticPoints(names, None if where is None else where[at], system, self.receipt)
+
+    def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> NDArray[np.float64]:
+        """Points of a box at these positions of its weighted points, shape (n, d)."""
+        found: NDArray[np.float64] = self._points.checked(self.universe, 1, 1).names(at)
+        return found
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to a file (``.release`` by custom), wholly or not at all: it then

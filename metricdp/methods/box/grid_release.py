@@ -84,6 +84,13 @@ class GridRelease(BoxRelease):
             f"{float(self.receipt.epsilon):g})"
         )
 
+    def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> Array:
+        """Uniform points of the cells."""
+        grids = self.partition.grids()
+        sides = np.concatenate([np.broadcast_to(g.side, (g.n_own, len(g.side))) for g in grids])
+        offset = (coins.random((len(at), sides.shape[1])) - 0.5) * sides[at]
+        return self.space.clip(self.partition.centers[at] + offset)
+
     @cached_property
     def signed(self) -> Coreset:
         """The standing cells and their noisy counts as they are; the whole grid, counted alike, if

@@ -539,9 +539,9 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
     ):
         with pytest.raises(InputError, match=rule):
             coreset.save(tmp_path / name)
-    from metricdp.methods import demand_release
+    from metricdp.methods import point_files
 
-    monkeypatch.setattr(demand_release, "find_spec", lambda name: None)
+    monkeypatch.setattr(point_files, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="parquet"):
         coreset.save(tmp_path / "core.parquet")
     with pytest.raises(OSError):

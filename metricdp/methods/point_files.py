@@ -1,0 +1,138 @@
+"""Points to publish, in files that other programs read: CSV, GeoJSON, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import struct
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import chosen, file_path
+from metricdp.atomic import whole_file
+from metricdp.errors import InputError, MissingExtraError
+
+ENDINGS = (".csv", ".geojson", ".parquet")
+Columns = dict[str, list[Any]]
+
+
+def checked_ending(
+    path: str | PathLike[str], coordinates: NDArray[np.float64] | None, what: str = "coreset"
+) -> str:
+    """The ending of a path, if points with these coordinates, or none, can be saved there.
+
+    Raises
+    ------
+    InputError
+        Another ending, or GeoJSON without coordinates in the plane.
+    MissingExtraError
+        Parquet without pyarrow (extra: parquet).
+    """
+    ending = chosen(
+        file_path(path, "path").suffix.lower(), ENDINGS, f"the ending of a {what}'s file"
+    )
+    if ending == ".geojson" and (coordinates is None or coordinates.shape[1] != 2):
+        raise InputError(
+            "GeoJSON needs points with coordinates in the plane: save as .csv or .parquet, or "
+            "give the universe coordinates"
+        )
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError(f"saving a {what} as Parquet", "parquet")
+    return ending
+
+
+def write_points(
+    path: str | PathLike[str],
+    ending: str,
+    columns: Columns,
+    places: NDArray[np.float64] | None,
+    properties: Columns,
+    *,
+    geometry: bool = False,
+) -> None:
+    """Write a table of points wholly or not at all; links are followed.
+
+    Parameters
+    ----------
+    path : path
+    ending : str
+        One of `ENDINGS`, from `checked_ending`.
+    columns : dict of str to list
+        Of CSV and Parquet.
+    places : ndarray of float64, shape (n_points, 2), or None
+        Coordinates of GeoJSON, whose readers take them for longitude and latitude.
+    properties : dict of str to list
+        Of GeoJSON's features.
+    geometry : bool
+        Whether Parquet also gets the points themselves, as GeoParquet.
+    """
+    if ending == ".csv":
+        content = _csv(columns)
+    elif ending == ".geojson":
+        content = _geojson(np.asarray(places), properties)
+    else:
+        content = _parquet(columns, places if geometry else None)
+    with whole_file(Path(os.path.realpath(path))) as file:
+        file.write(content)
+
+
+def _csv(columns: Columns) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values()))
+    return text.getvalue().encode("utf-8")
+
+
+def _geojson(places: NDArray[np.float64], properties: Columns) -> bytes:
+    features = []
+    for at, values in zip(places, zip(*properties.values())):
+        place = {"type": "Point", "coordinates": at.tolist()} if np.isfinite(at).all() else None
+        told = dict(zip(properties, values))
+        features.append({"type": "Feature", "geometry": place, "properties": told})
+    collection = {"type": "FeatureCollection", "features": features}
+    return json.dumps(collection, default=_plain_id, ensure_ascii=False).encode("utf-8")
+
+
+def _parquet(columns: Columns, places: NDArray[np.float64] | None) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = dict(columns)
+    kinds = {type(name) for name in columns.get("vertex", [])}
+    if len(kinds) > 1 or not kinds <= {str, int, float}:
+        columns["vertex"] = [str(name) for name in columns["vertex"]]
+    table = pyarrow.table(columns)
+    if places is not None:
+        table = _with_geometry(table, places)
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _with_geometry(table: Any, places: NDArray[np.float64]) -> Any:
+    """The table with a column of points and the metadata that GeoParquet 1.0 asks for.
+
+    References
+    ----------
+    https://geoparquet.org/releases/v1.0.0/
+    """
+    import pyarrow
+
+    points = [struct.pack("<BIdd", 1, 1, *at) if np.isfinite(at).all() else None for at in places]
+    table = table.append_column("geometry", pyarrow.array(points, pyarrow.binary()))
+    # no bounding box and no reference system: which one it is, the universe does not know
+    column = {"encoding": "WKB", "geometry_types": ["Point"], "crs": None}
+    geo = {"version": "1.0.0", "primary_column": "geometry", "columns": {"geometry": column}}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), "geo": json.dumps(geo)})
+
+
+def _plain_id(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else str(name)

@@ -1,0 +1,179 @@
+"""Synthetic points drawn from a private release: places that look like the demand, on the street
+network or in the box, and belong to nobody.
+
+They replace jittered points (geomasking), which have no guarantee: whoever knows where a person
+lives finds them again by the one record near it.
+
+1. A public order of the universe's points, in which neighbors in the order are near in space:
+   parts of its public hierarchy, as they lie in the tree.
+2. n places at equal steps of the released weight along that order, all shifted by one coin, so that
+   every point is drawn n · weight / total times, rounded up or down, and so are all that lie
+   together: less noise than n independent draws (systematic sampling).
+3. In a box, each place is moved to a uniform point of its cell, where the release is of cells.
+4. Shuffled.
+
+**Privacy.** Post-processing of a release: free, any number of times, with public coins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.methods.point_files import Columns, checked_ending, write_points
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.releases import Receipt
+
+_PARTS = 1024
+"""Of the order: where it ends, points lie in a part in the order of their ids."""
+MOST = 10**8
+"""Points that can be asked for."""
+
+Array = NDArray[np.float64]
+
+
+class SyntheticPoints(Sequence[Any]):
+    """n synthetic points: a sequence of ids, or of points of a box, that may be published.
+
+    Attributes
+    ----------
+    points : list of ids, or ndarray of float64, shape (n, d), in a box
+    coordinates : ndarray of float64, shape (n, 2), or None
+        Of the points, where the universe has any; in a box the points themselves.
+    system : {"lonlat", "xy"} or None
+        What the coordinates are.
+    receipt : Receipt
+        Of the release: what they cost when it was made.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [2] * 10**6), epsilon=1)
+    >>> list(release.sample(3, seed=1))
+    [2, 2, 2]
+    """
+
+    def __init__(
+        self, points: Any, coordinates: Array | None, system: str | None, receipt: Receipt
+    ) -> None:
+        self.points, self.coordinates = points, coordinates
+        self.system, self.receipt = system, receipt
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.points[at]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.points, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"SyntheticPoints({len(self):,} points, epsilon {float(self.receipt.epsilon):g})"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the points to a file, wholly or not at all, as CSV, GeoJSON or (Geo)Parquet by the
+        ending of its name.
+
+        Parameters
+        ----------
+        path : path
+            ``.csv`` and ``.parquet``: columns ``vertex``, and ``lon`` and ``lat`` or ``x`` and
+            ``y`` where there are coordinates (in a box ``x`` and ``y``, or ``x1`` to ``xd``);
+            Parquet also has a column ``geometry`` (GeoParquet 1.0). ``.geojson``: a point each.
+
+        Raises
+        ------
+        InputError
+            Another ending, or GeoJSON without coordinates in the plane.
+        MissingExtraError
+            Parquet without pyarrow (extra: parquet).
+        """
+        ending = checked_ending(path, self.coordinates, "synthetic sample")
+        ids: Columns = {} if isinstance(self.points, np.ndarray) else {"vertex": self.points}
+        columns = {**ids, **self._axes()}
+        names = ids or {"number": list(range(len(self)))}
+        planar = self.coordinates is not None and self.coordinates.shape[1] == 2
+        places = self.coordinates if planar else None
+        write_points(path, ending, columns, places, names, geometry=True)
+
+    def _axes(self) -> Columns:
+        """Coordinates by name."""
+        if self.coordinates is None:
+            return {}
+        d = self.coordinates.shape[1]
+        names = [f"x{i + 1}" for i in range(d)] if d != 2 else ["x", "y"]
+        names = ["lon", "lat"] if self.system == "lonlat" else names
+        return {name: axis.tolist() for name, axis in zip(names, self.coordinates.T)}
+
+
+def checked_number(n: Any) -> int:
+    """The number of points asked for.
+
+    Raises
+    ------
+    InputError
+        No integer from 1 to `MOST`.
+    """
+    number = integer(n)
+    if number is None or not 1 <= number <= MOST:
+        raise InputError(
+            f"the number of points must be an integer from 1 to {MOST:,}, got {shown(n)}"
+        )
+    return number
+
+
+def drawn(
+    universe: Metric, weights: Array, n: int, coins: np.random.Generator
+) -> NDArray[np.int64]:
+    """Positions of n points by weight, near ones of equal steps along `nearby`; evenly over the
+    universe if nothing has weight. Shape (n,).
+    """
+    held = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
+    order = nearby(universe)
+    order = order[held[order] > 0]
+    mass = np.cumsum(held[order])
+    steps = (np.arange(n) + coins.random()) / n * mass[-1]
+    last = len(order) - 1  # of a step that rounding put past the end
+    return coins.permutation(order[np.minimum(np.searchsorted(mass, steps, side="right"), last)])
+
+
+def nearby(universe: Metric) -> NDArray[np.int64]:
+    """All positions in a public order in which what lies together comes together."""
+    if len(universe) < 2:
+        return np.arange(len(universe))
+    parts = hierarchy(universe).cut(_PARTS)
+    return np.argsort(leaf_order(parts)[parts.labels], kind="stable")
+
+
+def leaf_order(tree: PartitionTree) -> NDArray[np.int64]:
+    """Place of each part among the leaves from left to right, shape (n_parts,).
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+    >>> sorted(leaf_order(hierarchy(metric).cut(4)).tolist())
+    [0, 1, 2, 3]
+    """
+    m = tree.n_parts
+    place = np.empty(m, np.int64)
+    stack, seen = [2 * m - 2], 0
+    while stack:
+        node = stack.pop()
+        if node < m:
+            place[node], seen = seen, seen + 1
+        else:
+            stack += tree.children[node - m, ::-1].tolist()
+    return place
