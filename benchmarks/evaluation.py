@@ -1,6 +1,6 @@
 """Private evaluation: how often its 95 % intervals cover, and how wide they are.
 
-    python benchmarks/evaluation.py [--runs 1000] [--only NAME]
+    python benchmarks/evaluation.py [--runs 1000] [--only NAME] [--relation NAME]
 
 Six instances, both relations, records and users; every run draws fresh noise through the gate. The
 demands, centers and distances asked about are fixed by public seeds. Each line tells, per figure,
@@ -21,6 +21,7 @@ import metricdp as mdp
 from metricdp.solvers.estimate import intervals
 from metricdp.universe import sample_path
 
+RELATIONS = ("add-remove", "replace-one")
 FIGURES = ("records", "mean", "median", "p90", "clipped", "share", "loads")
 
 
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--epsilon", default="0.1")
     parser.add_argument("--only", default="")
+    parser.add_argument("--relation", choices=("add-remove", "replace-one"))
     options = parser.parse_args()
     intervals._DRAWS = 1 << 13
     runs, coins = options.runs, np.random.default_rng(11)
@@ -99,7 +101,7 @@ def main() -> None:
             continue
         own = {} if users is None else {"user": users, "max_contributions": 1}
         kept = None
-        for relation in ("add-remove", "replace-one"):
+        for relation in [options.relation] if options.relation else RELATIONS:
             held, widths, shares = {}, [], []
             first = mdp.PrivateDemand(universe, records, **own)
             release = mdp.release(universe, first, epsilon=1)

@@ -12,6 +12,7 @@ from typing import Any
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.journal import BUDGET, Journal
 from metricdp.accounting.ledger import Charge
+from metricdp.accounting.policy import Policy
 from metricdp.errors import JournalError
 
 
@@ -27,6 +28,8 @@ class History:
     dataset : str or None
     protects : Protection or None
     entries : tuple of Charge
+    policy : Policy
+        Renewal and expiry.
     lines : int
         In the file, the header and notes among them.
     anchor : str
@@ -43,16 +46,31 @@ class History:
     dataset: str | None
     protects: Protection | None
     entries: tuple[Charge, ...]
+    policy: Policy
     lines: int
     anchor: str
     anchored: bool
     torn: bool
 
+    def spent_of(self, day: str) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta spent in the period of a day."""
+        period = self.policy.period(day)
+        now = [c for c in self.entries if self.policy.period(c.day) == period]
+        return sum((c.epsilon for c in now), Fraction(0)), sum((c.delta for c in now), Fraction(0))
+
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form, with what was left after each charge; exact numbers are texts."""
+        """JSON-ready form, with what was left after each charge; exact numbers are texts.
+
+        ``spent`` and ``left`` are those of the period in which the last charge was made; if the
+        budget renews, ``ever_spent`` is that of all periods.
+        """
         left = self.epsilon
         told = []
+        period = None
         for charge in self.entries:
+            if self.policy.period(charge.day) != period:
+                period = self.policy.period(charge.day)
+                left = self.epsilon
             left -= charge.epsilon
             told.append(
                 {
@@ -62,23 +80,36 @@ class History:
                     "delta": _number(charge.delta),
                     "left": _number(left),
                 }
+                | {name: text for name in ("who", "named") if (text := getattr(charge, name))}
             )
-        delta = sum((charge.delta for charge in self.entries), Fraction(0))
+        spent, delta = self.spent_of(self.entries[-1].day if self.entries else "")
+        ever = sum((c.epsilon for c in self.entries), Fraction(0))
         return {
             "epsilon": _number(self.epsilon),
             "delta": _number(self.delta),
             "neighboring": self.neighboring,
             "dataset": self.dataset,
             "protects": None if self.protects is None else str(self.protects),
-            "spent": _number(self.epsilon - left),
-            "left": _number(left),
+            **self.policy._asdict(),
+            "spent": _number(spent),
+            "left": _number(self.epsilon - spent),
             "spent_delta": _number(delta),
             "left_delta": _number(self.delta - delta),
+            "ever_spent": _number(ever),
+            "purposes": self.purposes(),
             "entries": told,
             "lines": self.lines,
             "anchor": self.anchor,
             "anchored": self.anchored,
         }
+
+    def purposes(self) -> dict[str, str]:
+        """Epsilon spent in all, by named purpose, in the order in which they came."""
+        sums: dict[str, Fraction] = {}
+        for charge in self.entries:
+            if charge.named:
+                sums[charge.named] = sums.get(charge.named, Fraction(0)) + charge.epsilon
+        return {name: _number(value) for name, value in sums.items()}
 
 
 def read_history(path: str | Path, *, anchor: str | None = None) -> History:
@@ -112,38 +143,32 @@ def read_history(path: str | Path, *, anchor: str | None = None) -> History:
         stated = [journal.header, *journal.lines]
         protects = [p for p in map(Protection.stated, stated) if p is not None]
         names = [line["dataset"] for line in stated if "dataset" in line]
-        entries = tuple(
-            Charge(
-                Fraction(line["epsilon"]),
-                Fraction(line["delta"]),
-                line["purpose"],
-                line.get("day", ""),
-                Protection.stated(line),
-            )
-            for line in journal.lines
-            if "epsilon" in line
-        )
+        entries = tuple(Charge.stated(line) for line in journal.lines if "epsilon" in line)
+        policy = Policy.stated(journal.header)
     except (KeyError, ValueError, ZeroDivisionError):
         entries = None
     if entries is None:
         raise JournalError(f"{path} is not the journal of a ledger")
-    if sum(c.epsilon for c in entries) > epsilon or sum(c.delta for c in entries) > delta:
-        raise JournalError(f"the journal {path} holds charges beyond its budget")
     for kind, found in (("data sets", names), ("units", protects)):
         if len(set(found)) > 1:
             raise JournalError(f"the journal {path} mixes {kind}: {found[0]} and {found[-1]}")
-    return History(
+    history = History(
         epsilon,
         delta,
         journal.header["neighboring"],
         names[0] if names else None,
         protects[0] if protects else None,
         entries,
+        policy,
         len(journal.lines) + 1,
         journal.anchor,
         anchor is not None,
         torn,
     )
+    spent = [history.spent_of(c.day) for c in {policy.period(c.day): c for c in entries}.values()]
+    if any(used > epsilon or lost > delta for used, lost in spent):
+        raise JournalError(f"the journal {path} holds charges beyond its budget")
+    return history
 
 
 def _number(value: Fraction) -> str:

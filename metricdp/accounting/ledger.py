@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from fractions import Fraction
 from operator import attrgetter
@@ -15,6 +16,7 @@ from typing import NamedTuple, get_args
 from metricdp.accounting.binding import Protection, dataset_name
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
 from metricdp.accounting.journal import Journal, Line, stated_budget
+from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Receipt, Unit
@@ -57,7 +59,8 @@ def _for_any(cost: Cost) -> Cost:
 
 class Charge(NamedTuple):
     """One line of the ledger, public: the price, what for, on what day (UTC; empty in journals of
-    before there were any), and who is protected, if the ledger knew then.
+    before there were any), who is protected, if the ledger knew then, and by whom and under which
+    named purpose it was charged, where that was said.
     """
 
     epsilon: Fraction
@@ -65,6 +68,25 @@ class Charge(NamedTuple):
     purpose: str
     day: str = ""
     protects: Protection | None = None
+    who: str = ""
+    named: str = ""
+
+    @classmethod
+    def stated(cls, line: Line) -> Charge:
+        """What a line of a journal says."""
+        return cls(
+            Fraction(line["epsilon"]),
+            Fraction(line["delta"]),
+            line["purpose"],
+            line.get("day", ""),
+            Protection.stated(line),
+            line.get("who", ""),
+            line.get("named", ""),
+        )
+
+
+_NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
+"""Purposes and persons of the blocks of `Ledger.noting` that are under way."""
 
 
 class Quote(NamedTuple):
@@ -356,7 +378,16 @@ class Ledger(Budget):
     max_contributions : int, optional
         Most records of a user, with ``unit="user"``.
     purpose : str, optional
-        A public note, written before the purpose of every charge.
+        A public name of what charges are for, written before what is called; `noting` says it of
+        some calls only.
+    who : str, optional
+        Who charges, a public note.
+    renews : {"yearly", "quarterly", "monthly"}, optional
+        The budget begins anew with each calendar period (UTC): it then is what is promised of each
+        period by itself, and T times as much of what stays in the data for T of them
+        (`metricdp.accounting.policy`).
+    expires : str or date, optional
+        The last day on which it can be charged.
     anchor : str, optional
         `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must exist
         and go on from there, so that an older copy in its place is noticed.
@@ -365,7 +396,7 @@ class Ledger(Budget):
     ------
     InputError, JournalError
         A bad argument; a journal that is damaged, rolled back, of another budget, relation, data
-        set or unit, or not writable.
+        set, unit, renewal or expiry, or not writable.
 
     Examples
     --------
@@ -390,6 +421,9 @@ class Ledger(Budget):
         unit: Unit | None = None,
         max_contributions: int | None = None,
         purpose: str = "",
+        who: str = "",
+        renews: Renewal | None = None,
+        expires: object = None,
         anchor: str | None = None,
     ) -> None:
         if not isinstance(neighboring, str) or neighboring not in get_args(Neighboring):
@@ -403,12 +437,16 @@ class Ledger(Budget):
             raise InputError("an anchor is that of a journal: give journal= too")
         super().__init__(budget, neighboring, protects=Protection.of(unit, max_contributions))
         self._entries: list[Charge] = []
-        self._read, self._dataset, self._purpose = 0, dataset_name(dataset), str(purpose)
+        self._read, self._dataset = 0, dataset_name(dataset)
+        self._said = str(purpose), str(who)
+        self._policy = Policy.of(renews, expires)
+        self._period = ""
         header = {
             "epsilon": str(self._epsilon),
             "delta": str(self._delta),
             "neighboring": neighboring,
         }
+        header |= self._policy.facts()
         self._journal = (
             None if journal is None else Journal(journal, header | self._facts(), anchor)
         )
@@ -446,6 +484,44 @@ class Ledger(Budget):
         lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public."
     )
     dataset = property(attrgetter("_dataset"), doc="Public name of the data it is about, or None.")
+    policy = property(attrgetter("_policy"), doc="Policy: renewal and expiry.")
+    spent = property(
+        lambda self: Fraction(0) if self._is_over() else self._spent,
+        doc="Fraction: epsilon spent, of this period if the budget renews.",
+    )
+    spent_delta = property(
+        lambda self: Fraction(0) if self._is_over() else self._spent_delta,
+        doc="Fraction: delta spent, of this period if the budget renews.",
+    )
+    ever_spent = property(
+        lambda self: sum((charge.epsilon for charge in self._entries), Fraction(0)),
+        doc="Fraction: epsilon spent in all periods together.",
+    )
+
+    @contextmanager
+    def noting(self, *, purpose: str = "", who: str = "") -> Iterator[None]:
+        """Note of all charges of this block, made by this thread, what they are for and who makes
+        them: public.
+
+        Examples
+        --------
+        >>> ledger = Ledger(epsilon=1)
+        >>> with ledger.noting(purpose="clinics", who="planning office"):
+        ...     grant = ledger.charge("1/4", purpose="k_median")
+        >>> ledger.entries[0].purpose, ledger.entries[0].named, ledger.entries[0].who
+        ('clinics: k_median', 'clinics', 'planning office')
+        """
+        before = self._noted()
+        said = str(purpose) or before[0], str(who) or before[1]
+        token = _NOTED.set((*_NOTED.get(), (self, said)))
+        try:
+            yield
+        finally:
+            _NOTED.reset(token)
+
+    def _noted(self) -> tuple[str, str]:
+        """Named purpose and who, as said last."""
+        return next((said for of, said in reversed(_NOTED.get()) if of is self), self._said)
 
     @property
     def anchor(self) -> str | None:
@@ -472,7 +548,15 @@ class Ledger(Budget):
         cost = _budget(epsilon, delta)
         with self._current():
             fits = cost.epsilon <= self.left and cost.delta <= self.left_delta
+            fits = fits and not self._policy.expired(self._day())
             return Quote(fits, self.left, self.left_delta, cost.epsilon, cost.delta, cost.bound)
+
+    def check(self, protects: Protection) -> None:
+        """Refuse, as `charge` would, a unit or a bound that is not this ledger's, and what comes
+        after its last day; change nothing.
+        """
+        super().check(protects)
+        self._refuse_expired()
 
     @contextmanager
     def _current(self) -> Iterator[None]:
@@ -480,19 +564,50 @@ class Ledger(Budget):
         with self._lock:
             if self._journal is None:
                 self._refuse_after_fork()
+                self._turn(self._day())
                 yield
             else:
                 with self._journal.locked():
                     self._catch_up(self._journal)
+                    self._turn(self._day())
                     yield
 
+    def _day(self) -> str:
+        """Today, and never before the last charge: a clock that is set back opens no old period."""
+        return max(today(), self._entries[-1].day if self._entries else "")
+
+    def _is_over(self) -> bool:
+        """Whether the period of what was last counted is over."""
+        return self._policy.period(self._day()) > self._period
+
+    def _turn(self, day: str) -> None:
+        """Begin the budget anew with a new period."""
+        period = self._policy.period(day)
+        if period > self._period:
+            self._period = period
+            self._spent = Fraction(0)
+            self._spent_delta = Fraction(0)
+
+    def _refuse_expired(self) -> None:
+        if self._policy.expired(self._day()):
+            raise InputError(
+                f"this ledger expired after {self._policy.expires}: it pays for nothing any more"
+            )
+
+    def _require(self, cost: Cost) -> None:
+        self._refuse_expired()
+        super()._require(cost)
+
     def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
-        note = ": ".join(part for part in (self._purpose, purpose) if part)
+        named, who = self._noted()
+        note = ": ".join(part for part in (named, purpose) if part)
+        line = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
+        line |= {name: text for name, text in (("named", named), ("who", who)) if text}
+        line |= self._facts(protects) | {"day": self._day()}
         if self._journal is None:
-            self._note(Charge(cost.epsilon, cost.delta, note, today(), self._protects or protects))
+            self._note(Charge.stated(line))
         else:
-            price = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
-            self._journal.append(price | self._facts(protects) | {"day": today()})
+            self._journal.append(line)
             self._catch_up(self._journal)
 
     def _note_binding(self, protects: Protection) -> None:
@@ -509,14 +624,22 @@ class Ledger(Budget):
         for line in [journal.header, *journal.lines][self._read :]:
             self._hold_to(line, journal)
             if self._read and "epsilon" in line:
-                price = Fraction(line["epsilon"]), Fraction(line["delta"]), line["purpose"]
-                self._note(Charge(*price, line.get("day", ""), Protection.stated(line)))
+                self._note(Charge.stated(line))
             self._read += 1
 
     def _hold_to(self, line: Line, journal: Journal) -> None:
         """Take over what a line states, unless this ledger was opened for something else."""
         name = line.get("dataset")
         protects = Protection.stated(line)
+        if not self._read:
+            policy = Policy.stated(line)
+            if self._policy not in (Policy(), policy):
+                raise JournalError(
+                    f"the journal {journal.path} has another renewal or expiry than "
+                    f"{self._policy.facts()}: it has {policy.facts() or 'none'}, which cannot be "
+                    f"changed"
+                )
+            self._policy = policy
         if name is not None and self._dataset not in (None, name):
             raise JournalError(
                 f"the journal {journal.path} is of the data set {name!r}, not {self._dataset!r}"
@@ -529,4 +652,5 @@ class Ledger(Budget):
 
     def _note(self, charge: Charge) -> None:
         self._entries.append(charge)
+        self._turn(charge.day)
         self._take(Cost(charge.epsilon, charge.delta))

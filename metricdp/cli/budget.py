@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from metricdp.accounting import Ledger
 
 
+_OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
+
+
 def add_ledger_options(group: Any, total: str, loss: str) -> None:
     """Add ``--ledger`` and what belongs to it; `total` and `loss` say what a new one holds."""
     journal = (
@@ -28,8 +31,17 @@ def add_ledger_options(group: Any, total: str, loss: str) -> None:
     group.add_argument("--delta-budget", metavar="D", type=parsing.delta, help=loss)
     name = "public name of the data that the ledger is about; one of another name is refused"
     group.add_argument("--dataset", metavar="NAME", help=name)
-    note = "public note of what for, kept in the ledger"
+    note = "public name of what for, kept in the ledger, which tells sums by it"
     group.add_argument("--purpose", metavar="TEXT", help=note)
+    person = "public note of who charges, kept in the ledger"
+    group.add_argument("--who", metavar="TEXT", help=person)
+    again = (
+        "a new ledger's budget begins anew with each calendar period: it is then promised of each "
+        "by itself, and T times as much of what stays in the data for T of them"
+    )
+    group.add_argument("--renews", choices=("yearly", "quarterly", "monthly"), help=again)
+    last = "last day (UTC), such as 2030-12-31, on which a new ledger pays"
+    group.add_argument("--expires", metavar="DAY", help=last)
     earlier = (
         "anchor of the ledger that an earlier call told on stderr: refuse one that was rolled "
         "back or rewritten since"
@@ -83,7 +95,7 @@ def check_options(args: Namespace) -> None:
     for name in ("epsilon", "delta"):
         if getattr(args, f"{name}_budget") is not None and args.ledger is None:
             raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
-    for name in ("dataset", "purpose", "anchor"):
+    for name in _OF_LEDGERS:
         if getattr(args, name) is not None and args.ledger is None:
             raise UsageError(f"--{name} is about a ledger: give --ledger FILE too")
 
@@ -153,7 +165,9 @@ def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
 
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
-    more = {"dataset": args.dataset, "purpose": args.purpose or "", "anchor": args.anchor}
+    more = {"dataset": args.dataset, "anchor": args.anchor}
+    more |= {"purpose": args.purpose or "", "who": args.who or ""}
+    more |= {"renews": args.renews, "expires": args.expires}
     return _budget(args, header) | more
 
 

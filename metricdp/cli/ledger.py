@@ -57,35 +57,53 @@ def run(args: Namespace) -> int:
 
 def _table(told: dict[str, Any]) -> str:
     """Title, history and verdict as lines of text."""
+    from metricdp.accounting.policy import Policy
+
     about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
     who = told["protects"] or "whoever the first call says"
-    lines = [
-        f"budget epsilon {told['epsilon']}, delta {told['delta']}; {told['neighboring']} "
-        f"neighbors; protects {who}; {about}",
-        "",
-    ]
-    titles = ("", "day", "epsilon", "delta", "left", "purpose")
-    rows = [
-        (
-            str(number),
-            entry["day"] or "unknown",
-            entry["epsilon"],
-            entry["delta"],
-            entry["left"],
-            one_line(entry["purpose"]),
-        )
-        for number, entry in enumerate(told["entries"], start=1)
-    ]
-    widths = [max(map(len, column)) for column in zip(titles, *rows)]
-    for row in (titles, *rows):
+    policy = str(Policy(told["renews"], told["expires"]))
+    return "\n".join(
+        [
+            f"budget epsilon {told['epsilon']}, delta {told['delta']}; {told['neighboring']} "
+            f"neighbors; protects {who}; {about}",
+            *([policy] if policy else []),
+            "",
+            *_entries(told["entries"]),
+            "",
+            *_sums(told),
+            f"chain verified: {told['lines']} lines"
+            + (", going on from the given anchor" if told["anchored"] else "")
+            + f"; anchor {told['anchor']}\n",
+        ]
+    )
+
+
+def _entries(entries: list[dict[str, Any]]) -> list[str]:
+    """A line a charge, under titles; who made it, if that was said of any."""
+    names = ["day", "epsilon", "delta", "left"]
+    names += ["who"] * any("who" in entry for entry in entries) + ["purpose"]
+    rows = [["", *names]]
+    for number, entry in enumerate(entries, start=1):
+        cells = [one_line(entry.get(name, "")) for name in names]
+        rows.append([str(number), cells[0] or "unknown", *cells[1:]])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
         right = [cell.rjust(width) for cell, width in zip(row[:-1], widths)]
         lines.append("  ".join([*right, row[-1]]).rstrip())
-    lines += [
-        "",
-        f"spent {told['spent']}, left {told['left']}; delta: spent {told['spent_delta']}, left "
-        f"{told['left_delta']}",
-        f"chain verified: {told['lines']} lines"
-        + (", going on from the given anchor" if told["anchored"] else "")
-        + f"; anchor {told['anchor']}",
+    return lines
+
+
+def _sums(told: dict[str, Any]) -> list[str]:
+    """What was spent and is left, by purpose too, if any was named."""
+    when = " in the last charge's period" if told["renews"] else ""
+    lines = [
+        f"spent {told['spent']}, left {told['left']}{when}; delta: spent {told['spent_delta']}, "
+        f"left {told['left_delta']}"
     ]
-    return "\n".join(lines) + "\n"
+    if told["renews"]:
+        lines.append(f"spent in all periods together: {told['ever_spent']}")
+    if told["purposes"]:
+        named = (f"{one_line(name)} {spent}" for name, spent in told["purposes"].items())
+        lines.append(f"by purpose: {', '.join(named)}")
+    return lines

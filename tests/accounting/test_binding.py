@@ -168,8 +168,8 @@ def test_purposes_days_and_units_come_back(tmp_path, monkeypatch):
     ledger.charge("1/8")
     for entries in (ledger.entries, Ledger.open(path).entries, read_history(path).entries):
         assert entries == (
-            (Fraction(1, 4), 0, "clinics: k_median", "2031-02-03", USERS),
-            (Fraction(1, 8), 0, "clinics", "2031-02-03", USERS),
+            (Fraction(1, 4), 0, "clinics: k_median", "2031-02-03", USERS, "", "clinics"),
+            (Fraction(1, 8), 0, "clinics", "2031-02-03", USERS, "", "clinics"),
         )
 
 

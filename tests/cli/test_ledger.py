@@ -47,6 +47,7 @@ def test_show_prints_the_history(world, capsys):
         "2  2031-02-03      1/4      0   1/2  k_median",
         "",
         "spent 1/2, left 1/2; delta: spent 0, left 0",
+        r"by purpose: where to\nbuild 1/4",
         f"chain verified: 3 lines; anchor {anchor}",
     ]
     told = json.loads(run(capsys, "ledger", "show", "study.ledger", "--json")[1])
@@ -123,3 +124,27 @@ def test_an_unfinished_line_is_told(world, capsys):
     assert status == 0
     assert "chain verified: 2 lines" in out
     assert "ends in an unfinished line, which paid for nothing" in err
+
+
+def test_years_and_persons_are_shown(world, capsys, monkeypatch):
+    first = ["--renews", "yearly", "--expires", "2032-06-30", "--who", "planning office"]
+    assert run(capsys, *KEPT[:-2], *first)[0] == 0  # a budget of 1/4, spent
+    status, _, err = run(capsys, *KEPT[:-2])
+    assert (status, "privacy budget refused" in err) == (2, True)
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2032-01-01")
+    assert run(capsys, *KEPT[:-2], "--purpose", "clinics")[0] == 0
+    _, out, _ = run(capsys, "ledger", "show", "study.ledger")
+    assert "renews yearly: the budget is that of each year by itself" in out
+    assert "expires after 2032-06-30" in out
+    assert "planning office" in out
+    assert "spent in all periods together: 1/2" in out
+    assert "by purpose: clinics 1/4" in out
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2032-07-01")
+    before = (world / "study.ledger").read_bytes()
+    status, _, err = run(capsys, *KEPT[:-2])
+    assert (status, "expired after 2032-06-30" in err) == (2, True)
+    assert (world / "study.ledger").read_bytes() == before
+    status, _, err = run(capsys, *CALL, "--renews", "yearly")
+    assert (status, "--renews is about a ledger" in err) == (2, True)
+    status, _, err = run(capsys, *KEPT[:-2], "--renews", "monthly")
+    assert (status, "which cannot be changed" in err) == (2, True)

@@ -1,0 +1,122 @@
+"""A ledger over years: when its budget begins anew, and after which day it pays for nothing.
+
+Both are public facts of a ledger, stated when it is made and never changed.
+
+**Privacy.** A budget that renews promises its epsilon *of each period by itself*. Of a record that
+is in the demand during T periods, all releases together promise T times as much (sequential
+composition): nothing is forgotten when a year ends. So renewal is right as it is where each period
+has data of its own (the visits of that year), and is a choice to be defended where the same people
+stay; with an expiry the number of periods, and so the bound on everything, is known beforehand
+(`Policy.most_periods`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Literal, NamedTuple, get_args
+
+from metricdp.arguments import shown
+from metricdp.errors import InputError
+
+Renewal = Literal["yearly", "quarterly", "monthly"]
+
+
+class Policy(NamedTuple):
+    """Renewal and expiry of a ledger; days are of UTC.
+
+    Attributes
+    ----------
+    renews : {"yearly", "quarterly", "monthly"} or None
+        The budget begins anew with every calendar year, quarter or month.
+    expires : str or None
+        The last day, YYYY-MM-DD, on which it can be charged.
+
+    Examples
+    --------
+    >>> policy = Policy.of("yearly", "2030-06-30")
+    >>> policy.period("2029-12-31"), policy.period("2030-01-01"), policy.most_periods("2029-12-31")
+    ('2029', '2030', 2)
+    >>> policy.expired("2030-06-30"), policy.expired("2030-07-01")
+    (False, True)
+    """
+
+    renews: Renewal | None = None
+    expires: str | None = None
+
+    @classmethod
+    def of(cls, renews: Any = None, expires: Any = None) -> Policy:
+        """Read two public arguments.
+
+        Raises
+        ------
+        InputError
+            No such period; no day.
+        """
+        if renews is not None and (not isinstance(renews, str) or renews not in get_args(Renewal)):
+            choices = ", ".join(get_args(Renewal))
+            raise InputError(f"renews must be one of {choices}, or None; got {shown(renews)[:80]}")
+        return cls(renews, None if expires is None else _day(expires))  # type: ignore[arg-type]
+
+    @classmethod
+    def stated(cls, line: Mapping[str, str]) -> Policy:
+        """What the header of a journal says."""
+        return cls.of(line.get("renews"), line.get("expires"))
+
+    def facts(self) -> dict[str, str]:
+        """For the header of a journal."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def period(self, day: str) -> str:
+        """The period of a day, a text that sorts by time; all days are one if nothing renews."""
+        if self.renews is None or not day:
+            return ""
+        year, month = day[:4], int(day[5:7])
+        if self.renews == "yearly":
+            return year
+        return day[:7] if self.renews == "monthly" else f"{year}-Q{(month + 2) // 3}"
+
+    def expired(self, day: str) -> bool:
+        """Whether this day is after the last one."""
+        return self.expires is not None and day > self.expires
+
+    def most_periods(self, first: str) -> int | None:
+        """How many periods there are from a day to the last one; None without end."""
+        if self.renews is None:
+            return 1
+        if self.expires is None:
+            return None
+        months = {"yearly": 12, "quarterly": 3, "monthly": 1}[self.renews]
+        begin, end = (
+            (12 * int(day[:4]) + int(day[5:7]) - 1) // months for day in (first, self.expires)
+        )
+        return max(end - begin + 1, 0)
+
+    def __str__(self) -> str:
+        """In words, with what renewal means for the guarantee."""
+        told = []
+        if self.renews is not None:
+            told.append(
+                f"renews {self.renews}: the budget is that of each {_NOUN[self.renews]} by itself; "
+                f"what stays in the data for T of them is protected by T times as much"
+            )
+        if self.expires is not None:
+            told.append(f"expires after {self.expires}")
+        return "; ".join(told)
+
+
+_NOUN = {"yearly": "year", "quarterly": "quarter", "monthly": "month"}
+
+
+def _day(value: object) -> str:
+    found = None
+    if isinstance(value, date):
+        found = value.isoformat()[:10]
+    elif isinstance(value, str) and len(value) == 10:
+        try:
+            found = date.fromisoformat(value).isoformat()
+        except ValueError:
+            found = None
+    if found is None:
+        raise InputError(f"expires must be a day such as 2030-12-31, got {shown(value)[:80]}")
+    return found
