@@ -437,7 +437,8 @@ class Ledger(Budget):
             raise InputError("an anchor is that of a journal: give journal= too")
         super().__init__(budget, neighboring, protects=Protection.of(unit, max_contributions))
         self._entries: list[Charge] = []
-        self._read, self._dataset = 0, dataset_name(dataset)
+        self._read = 0
+        self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
         self._period = ""
