@@ -38,11 +38,14 @@ if TYPE_CHECKING:
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
     from metricdp.methods.saving import Release
+    from metricdp.methods.solution import Solution
+    from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt
     from metricdp.report.explore.front import Exploration, explore
+    from metricdp.solvers import objectives
 
 _HOME = {
     "metricdp.methods.front": ("k_means", "k_median", "release"),
@@ -51,6 +54,8 @@ _HOME = {
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset",),
     "metricdp.methods.saving": ("Release",),
+    "metricdp.methods.solution": ("Solution",),
+    "metricdp.methods.solving": ("solve",),
     "metricdp.methods.finite.partition": ("PartitionRelease",),
     "metricdp.methods.planning": ("Plan", "plan"),
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
@@ -67,6 +72,7 @@ _SUBMODULES = {
     "datasets": "metricdp.datasets",
     "local": "metricdp.local",
     "methods": "metricdp.methods",
+    "objectives": "metricdp.solvers.objectives",
 }
 _SUBMODULES |= {"sklearn": "metricdp.sklearn"}
 
@@ -89,6 +95,7 @@ __all__ = [
     "Receipt",
     "Release",
     "Result",
+    "Solution",
     "build_hst",
     "datasets",
     "evaluate",
@@ -99,12 +106,14 @@ __all__ = [
     "max_coverage",
     "methods",
     "metrics",
+    "objectives",
     "plan",
     "plan_evaluation",
     "private_lloyd",
     "private_mean",
     "private_median",
     "release",
+    "solve",
 ]
 
 

@@ -16,10 +16,13 @@ from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
+from metricdp.methods.solution import Solution
+from metricdp.methods.solving import answered
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
+from metricdp.solvers.objectives.objective import Objective
 
 STARTS = 3
 """Starts of a search on noisy weights: more would fit their noise."""
@@ -178,6 +181,45 @@ class DemandRelease:
         """k centers of low sum of squared distances; parameters as `k_median`."""
         return self._asked(
             k, 2, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit
+        )
+
+    def solve(self, objective: Any, **asked: Any) -> Solution:
+        """Sites for any objective of `metricdp.objectives`, for the non-negative part of `weights`:
+        post-processing, free. What the solution tells of the demand is noisy.
+
+        Parameters
+        ----------
+        objective : Objective
+        **asked
+            `loads`, `candidates`, `opened`, `forbidden`, `seed` and `time_limit` of
+            `metricdp.solve`; a box takes the last two.
+
+        Raises
+        ------
+        InputError
+            A bad argument, or no choice of sites meets the objective's conditions.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [7] * 900), epsilon=1)
+        >>> release.solve(mdp.objectives.PCenter(k=1, threshold=100)).centers
+        [7]
+        """
+        if not isinstance(objective, Objective):
+            raise InputError(f"objective must be one of mdp.objectives, got {shown(objective)}")
+        places = ("candidates", "opened", "forbidden", "loads")
+        given = [name for name in places if asked.get(name) is not None]
+        if self.space is not None and given:
+            raise InputError(f"{given[0]} needs a finite universe; sites in a box are free points")
+        return answered(
+            self.universe,
+            objective,
+            np.maximum(self.weights, 0.0),
+            points=self.space is not None,
+            receipt=self.receipt,
+            **asked,
         )
 
     def coreset(self, k: int | None = None) -> Coreset:

@@ -79,7 +79,7 @@ class Question:
                 f"k counts the opened facilities: it must be at least their number, "
                 f"{len(fixed):,}; got {k}"
             )
-        limit = _checked_limit(time_limit)
+        limit = checked_time_limit(time_limit)
         return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit)
 
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
@@ -189,7 +189,7 @@ class BoxQuestion:
                 f"k must be an integer from 1 to {NET_POINTS:,}, the number of points; got "
                 f"{shown(k)}"
             )
-        return cls(space, int(k), power, checked_seed(seed), _checked_limit(time_limit))
+        return cls(space, int(k), power, checked_seed(seed), checked_time_limit(time_limit))
 
     def among(self, points: EuclideanMetric) -> PointsQuestion:
         """The same of some points of the box."""
@@ -214,7 +214,8 @@ def asked_of(universe: Metric | EuclideanSpace, k: Any, power: int, **asked: Any
     return Question.checked(universe, k, power, **asked)
 
 
-def _checked_limit(time_limit: Any) -> float | None:
+def checked_time_limit(time_limit: Any) -> float | None:
+    """Seconds, or None; errors as `positive`."""
     if time_limit is None or (isinstance(time_limit, float) and time_limit == float("inf")):
         return time_limit
     return positive(time_limit, "time_limit")

@@ -62,6 +62,9 @@ class Metric(ABC):
         Edges to search along, where distances are shortest paths.
     lattice : Lattice or None
         Integer coordinates, where grid distances are theirs.
+    measured_in : str or None
+        What distances are measured in, such as ``"m"`` or ``"s"``, where that is known; whoever
+        knows may set it. Limits such as ``"10 min"`` need it.
     """
 
     ids: Sequence[Hashable]
@@ -74,6 +77,7 @@ class Metric(ABC):
     graph: Graph | None = None
     network: Network | None = None
     lattice: Lattice | None = None
+    measured_in: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -69,6 +69,8 @@ class HaversineMetric(RowMetric):
     array([0])
     """
 
+    measured_in = "m"
+
     def __init__(self, lonlat: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         self.points = finite_points(lonlat, 2)
         if len(self.points) == 0:

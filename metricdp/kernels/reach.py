@@ -1,0 +1,78 @@
+"""Which vertices of a graph are near which: lists of bounded searches, and marks of what lists have
+in common.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+from numpy.typing import NDArray
+
+from metricdp.kernels.heap import heap_drop, heap_push
+from metricdp.kernels.shortest_paths import FAR
+
+
+@njit(cache=True, nogil=True)
+def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, space: tuple) -> int:
+    """All vertices within `radius` of a source (the rim belongs to it), by one bounded Dijkstra.
+
+    Parameters
+    ----------
+    graph : tuple
+        ``(indptr, indices, lengths)``, CSR with int64 lengths.
+    source, radius : int
+    reached : ndarray of int64, shape (n_points,)
+        Filled from the left with distances, in the order of ``space[1]``.
+    space : tuple of (distance, touched, keys, payload)
+        As `metricdp.kernels.coverage.Workspace`; ``touched`` holds the vertices found.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
+    indptr, indices, lengths = graph
+    distance, touched, keys, payload = space
+    size = heap_push(keys, payload, 0, 0, source)
+    distance[source] = 0
+    inside = 0
+    while size > 0:
+        d = keys[0]
+        u = payload[0]
+        size = heap_drop(keys, payload, size)
+        if d > distance[u]:
+            continue
+        touched[inside] = u
+        reached[inside] = d
+        inside += 1
+        distance[u] = -1 - d  # settled: equal keys of it are dropped
+        for a in range(indptr[u], indptr[u + 1]):
+            v = indices[a]
+            t = d + lengths[a]
+            if t <= radius and distance[v] >= 0 and t < distance[v]:
+                distance[v] = t
+                size = heap_push(keys, payload, size, t, v)
+    for j in range(inside):
+        distance[touched[j]] = FAR
+    return inside
+
+
+@njit(cache=True, nogil=True)
+def add_marks(
+    sites: NDArray, distances: NDArray, radius: float, mark: NDArray, marks: NDArray
+) -> None:
+    """Combine the two words of `mark` into ``marks[site]`` for every listed site within `radius`.
+
+    Parameters
+    ----------
+    sites : ndarray of int32 or int64
+    distances : ndarray of float64, same shape
+    radius : float
+    mark : ndarray of uint64, shape (2,)
+    marks : ndarray of uint64, shape (n_sites, 2)
+        Exclusive-or of the marks of the lists that hold a site: sites of equal marks are in the
+        same lists, but for a chance of 2**-128 a pair.
+    """
+    for i in range(len(sites)):
+        if distances[i] <= radius:
+            marks[sites[i], 0] ^= mark[0]
+            marks[sites[i], 1] ^= mark[1]

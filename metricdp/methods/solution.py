@@ -1,0 +1,281 @@
+"""What `metricdp.solve` returns: sites, who is served by which, and how good that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import floats
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.releases import Receipt
+from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting, site_ids
+
+PERCENTILES = (50.0, 90.0, 95.0, 100.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Sites chosen for an objective. What is told of the demand is of the public weights, or of
+    the noisy weights of a release: then `noisy` is true, and nothing here is exact for the private
+    demand.
+
+    Attributes
+    ----------
+    objective : Objective
+    centers : list of the user's own ids, or ndarray of shape (k, d) in a box
+        The sites, the mandatory ones first.
+    value : float
+        What the objective measures, of the weights: a cost, a distance, a number of sites, or the
+        demand covered.
+    bound : float or None
+        No choice of sites has a better value: at most the least possible one, or at least the
+        largest. None where nothing is proven.
+    noisy : bool
+        Whether the weights are those of a private release.
+    receipt : Receipt or None
+        What the release cost; None for public weights.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+    >>> plan.centers, plan.value, plan.labels
+    (['a', 'd'], 1.0, ['a', 'a', 'd', 'd'])
+    >>> plan.loads, plan.mean
+    ({'a': 4.0, 'd': 2.0}, 0.16666666666666666)
+    """
+
+    objective: Objective
+    centers: Any
+    value: float
+    bound: float | None
+    noisy: bool
+    receipt: Receipt | None
+    _siting: Siting = field(repr=False)
+    _chosen: Chosen = field(repr=False)
+    _names: Any = field(repr=False)
+
+    @property
+    def k(self) -> int:
+        """Number of sites."""
+        return len(self._chosen.sites)
+
+    @property
+    def cost(self) -> float:
+        """The same as `value`, as objectives that are made small call it."""
+        return self.value
+
+    @property
+    def gap(self) -> float | None:
+        """The value is within this fraction of the best: 0 if proven optimal, None if nothing is
+        proven.
+        """
+        if self.bound is None:
+            return None
+        better = self.bound - self.value if self.objective.maximized else self.value - self.bound
+        best = self.bound if self.objective.maximized else self.value
+        return 0.0 if better <= 0 else float(better / abs(best))
+
+    @cached_property
+    def _served(self) -> Assignment:
+        """Who is served by which site; nobody farther than the objective's limit."""
+        if self._chosen.assignment is not None:
+            return self._chosen.assignment
+        label, distance = self._siting.nearest(self._chosen.sites)
+        at = np.arange(len(label))
+        if self.objective.reach is not None:
+            at = at[distance <= self._limit * (1 + WITHIN)]
+        return Assignment(at, label[at], np.ones(len(at)))
+
+    @property
+    def _limit(self) -> float:
+        return steps_of(self.objective.reach, self._siting.metric)
+
+    @cached_property
+    def _distances(self) -> NDArray[np.float64]:
+        """Of every pair that `_served` lists."""
+        served, siting = self._served, self._siting
+        if self._chosen.assignment is None:
+            return siting.nearest(self._chosen.sites)[1][served.clients]
+        found = np.empty(len(served.clients))
+        for i, site in enumerate(self._chosen.sites):
+            mine = np.flatnonzero(served.sites == i)
+            if len(mine):
+                clients = siting.demand[served.clients[mine]]
+                found[mine] = siting.metric.distance_rows(np.array([site]), clients)[0]
+        return found
+
+    @property
+    def labels(self) -> list[Any]:
+        """For every point of the universe, in the order of its ids, the site that serves it: the
+        largest part of it, where several do, and the nearest where the point has no demand. None
+        where no site does within the limit. Rows of `centers` in a box.
+        """
+        served, siting = self._served, self._siting
+        label = siting.metric.nearest_to(self._chosen.sites)[0].astype(np.int64)
+        if self.objective.reach is not None:
+            distance = siting.metric.nearest_to(self._chosen.sites)[1]
+            label[distance > self._limit * (1 + WITHIN)] = -1
+        label[siting.demand] = -1
+        order = np.argsort(served.shares, kind="stable")
+        label[siting.demand[served.clients[order]]] = served.sites[order]
+        if isinstance(self.centers, np.ndarray):
+            return [None if i < 0 else int(i) for i in label]
+        return [None if i < 0 else self.centers[i] for i in label]
+
+    @property
+    def loads(self) -> Any:
+        """What each site serves, of the loads or else the weights: a mapping from its id, or an
+        array in the order of `centers` in a box; noisy where the weights are.
+        """
+        served = self._served
+        amounts = self._siting.load[served.clients] * served.shares
+        totals = np.bincount(served.sites, amounts, self.k)
+        if isinstance(self.centers, np.ndarray):
+            return totals
+        return dict(zip(self.centers, totals.tolist()))
+
+    @property
+    def served(self) -> float:
+        """The weight that is served: all of it, unless there is a limit."""
+        served = self._served
+        return float((self._siting.mass[served.clients] * served.shares).sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean distance from the site, over the weight that is served."""
+        mass = self._siting.mass[self._served.clients] * self._served.shares
+        return float(mass @ self._distances / mass.sum()) if mass.sum() > 0 else float("nan")
+
+    @property
+    def percentiles(self) -> dict[float, float]:
+        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies."""
+        return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
+
+    def percentile(self, percents: Iterable[float]) -> list[float]:
+        """Distances within which so many percent of the weight that is served lie.
+
+        Raises
+        ------
+        InputError
+            They are not between 0 and 100.
+        """
+        rule = "percentiles must be numbers from 0 to 100"
+        wanted = floats(list(percents), rule)
+        if not ((wanted >= 0) & (wanted <= 100)).all():
+            raise InputError(rule)
+        mass = self._siting.mass[self._served.clients] * self._served.shares
+        order = np.argsort(self._distances, kind="stable")
+        below = np.cumsum(mass[order])
+        if len(below) == 0:
+            return [float("nan")] * len(wanted)
+        at = np.searchsorted(below, wanted / 100 * below[-1] * (1 - 1e-12))
+        return self._distances[order][np.minimum(at, len(order) - 1)].tolist()
+
+    def to_frame(self) -> Any:
+        """One row for each demand point and site that serves it: columns ``vertex``, ``center``,
+        ``distance``, ``weight`` and ``share``, as a pandas data frame; a row without a center for
+        what is not served. With noisy weights the column is called ``noisy_weight``.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("a data frame", "engines") from None
+        served, siting = self._served, self._siting
+        left = np.setdiff1d(np.arange(len(siting.demand)), served.clients)
+        clients = np.r_[served.clients, left]
+        centers: list[Any] = [self._named(i) for i in served.sites]
+        frame = pd.DataFrame(
+            {
+                "vertex": self._plain(self._names(siting.demand[clients])),
+                "center": centers + [None] * len(left),
+                "distance": np.r_[self._distances, np.full(len(left), np.nan)],
+                "noisy_weight" if self.noisy else "weight": siting.mass[clients],
+                "share": np.r_[served.shares, np.zeros(len(left))],
+            }
+        )
+        return frame.iloc[np.argsort(clients, kind="stable")].reset_index(drop=True)
+
+    def _named(self, i: int) -> Any:
+        return int(i) if isinstance(self.centers, np.ndarray) else self.centers[i]
+
+    def _plain(self, names: Any) -> list[Any]:
+        return [tuple(x.tolist()) for x in names] if isinstance(names, np.ndarray) else list(names)
+
+    def compare(self, sites: Iterable[Any]) -> dict[str, float]:
+        """The objective's value at other sites, beside these: ``value``, ``other`` and ``ratio``,
+        other over value.
+
+        Parameters
+        ----------
+        sites : iterable of ids
+            Any number of them.
+
+        Raises
+        ------
+        InputError
+            Unknown ids, none, or sites that cannot serve the demand.
+        """
+        metric = self._siting.metric
+        at = np.unique(site_positions(metric, sites))
+        if len(at) == 0:
+            raise InputError("compare needs at least one site")
+        other = self.objective.judge(self._siting, at).value
+        ratio = other / self.value if self.value else float("nan" if other == 0 else "inf")
+        return {"value": self.value, "other": other, "ratio": ratio}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        centers = [x.tolist() if isinstance(x, np.ndarray) else _plain(x) for x in self.centers]
+        loads = self.loads
+        loads = loads.tolist() if isinstance(loads, np.ndarray) else list(loads.values())
+        weights = "noisy" if self.noisy else "public"
+        found = {
+            "centers": centers,
+            "k": self.k,
+            "objective": self.objective.name,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "weights": weights,
+            "loads": loads,
+            "served": self.served,
+            "mean": self.mean,
+            "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
+            "receipt": self.receipt and self.receipt.to_dict(),
+        }
+        return {name: _finite(x) for name, x in found.items()}
+
+
+def site_positions(metric: Any, ids: Iterable[Any]) -> NDArray[np.int64]:
+    """Positions of sites; errors as `Metric.positions`."""
+    return getattr(metric, "site_positions", metric.positions)(ids)
+
+
+def site_names(metric: Any, positions: NDArray[np.int64]) -> list[Any]:
+    """The user's ids of sites."""
+    ids = site_ids(metric)
+    return [ids[i] for i in positions]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value

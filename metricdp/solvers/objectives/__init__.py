@@ -1,0 +1,29 @@
+"""What makes a choice of sites good: the questions that planners ask, each a small frozen value.
+
+One file an objective, or a family of them; `metricdp.solve` answers them, for public demand and for
+releases. ``docs/objectives.md`` has the names that ArcGIS and spopt give them.
+"""
+
+from __future__ import annotations
+
+from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, SetCover
+from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
+from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.p_center import PCenter
+
+OBJECTIVES: dict[str, type[Objective]] = {
+    one.name: one for one in (KMedian, KMeans, KZ, PCenter, MaxCoverage, BackupCoverage, SetCover)
+}
+"""By the names that the command line uses."""
+
+__all__ = [
+    "KZ",
+    "OBJECTIVES",
+    "BackupCoverage",
+    "KMeans",
+    "KMedian",
+    "MaxCoverage",
+    "Objective",
+    "PCenter",
+    "SetCover",
+]

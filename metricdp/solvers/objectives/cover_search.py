@@ -1,0 +1,182 @@
+"""Sites that cover much, where all pairs within the limit are listed: greedy and exchanges, a
+Lagrangian bound, and HiGHS on the sites that could still be part of anything better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
+from metricdp.solvers.objectives.programs import most_covered
+from metricdp.solvers.objectives.siting import Floats, Siting
+
+_PROGRAM_ENTRIES = 1_500_000
+"""Pairs within the limit up to which HiGHS is asked for a proof."""
+_PASSES = 50
+_KICKS, _KICK_ENTRIES = 20, 20_000_000
+_STEPS = 300
+_EQUAL = 1e-9
+
+
+class Cover:
+    """Coverage where all pairs within the limit are listed.
+
+    Parameters
+    ----------
+    siting : Siting
+    reach : csr_array of shape (n_sites, n_clients)
+    worth : ndarray of float64, shape (n_levels, n_clients)
+        Not growing from level to level.
+    k : int
+    """
+
+    def __init__(self, siting: Siting, reach: csr_array, worth: Floats, k: int) -> None:
+        self.siting, self.k = siting, k
+        self.fixed = np.searchsorted(siting.allowed, siting.opened)
+        self.reach, self.worth = _merged(reach, worth)
+        self.rng = np.random.default_rng(siting.seed)
+        back = csr_array(self.reach.T.tocsr())
+        self._lists = (
+            self.reach.indptr.astype(np.int64),
+            self.reach.indices.astype(np.int32),
+            back.indptr.astype(np.int64),
+            back.indices.astype(np.int32),
+        )
+        self._back = back
+        self._table = np.vstack([self.worth, np.zeros((1, self.worth.shape[1]))])
+
+    def solve(self) -> tuple[float, NDArray[np.int64], float]:
+        """Value, sites (indices) and an upper bound."""
+        sites = self.search()
+        value = self.value(sites)
+        bound, hopeful = self.bound(value)
+        if bound <= value * (1 + _EQUAL):
+            return value, sites, value
+        if self.reach.nnz <= _PROGRAM_ENTRIES and not self.siting.deadline.over:
+            kept = np.union1d(hopeful, np.r_[self.fixed, sites]).astype(np.int64)
+            worth = np.vstack([self.worth, np.zeros((1, self.worth.shape[1]))])
+            answer = most_covered(
+                csr_array(self._back[:, kept]),
+                worth[0],
+                worth[1],
+                self.k,
+                np.searchsorted(kept, self.fixed),
+                self.siting.deadline,
+            )
+            if answer.x is not None:
+                found = kept[np.argsort(-answer.x, kind="stable")[: self.k]]
+                if self.value(found) > value:
+                    value, sites = self.value(found), found
+            # sites left out cannot be part of anything better than what the search found
+            bound = min(bound, max(answer.bound, value))
+            if answer.proven:
+                bound = value
+        return value, sites, max(bound, value)
+
+    def value(self, sites: NDArray[np.int64]) -> float:
+        """Of sites given by index."""
+        count = np.asarray(self.reach[sites].sum(axis=0)).ravel()
+        return float(sum(level @ (count > t) for t, level in enumerate(self.worth)))
+
+    def search(self) -> NDArray[np.int64]:
+        """Greedy, exchanges, and again after some sites were drawn anew."""
+        best, most = np.empty(0, np.int64), -1.0
+        kept = self.fixed
+        for attempt in range(_KICKS):
+            sites = self._climbed(kept)
+            value = self.value(sites)
+            if value > most * (1 + _EQUAL):
+                best, most = sites, value
+            if self.siting.deadline.over or attempt * self.reach.nnz > _KICK_ENTRIES:
+                break
+            free = np.setdiff1d(best, self.fixed)
+            n_kept = max(0, len(free) - max(2, len(free) // 4))
+            drawn = self.rng.choice(free, n_kept, replace=False)
+            kept = np.r_[self.fixed, drawn].astype(np.int64)
+            if attempt % 2 and len(kept) < self.k:
+                others = np.setdiff1d(np.arange(self.reach.shape[0]), kept)
+                kept = np.r_[kept, self.rng.choice(others, 1)]
+        return best
+
+    def _climbed(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        count = np.zeros(self.reach.shape[1], np.int64)
+        count += np.asarray(self.reach[kept].sum(axis=0)).ravel().astype(np.int64)
+        last = len(self._table) - 1
+        gain = self._table[np.minimum(count, last), np.arange(len(count))]
+        gains = np.asarray(self.reach @ gain)
+        open_ = np.zeros(self.reach.shape[0], bool)
+        open_[kept] = True
+        chosen = np.empty(self.k, np.int64)
+        chosen[: len(kept)] = kept
+        state = (self._lists, gains, self._table, count, chosen, open_)
+        fill_greedily(*state, len(kept))
+        cover_local_search(*state, len(self.fixed), _PASSES)
+        return chosen
+
+    def bound(self, value: float) -> tuple[float, NDArray[np.int64]]:
+        """Lagrangian upper bound, and the sites that can be part of anything better than `value`.
+
+        With a price for covering each client, a client takes the levels that are worth more than
+        it, and the k sites that collect most are opened.
+        """
+        price = self.worth[0] * 0.5
+        best, at = np.inf, price
+        step, vain = 1.0, 0
+        for _ in range(_STEPS):
+            total, slope, _, _ = self._relaxed(price)
+            if total < best * (1 - 1e-6):
+                best, at, vain = total, price, 0
+            else:
+                best, at = (total, price) if total < best else (best, at)
+                vain += 1
+            if best <= value * (1 + _EQUAL) or step < 1e-3 or self.siting.deadline.over:
+                break
+            if vain >= 12:
+                step, vain, price = step / 2, 0, at
+                continue
+            length = float(slope @ slope)
+            if length == 0:
+                break
+            move = step * (total - value * (1 - 1e-6)) / length
+            price = np.clip(price - move * slope, 0.0, self.worth[0])
+        total, _, collected, chosen = self._relaxed(at)
+        free = chosen[len(self.fixed) :]
+        if len(free) == 0:
+            return total, chosen
+        margin = total - collected[free].min() + collected
+        hopeful = np.flatnonzero(margin > value * (1 - _EQUAL))
+        return total, np.union1d(hopeful, chosen)
+
+    def _relaxed(self, price: Floats) -> tuple[float, Floats, Floats, NDArray[np.int64]]:
+        """Bound, a subgradient, what each site collects, and the sites opened, the fixed first."""
+        taken = self.worth > price
+        collected = np.asarray(self.reach @ price)
+        free = np.setdiff1d(np.arange(len(collected)), self.fixed)
+        left = self.k - len(self.fixed)
+        top = free
+        if left < len(free):
+            top = free[np.argpartition(-collected[free], left)[:left]] if left else free[:0]
+        chosen = np.r_[self.fixed, top].astype(np.int64)
+        total = float(np.maximum(self.worth - price, 0.0).sum() + collected[chosen].sum())
+        slope = np.asarray(self.reach[chosen].sum(axis=0)).ravel() - taken.sum(axis=0)
+        rounding = len(price) * np.finfo(float).eps * total
+        return total + rounding, slope.astype(np.float64), collected, chosen
+
+
+def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats]:
+    """Clients that the same sites reach are one client; those that nobody reaches are none."""
+    back = csr_array(reach.T.tocsr())
+    back.sort_indices()
+    kinds: dict[bytes, int] = {}
+    kind = np.full(reach.shape[1], -1)
+    for j in range(reach.shape[1]):
+        sites = back.indices[back.indptr[j] : back.indptr[j + 1]]
+        if len(sites):
+            kind[j] = kinds.setdefault(sites.tobytes(), len(kinds))
+    seen = kind >= 0
+    summed = [np.bincount(kind[seen], level[seen], len(kinds)) for level in worth]
+    first = np.unique(kind[seen], return_index=True)[1]
+    kept = csr_array(back[np.flatnonzero(seen)[first]].T.tocsr())
+    return kept, np.stack(summed).astype(np.float64)

@@ -1,0 +1,202 @@
+"""Coverage: whom k sites reach within a limit, once or twice, and the fewest that reach all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metricdp.arguments import positive
+from metricdp.errors import InputError
+from metricdp.solvers.objectives.cover_search import Cover
+from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
+from metricdp.solvers.objectives.p_center import fewest_sites
+from metricdp.solvers.objectives.reach import reached
+from metricdp.solvers.objectives.sampled_cover import sampled_cover
+from metricdp.solvers.objectives.siting import (
+    WITHIN,
+    Chosen,
+    Floats,
+    Positions,
+    Siting,
+    first_opened,
+)
+
+
+@dataclass(frozen=True)
+class MaxCoverage(Objective):
+    """k sites within whose limit as much demand as possible lies.
+
+    Parameters
+    ----------
+    k : int
+    limit : float or str
+        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2))
+    >>> plan.value, plan.gap
+    (5.0, 0.0)
+    """
+
+    name: ClassVar[str] = "max-coverage"
+    arcgis: ClassVar[str] = "Maximize Coverage"
+    spopt: ClassVar[str] = "MCLP"
+    maximized: ClassVar[bool] = True
+
+    k: int
+    limit: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        checked_limit(self.limit)
+
+    def check(self, siting: Siting) -> None:
+        """See `Objective`."""
+        siting.check_count(self.k)
+        steps_of(self.limit, siting.metric)
+
+    def choose(self, siting: Siting) -> Chosen:
+        """Greedy and exchanges, then a Lagrangian bound, then HiGHS on what is left; on a sample
+        where lists of all pairs within the limit cannot be held.
+        """
+        limit, worth = steps_of(self.limit, siting.metric), self._worth(siting)
+        reach = reached(siting, siting.demand, limit)
+        if reach is None:
+            found = sampled_cover(siting, self.k, limit, worth)
+            return Chosen(
+                first_opened(siting, found[0]), self.judge(siting, found[0]).value, found[1]
+            )
+        cover = Cover(siting, reach, worth, self.k)
+        value, sites, bound = cover.solve()
+        return Chosen(first_opened(siting, siting.allowed[sites]), value, bound)
+
+    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+        """See `Objective`."""
+        limit = steps_of(self.limit, siting.metric)
+        count = np.zeros(len(siting.demand), np.int64)
+        if self._levels == 1:
+            count += siting.nearest(sites)[1] <= limit * (1 + WITHIN)
+        else:
+            for site in sites:
+                row = siting.metric.distance_rows(np.array([site]), siting.demand)[0]
+                count += row <= limit * (1 + WITHIN)
+        worth = self._worth(siting)
+        return Chosen(sites, float(sum(worth[t] @ (count > t) for t in range(len(worth)))))
+
+    @property
+    def _levels(self) -> int:
+        return 1
+
+    def _worth(self, siting: Siting) -> Floats:
+        """What covering each demand point once, and once more, is worth."""
+        return siting.mass[None, :]
+
+
+@dataclass(frozen=True)
+class BackupCoverage(MaxCoverage):
+    """k sites such that much demand lies within the limit of one of them, and of a second one: it
+    is served while one is busy (Hogan & ReVelle 1986, BACOP2).
+
+    Parameters
+    ----------
+    k, limit
+        As in `MaxCoverage`.
+    first : float
+        Share of a unit of demand that counts when it is covered once, .5 to 1; the rest counts when
+        it is covered twice.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    >>> mdp.solve(metric, mdp.objectives.BackupCoverage(k=2, limit=2, first=0.5)).value
+    4.5
+    """
+
+    name: ClassVar[str] = "backup-coverage"
+    arcgis: ClassVar[str] = "none"
+    spopt: ClassVar[str] = "none (BACOP2 of Hogan & ReVelle 1986)"
+
+    first: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.5 <= positive(self.first, "first") <= 1:
+            raise InputError(f"first must be from 0.5 to 1, got {self.first!r}")
+
+    @property
+    def _levels(self) -> int:
+        return 2
+
+    def _worth(self, siting: Siting) -> Floats:
+        return np.stack([self.first * siting.mass, (1 - self.first) * siting.mass])
+
+
+@dataclass(frozen=True)
+class SetCover(Objective):
+    """The fewest sites within whose limit all demand lies: *location set covering*.
+
+    Parameters
+    ----------
+    limit : float or str
+        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
+    threshold : float
+        Only points of more weight than this must be covered: with noisy weights, where more was
+        found than noise.
+
+    Notes
+    -----
+    The value of a plan is the number of sites.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
+    >>> sorted(mdp.solve(metric, mdp.objectives.SetCover(limit=3)).centers)
+    [3]
+    """
+
+    name: ClassVar[str] = "set-cover"
+    arcgis: ClassVar[str] = "Minimize Facilities"
+    spopt: ClassVar[str] = "LSCP"
+
+    limit: Any
+    threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        checked_limit(self.limit)
+        positive(self.threshold, "threshold", or_zero=True)
+
+    def check(self, siting: Siting) -> None:
+        """See `Objective`."""
+        steps_of(self.limit, siting.metric)
+
+    def choose(self, siting: Siting) -> Chosen:
+        """HiGHS on the demand points that decide it; those left out join until nobody is."""
+        limit = steps_of(self.limit, siting.metric)
+        clients = self._clients(siting)
+        distance = siting.metric.nearest_to(siting.allowed)[1][clients]
+        out = int((distance > limit * (1 + WITHIN)).sum())
+        if out:
+            raise InputError(
+                f"no choice of sites covers all demand: {out:,} points of it are farther than the "
+                f"limit, {limit:g}, from every place where a site may stand"
+            )
+        sites, bound = fewest_sites(siting, clients, limit)
+        return Chosen(first_opened(siting, sites), float(len(sites)), float(bound))
+
+    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+        """The number of sites; infinite if they leave somebody out."""
+        limit = steps_of(self.limit, siting.metric)
+        distance = siting.metric.nearest_to(sites)[1][self._clients(siting)]
+        covers = bool((distance <= limit * (1 + WITHIN)).all())
+        return Chosen(sites, float(len(sites)) if covers else float("inf"))
+
+    def _clients(self, siting: Siting) -> Positions:
+        at = np.flatnonzero(siting.weights > self.threshold)
+        return at if len(at) else siting.demand

@@ -1,0 +1,71 @@
+"""What serving from a distance costs: laws other than the distance itself, and universes seen
+through them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.base import Metric
+from metricdp.metrics.by_rows import RowMetric
+from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions
+
+
+@dataclass(frozen=True)
+class Law:
+    """Cost of serving one unit of demand from distance d: never falling with d.
+
+    ``d**z``, or ``exp(growth · d) - 1`` where there is a growth; the constant `beyond` past a
+    limit.
+
+    Attributes
+    ----------
+    z : float
+    growth : float
+        In units of one over distance; 0 for a power.
+    limit : float
+        Infinite if there is none.
+    beyond : float
+        At least the cost at the limit.
+    """
+
+    z: float = 1.0
+    growth: float = 0.0
+    limit: float = float("inf")
+    beyond: float = 0.0
+
+    def __call__(self, distance: NDArray[np.floating]) -> Floats:
+        """Costs of distances."""
+        cost = np.expm1(self.growth * distance) if self.growth else distance**self.z
+        if self.limit < float("inf"):
+            cost = np.where(distance > self.limit * (1 + WITHIN), self.beyond, cost)
+        return np.asarray(cost, np.float64)
+
+
+class Seen(RowMetric):
+    """A universe whose "distances" are costs by a law. They need not keep the triangle inequality:
+    it is for searches, never for private demand.
+    """
+
+    def __init__(self, metric: Metric, law: Law) -> None:
+        self._metric, self._law = metric, law
+        self.ids, self.name = metric.ids, metric.name
+
+    def distance_rows(self, sources: Positions, targets: Positions | None = None) -> Floats:
+        """Costs of serving targets from sources."""
+        return self._law(self._metric.distance_rows(sources, targets))
+
+    def nearest_to(self, centers: Positions) -> tuple[Positions, Floats]:
+        """The nearest is also the cheapest."""
+        label, distance = self._metric.nearest_to(centers)
+        return label, self._law(distance)
+
+    def seed_centers(
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Positions, Positions, Floats]:
+        """Those of the universe itself."""
+        centers, label, distance = self._metric.seed_centers(k, weights, rng, power)
+        return centers, label, self._law(distance)

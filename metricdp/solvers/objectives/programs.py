@@ -1,0 +1,197 @@
+"""Small integer programs, by HiGHS: coverage by a few columns, and its weighted forms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.sparse import csr_array, hstack
+
+from metricdp.solvers.stopping import Deadline
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-6
+
+
+class Answer(NamedTuple):
+    """What a program ended with.
+
+    Attributes
+    ----------
+    x : ndarray or None
+        The best point found; None if there is none, or none was found in time.
+    value : float
+        Of it.
+    bound : float
+        Of all.
+    proven : bool
+        Whether that is settled: x is best, or there is none.
+    """
+
+    x: Floats | None
+    value: float
+    bound: float
+    proven: bool
+
+
+def solved(
+    cost: Floats,
+    constraints: list[LinearConstraint],
+    whole: NDArray[np.int8],
+    upper: Floats,
+    deadline: Deadline,
+    *,
+    most: float = 60.0,
+    gap: float = 0.0,
+) -> Answer:
+    """Minimize ``cost @ x`` for ``0 <= x <= upper``, integers where `whole`, in some seconds."""
+    seconds = max(min(most, deadline.left), 0.01)
+    found = milp(
+        cost,
+        constraints=constraints,
+        integrality=whole,
+        bounds=Bounds(np.zeros(len(cost)), upper),
+        options={"time_limit": seconds, "mip_rel_gap": gap, "disp": False},
+    )
+    infeasible = found.status == 2
+    bound = getattr(found, "mip_dual_bound", None)
+    lower = np.inf if infeasible else -np.inf if bound is None else float(bound)
+    if found.x is None:
+        return Answer(None, np.inf, lower, infeasible)
+    return Answer(found.x, float(found.fun), lower, found.status == 0)
+
+
+def fewest_columns(
+    covers: csr_array, deadline: Deadline, *, at_most: int | None = None, most: float = 60.0
+) -> tuple[NDArray[np.int64] | None, float, bool]:
+    """Fewest columns of a 0-1 matrix that cover all its rows.
+
+    Parameters
+    ----------
+    covers : csr_array of shape (n_rows, n_columns)
+    deadline : Deadline
+    at_most : int, optional
+        Only whether so many are enough, and any such choice.
+    most : float
+        Seconds.
+
+    Returns
+    -------
+    columns : ndarray of int64 or None
+        None if there is no such choice, or none was found in time.
+    bound : float
+        No fewer are enough.
+    proven : bool
+        Whether it is settled.
+    """
+    n_rows, n_columns = covers.shape
+    if n_rows == 0:
+        return np.empty(0, np.int64), 0.0, True
+    if (np.diff(covers.indptr) == 0).any():
+        return None, np.inf, True
+    greedy = greedy_columns(covers)
+    if at_most is not None and len(greedy) <= at_most:
+        return greedy, 0.0, True
+    cost = np.ones(n_columns)
+    relaxed = linprog(
+        cost,
+        A_ub=-covers,
+        b_ub=-np.ones(n_rows),
+        bounds=(0, 1),
+        method="highs",
+        options={"time_limit": max(min(most, deadline.left), 0.01)},
+    )
+    lower = float(np.ceil(relaxed.fun - _ROUNDING)) if relaxed.status == 0 else 0.0
+    if at_most is not None and lower > at_most:
+        return None, lower, True
+    if lower >= len(greedy):
+        return greedy, lower, True
+    rules = [LinearConstraint(covers, 1.0, np.inf)]
+    if at_most is not None:
+        rules.append(LinearConstraint(csr_array(np.ones((1, n_columns))), 0.0, float(at_most)))
+    target = np.zeros(n_columns) if at_most is not None else cost
+    found = solved(
+        target, rules, np.ones(n_columns, np.int8), np.ones(n_columns), deadline, most=most
+    )
+    if found.x is None:
+        if at_most is not None:
+            return None, np.inf if found.proven else lower, found.proven
+        return greedy, lower, False
+    columns = np.flatnonzero(found.x > 0.5)
+    if at_most is not None:
+        return columns, lower, True
+    lower = len(columns) if found.proven else max(lower, np.ceil(found.bound - _ROUNDING))
+    if len(greedy) < len(columns):
+        columns = greedy
+    return columns, float(min(lower, len(columns))), lower >= len(columns)
+
+
+def greedy_columns(covers: csr_array) -> NDArray[np.int64]:
+    """Columns that cover all rows, each time the one that covers most of what is left; then those
+    that the others make needless are left out. Every row is covered by some column.
+    """
+    by_column = covers.T.tocsr()
+    open_rows = np.ones(covers.shape[0])
+    chosen: list[int] = []
+    while open_rows.any():
+        best = int(np.argmax(by_column @ open_rows))
+        chosen.append(best)
+        open_rows[by_column.indices[by_column.indptr[best] : by_column.indptr[best + 1]]] = 0.0
+    count = np.asarray(by_column[chosen].sum(axis=0)).ravel()
+    kept = []
+    for column in chosen:
+        rows = by_column.indices[by_column.indptr[column] : by_column.indptr[column + 1]]
+        if (count[rows] > 1).all():
+            count[rows] -= 1
+        else:
+            kept.append(column)
+    return np.array(kept, np.int64)
+
+
+def most_covered(
+    covers: csr_array,
+    first: Floats,
+    second: Floats,
+    k: int,
+    fixed: NDArray[np.int64],
+    deadline: Deadline,
+    most: float = 60.0,
+) -> Answer:
+    """k columns of a 0-1 matrix that cover the largest sum of `first` (rows covered once) and
+    `second` (twice).
+
+    Parameters
+    ----------
+    covers : csr_array of shape (n_rows, n_columns)
+    first, second : ndarray of float64, shape (n_rows,)
+        ``first >= second >= 0``.
+    k : int
+    fixed : ndarray of int64
+        Columns that must be chosen.
+
+    Returns
+    -------
+    Answer
+        Over columns; value and bound as a maximum.
+    """
+    n_rows, n_columns = covers.shape
+    twice = bool((second > 0).any())
+    eye = csr_array((np.ones(n_rows), (np.arange(n_rows), np.arange(n_rows))))
+    parts = [covers, -eye, -eye] if twice else [covers, -eye]
+    linked = LinearConstraint(hstack(parts, format="csr"), 0.0, np.inf)
+    n = n_columns + n_rows * (2 if twice else 1)
+    count = csr_array(
+        (np.ones(n_columns), (np.zeros(n_columns, int), np.arange(n_columns))), (1, n)
+    )
+    rules = [linked, LinearConstraint(count, float(k), float(k))]
+    if len(fixed):
+        must = csr_array((np.ones(len(fixed)), (np.arange(len(fixed)), fixed)), (len(fixed), n))
+        rules.append(LinearConstraint(must, 1.0, 1.0))
+    cost = -np.r_[np.zeros(n_columns), first, second if twice else np.empty(0)]
+    whole = np.zeros(n, np.int8)
+    whole[:n_columns] = 1
+    found = solved(cost, rules, whole, np.ones(n), deadline, most=most)
+    x = None if found.x is None else found.x[:n_columns]
+    return Answer(x, -found.value, -found.bound, found.proven)

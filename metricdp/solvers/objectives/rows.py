@@ -1,0 +1,118 @@
+"""Lists of the sites that are near single demand points, nothing else: bounded searches on graphs,
+rows of distances elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricdp.kernels.coverage import workspace
+from metricdp.kernels.reach import bounded_search
+from metricdp.solvers.objectives.siting import (
+    WITHIN,
+    Floats,
+    Positions,
+    Siting,
+    costs_between,
+    site_ids,
+)
+
+
+class Lists:
+    """For some demand points the sites from which they can be served within a radius, which may
+    become smaller.
+
+    Parameters
+    ----------
+    siting : Siting
+    clients : ndarray of int64
+        Positions of all demand points that may be listed.
+
+    Attributes
+    ----------
+    searched : float
+        Distances found so far, in searches of the whole universe.
+    """
+
+    def __init__(self, siting: Siting, clients: Positions) -> None:
+        self.siting, self.clients = siting, clients
+        self.radius, self.searched = np.inf, 0.0
+        self.numbers: list[int] = []
+        self._lists: list[tuple[Positions, Floats]] = []
+        n = len(site_ids(siting.metric))
+        self._index = np.full(n, -1, np.int32)
+        self._index[siting.allowed] = np.arange(len(siting.allowed))
+        self._space: Any = None
+
+    def __len__(self) -> int:
+        return len(self._lists)
+
+    def __getitem__(self, j: int) -> tuple[Positions, Floats]:
+        """Indices into the allowed sites, and costs of serving the j-th listed client from them."""
+        return self._lists[j]
+
+    def add(self, which: list[int]) -> None:
+        """List more clients (indices into `clients`)."""
+        have = set(self.numbers)
+        new = [i for i in which if i not in have]
+        self.numbers += new
+        for i in new:
+            self._lists.append(self._near(int(self.clients[i])))
+
+    def shorten(self, radius: float) -> None:
+        """Forget what is farther than a radius."""
+        if radius >= self.radius:
+            return
+        before, self.radius = self.radius, radius
+        if before == np.inf or radius < 0.9 * before or len(self.siting.allowed) < 20_000:
+            for j, (sites, distance) in enumerate(self._lists):
+                near = distance <= radius * (1 + WITHIN)
+                self._lists[j] = (sites[near], distance[near])
+
+    def values(self, low: float, high: float) -> Floats:
+        """Different distances in the lists, from `low` to below `high`: the optimum for the listed
+        clients is one of them, or larger.
+        """
+        found = [d[(d >= low) & (d < high * (1 - WITHIN))] for _, d in self._lists]
+        return np.unique(np.concatenate(found))
+
+    def nearest_site(self, client: int, taken: list[int]) -> int:
+        """Position of the site from which a listed client is served best, not one of `taken` unless
+        there is no other.
+        """
+        sites, distance = self._lists[self.numbers.index(client)]
+        free = ~np.isin(self.siting.allowed[sites], taken)
+        if not free.any():
+            return int(np.setdiff1d(self.siting.allowed, taken)[0])
+        at = np.flatnonzero(free)
+        return int(self.siting.allowed[sites[at[np.argmin(distance[at])]]])
+
+    def near_any(self, sites: Positions, radius: float) -> list[bool]:
+        """Whether each listed client is within a radius of any of some sites (indices)."""
+        if len(sites) == 0:
+            return [False] * len(self)
+        return [bool(np.isin(at[d <= radius], sites).any()) for at, d in self._lists]
+
+    def _near(self, client: int) -> tuple[Positions, Floats]:
+        metric = self.siting.metric
+        network = metric.network
+        if network is None:
+            row = costs_between(metric, self.siting.allowed, np.array([client]))[:, 0]
+            self.searched += 1.0
+            near = np.flatnonzero(row <= self.radius * (1 + WITHIN))
+            return near.astype(np.int64), row[near]
+        if self._space is None:
+            n, arcs = len(metric), len(network.csr[1])
+            self._space = (workspace(n, arcs), np.empty(n, np.int64))
+        space, reached = self._space
+        steps = self.radius * (1 + WITHIN) / network.unit
+        radius = int(steps) if steps < 2**61 else 2**61
+        indptr, indices, lengths = network.csr
+        graph = (indptr, indices, getattr(network, "back", lengths))  # towards the client
+        count = bounded_search(graph, int(network.rank[client]), radius, reached, space)
+        self.searched += count / len(metric)
+        at = self._index[network.order[space.touched[:count]]]
+        inside = at >= 0
+        return at[inside].astype(np.int64), reached[:count][inside] * network.unit

@@ -1,0 +1,176 @@
+"""Where sites may stand, for which demand: what every objective is given, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.solvers.stopping import NEVER, Deadline
+
+WITHIN = 1e-9
+"""A distance exceeds a limit only by more than this fraction of it: sums of lengths are rounded."""
+WHOLE_BLOCK = 20_000_000
+"""Most distances, sites × demand points, held at a time: 160 MB."""
+
+Positions = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Siting:
+    """Public demand, and the places among which sites are chosen.
+
+    Attributes
+    ----------
+    metric : Metric
+        ``distances(site, v)`` is the cost of serving v from the site.
+    weights : ndarray of float64, shape (n_points,)
+        Demand at every position, none negative; what distances and coverage count.
+    allowed : ndarray of int64
+        Positions where sites may stand, ascending, those of `opened` among them.
+    opened : ndarray of int64
+        Positions of mandatory sites, ascending.
+    loads : ndarray of float64, shape (n_points,), or None
+        What a point uses of a site's capacity, if that is not its weight: vehicles rather than
+        people.
+    seed : int
+        Public coins.
+    deadline : Deadline
+    """
+
+    metric: Metric
+    weights: Floats
+    allowed: Positions
+    opened: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+    loads: Floats | None = None
+    seed: int = 0
+    deadline: Deadline = NEVER
+
+    @cached_property
+    def demand(self) -> Positions:
+        """Positions of positive weight; all of them where there is no weight at all."""
+        at = np.flatnonzero(self.weights > 0)
+        return at if len(at) else np.arange(len(self.metric))
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Weights of the demand points; 1 each where there is no weight at all."""
+        mass = self.weights[self.demand]
+        return mass if mass.any() else np.ones(len(mass))
+
+    @cached_property
+    def load(self) -> Floats:
+        """Loads of the demand points."""
+        return self.mass if self.loads is None else self.loads[self.demand]
+
+    @property
+    def free(self) -> Positions:
+        """Places where sites may stand and need not."""
+        return np.setdiff1d(self.allowed, self.opened)
+
+    @property
+    def fits(self) -> bool:
+        """Whether all distances between sites and demand points can be held."""
+        return len(self.allowed) * len(self.demand) <= WHOLE_BLOCK
+
+    def block(self, sites: Positions | None = None, clients: Positions | None = None) -> Floats:
+        """Costs of serving clients (all demand points by default) from sites (all allowed), shape
+        (n_sites, n_clients).
+        """
+        sites = self.allowed if sites is None else sites
+        clients = self.demand if clients is None else clients
+        return costs_between(self.metric, sites, clients)
+
+    def nearest(self, sites: Positions) -> tuple[Positions, Floats]:
+        """Index of the nearest site and the distance from it, for every demand point."""
+        label, distance = self.metric.nearest_to(sites)
+        return label[self.demand], distance[self.demand]
+
+    def check_count(self, k: int) -> None:
+        """Refuse a number of sites that cannot be.
+
+        Raises
+        ------
+        InputError
+            k is larger than the number of places, or less than that of mandatory sites.
+        """
+        if k > len(self.allowed):
+            raise InputError(
+                f"k must be an integer from 1 to {len(self.allowed):,}, the number of places where "
+                f"a site may stand; got {k}"
+            )
+        if k < len(self.opened):
+            raise InputError(
+                f"k counts the mandatory sites: it must be at least their number, "
+                f"{len(self.opened):,}; got {k}"
+            )
+
+
+def costs_between(metric: Metric, sites: Positions, clients: Positions) -> Floats:
+    """Costs of serving clients from sites, shape (n_sites, n_clients)."""
+    if len(sites) <= len(clients) or not two_way(metric):
+        return metric.distance_rows(sites, clients)
+    return np.ascontiguousarray(metric.distance_rows(clients, sites).T)
+
+
+def two_way(metric: Metric) -> bool:
+    """Whether costs are the same both ways."""
+    return getattr(metric, "symmetric", metric) is metric
+
+
+def site_ids(metric: Metric) -> Sequence[Hashable]:
+    """Ids of the places where sites may stand at all: usually those of all points."""
+    return getattr(metric, "sites", metric.ids)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Who is served by which site, where that is not simply the nearest.
+
+    Attributes
+    ----------
+    clients : ndarray of int64, shape (n_pairs,)
+        Indices into the demand points; one that several sites share occurs several times.
+    sites : ndarray of int64, shape (n_pairs,)
+        Indices into the sites chosen.
+    shares : ndarray of float64, shape (n_pairs,)
+        Of the client's demand; they sum to 1.
+    """
+
+    clients: Positions
+    sites: Positions
+    shares: Floats
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Sites that an objective has chosen.
+
+    Attributes
+    ----------
+    sites : ndarray of int64, shape (k,)
+        Positions, the mandatory ones first.
+    value : float
+        Of the objective.
+    bound : float or None
+        No choice is better than this: at most the least possible value, or at least the largest
+        one. None where nothing is proven.
+    assignment : Assignment or None
+        None: everybody is served by the nearest site.
+    """
+
+    sites: Positions
+    value: float
+    bound: float | None = None
+    assignment: Assignment | None = None
+
+
+def first_opened(siting: Siting, sites: Positions) -> Positions:
+    """The same sites, the mandatory ones first."""
+    return np.r_[siting.opened, np.setdiff1d(sites, siting.opened)].astype(np.int64)

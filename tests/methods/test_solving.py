@@ -1,0 +1,246 @@
+"""Every objective on every universe, public and released, against all choices of sites."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.cli.streams import to_json
+from metricdp.errors import InputError
+from tests import naive_objectives as naive
+
+o = mdp.objectives
+N = 11
+
+
+def _universes():
+    rng = np.random.default_rng(5)
+    points = rng.integers(0, 9, (N, 2)).astype(float)
+    far = np.abs(points[:, None] - points[None]).sum(axis=2)
+    graph = nx.random_geometric_graph(N, 0.6, seed=3)
+    graph = nx.compose(graph, nx.path_graph(N))
+    nx.set_edge_attributes(graph, {e: int(rng.integers(1, 7)) for e in graph.edges}, "length")
+    names = [f"v{i}" for i in range(N)]
+    return {
+        "graph": mdp.GraphMetric(nx.relabel_nodes(graph, dict(enumerate(names)))),
+        "hops": mdp.GraphMetric(nx.cycle_graph(N), weight=None),
+        "euclidean": mdp.EuclideanMetric(points + rng.random((N, 2)) / 8, ids=names),
+        "manhattan": mdp.ManhattanMetric(points, ids=names),
+        "chebyshev": mdp.ChebyshevMetric(points, ids=names),
+        "matrix": mdp.PrecomputedMetric(far, ids=names),
+        "haversine": mdp.HaversineMetric(points / 10, ids=names),
+    }
+
+
+UNIVERSES = _universes()
+
+
+def _limit(metric):
+    return float(np.quantile(metric.distances(metric.ids), 0.25))
+
+
+def _cases(limit):
+    """Objective, value of some rows of costs, largest."""
+    return {
+        "k-median": (o.KMedian(3), lambda c, w: naive.sums(c, w, 1), False),
+        "k-means": (o.KMeans(3), lambda c, w: naive.sums(c, w, 2), False),
+        "kz": (o.KZ(2, z=3.5), lambda c, w: naive.sums(c, w, 3.5), False),
+        "k-median, limit": (
+            o.KMedian(2, limit=limit),
+            lambda c, w: naive.sums(c, w, 1, limit),
+            False,
+        ),
+        "p-center": (o.PCenter(3), lambda c, w: naive.farthest(c, w), False),
+        "p-center, threshold": (
+            o.PCenter(2, threshold=2.5),
+            lambda c, w: naive.farthest(c, w, 2.5),
+            False,
+        ),
+        "max-coverage": (
+            o.MaxCoverage(2, limit),
+            lambda c, w: naive.covered(c, w, limit * (1 + 1e-9)),
+            True,
+        ),
+        "backup-coverage": (
+            o.BackupCoverage(3, limit, first=0.7),
+            lambda c, w: naive.covered(c, w, limit * (1 + 1e-9), (0.7, 0.3)),
+            True,
+        ),
+    }
+
+
+CASES = sorted(_cases(1.0))
+
+
+def _checked(plan, value, costs, weights, allowed, opened, metric):
+    objective = plan.objective
+    best = naive.best_of(
+        lambda rows: value(rows, weights), costs, plan.k, allowed, opened, objective.maximized
+    )
+    at = metric.positions(plan.centers)
+    assert len(set(at)) == plan.k
+    assert set(opened) <= set(at) <= set(allowed)
+    assert list(at[: len(opened)]) == sorted(opened)
+    assert plan.value == pytest.approx(value(costs[at], weights), rel=1e-9)
+    assert plan.value == pytest.approx(best, rel=1e-6)  # blocks are held in single precision
+    assert plan.gap == pytest.approx(0.0, abs=1e-4)
+    worse = plan.compare([metric.ids[allowed[0]]])
+    assert worse["other"] == pytest.approx(value(costs[allowed[:1]], weights), rel=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+def test_the_best_choice_of_public_demand(universe, case):
+    metric = UNIVERSES[universe]
+    objective, value, _ = _cases(_limit(metric))[case]
+    costs = metric.distances(metric.ids)
+    rng = np.random.default_rng(7)
+    weights = rng.integers(0, 6, N).astype(float)
+    everywhere = list(range(N))
+    plan = mdp.solve(metric, objective, weights=weights)
+    _checked(plan, value, costs, weights, everywhere, [], metric)
+    plan = mdp.solve(metric, objective)
+    _checked(plan, value, costs, np.ones(N), everywhere, [], metric)
+    opened, forbidden = [1, 6], [0, 2, 7]
+    asked = {
+        "opened": [metric.ids[i] for i in opened],
+        "forbidden": [metric.ids[i] for i in forbidden],
+    }
+    plan = mdp.solve(metric, objective, weights=weights, **asked)
+    allowed = [i for i in everywhere if i not in forbidden]
+    _checked(plan, value, costs, weights, allowed, opened, metric)
+    some = [1, 3, 5, 6, 8, 10]
+    plan = mdp.solve(metric, objective, weights=weights, candidates=[metric.ids[i] for i in some])
+    _checked(plan, value, costs, weights, some, [], metric)
+
+
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+def test_the_fewest_sites(universe):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.ids)
+    for share in (0.1, 0.2, 0.4):
+        limit = float(np.quantile(costs, share))
+        covers = costs <= limit * (1 + 1e-9)
+        plan = mdp.solve(metric, o.SetCover(limit))
+        assert plan.value == plan.k == naive.fewest(covers, range(N))
+        assert plan.gap == 0
+        assert covers[metric.positions(plan.centers)].any(axis=0).all()
+        plan = mdp.solve(metric, o.SetCover(limit), opened=[metric.ids[4]])
+        assert plan.centers[0] == metric.ids[4]
+        assert plan.value == naive.fewest(covers, range(N), [4])
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("universe", ["graph", "euclidean", "haversine"])
+def test_the_best_choice_for_a_release(universe, case):
+    metric = UNIVERSES[universe]
+    demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 40 + [metric.ids[8]] * 25)
+    release = mdp.release(metric, demand, epsilon=2)
+    objective, value, _ = _cases(_limit(metric))[case]
+    plan = mdp.solve(release, objective)
+    weights = np.maximum(release.weights, 0)
+    _checked(plan, value, metric.distances(metric.ids), weights, list(range(N)), [], metric)
+    assert plan.noisy
+    assert plan.receipt is release.receipt
+    assert plan.to_dict()["weights"] == "noisy"
+    assert release.solve(objective).centers == plan.centers
+
+
+def test_what_a_solution_tells():
+    metric = mdp.GraphMetric(nx.path_graph(list("abcdef")), weight=None)
+    plan = mdp.solve(
+        metric,
+        o.KMedian(2),
+        weights={"a": 4, "b": 1, "e": 2, "f": 3},
+        loads={"a": 1, "b": 2, "e": 0, "f": 5},
+    )
+    assert plan.centers == ["a", "f"] or set(plan.centers) == {"a", "f"}
+    assert plan.value == plan.cost == 3
+    assert plan.labels == ["a", "a", "a", "f", "f", "f"]
+    assert plan.loads == {"a": 3.0, "f": 5.0}
+    assert plan.served == 10
+    assert plan.mean == pytest.approx(0.3)
+    assert plan.percentiles == {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
+    assert plan.percentile([70]) == [0.0]
+    frame = plan.to_frame()
+    assert list(frame.columns) == ["vertex", "center", "distance", "weight", "share"]
+    assert frame["vertex"].tolist() == ["a", "b", "e", "f"]
+    assert frame["distance"].tolist() == [0, 1, 1, 0]
+    assert float((frame["weight"] * frame["distance"]).sum()) == plan.value
+    told = json.loads(to_json(plan.to_dict()))
+    assert told["weights"] == "public"
+    assert told["gap"] == 0
+    other = plan.compare(["b"])
+    assert other["other"] == 4 + 6 + 12
+    assert other["ratio"] == other["other"] / 3
+
+
+def test_nobody_is_served_beyond_the_limit():
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    plan = mdp.solve(metric, o.MaxCoverage(1, 2), candidates=[4])
+    assert plan.labels == [None, None, 4, 4, 4, 4, 4, None, None]
+    assert plan.served == plan.value == 5
+    frame = plan.to_frame()
+    assert frame["center"].isna().sum() == 4
+
+
+def test_boxes_are_answered_on_a_net():
+    box = mdp.EuclideanSpace([0, 0], [1, 1])
+    plan = mdp.solve(box, o.PCenter(1), seed=3)
+    assert plan.centers.shape == (1, 2)
+    assert np.abs(plan.centers[0] - 0.5).max() < 0.1
+    rng = np.random.default_rng(0)
+    demand = mdp.PrivateDemand(box, rng.normal(0.3, 0.02, (3000, 2)))
+    release = mdp.release(box, demand, epsilon=1)
+    plan = release.solve(o.KMedian(1))
+    assert np.abs(plan.centers[0] - 0.3).max() < 0.1
+    assert plan.labels.count(0) == len(plan.labels)
+    with pytest.raises(InputError, match="finite universe"):
+        release.solve(o.KMedian(1), candidates=[0])
+
+
+def test_units_of_limits():
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    with pytest.raises(InputError, match="not known what distances"):
+        mdp.solve(metric, o.MaxCoverage(1, "2 min"))
+    metric.measured_in = "s"
+    assert mdp.solve(metric, o.MaxCoverage(1, "0.05 min")).value == 7
+    with pytest.raises(InputError, match="measured in s"):
+        mdp.solve(metric, o.MaxCoverage(1, "2 km"))
+    places = mdp.HaversineMetric([[0.0, 0.0], [0.01, 0.0], [1.0, 0.0]])
+    assert mdp.solve(places, o.MaxCoverage(1, "1.2 km")).value == 2
+    with pytest.raises(InputError, match="one of mm, cm"):
+        o.MaxCoverage(1, "2 parsecs")
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda m: mdp.solve(m, o.KMedian(0)), "k must be an integer of at least 1"),
+        (lambda m: mdp.solve(m, o.KMedian(10)), "k must be an integer from 1 to 9"),
+        (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the mandatory sites"),
+        (lambda m: mdp.solve(m, o.KZ(1, z=0.5)), "z must be at least 1"),
+        (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
+        (lambda m: mdp.solve(m, o.KMedian(1), forbidden=range(9)), "no place where a site"),
+        (lambda m: mdp.solve(m, o.KMedian(1), candidates=[77]), "no point of"),
+        (lambda m: mdp.solve(m, o.KMedian(1), weights=[-1] * 9), "none negative"),
+        (lambda m: mdp.solve(m, o.KMedian(1), weights=[1] * 8), "9 finite numbers"),
+        (lambda m: mdp.solve(m, "k-median"), "objective must be one of"),
+        (lambda m: mdp.solve([1, 2], o.KMedian(1)), "a universe or a release"),
+        (lambda m: mdp.solve(m, o.MaxCoverage(1, -3)), "limit must be finite"),
+        (lambda m: mdp.solve(m, o.MaxCoverage(1, float("nan"))), "limit must be finite"),
+        (lambda m: mdp.solve(m, o.SetCover(1), candidates=[0]), "no choice of sites covers"),
+        (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
+        (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
+        (lambda m: mdp.solve(m, o.KMedian(1), time_limit=-1), "time_limit"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(make, rule):
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    with pytest.raises(InputError, match=rule) as caught:
+        make(metric)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,51 @@
+"""Slow twins of the objectives, from their definitions: every choice of sites is tried."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+
+def sums(costs, weights, power, limit=None):
+    """Weighted sum of distances to the power; ten times the cost at the limit beyond it."""
+    near = costs.min(axis=0)
+    cost = near**power
+    if limit is not None:
+        cost = np.where(near > limit * (1 + 1e-9), 10 * limit**power, cost)
+    return float(weights @ cost)
+
+
+def farthest(costs, weights, threshold=0.0):
+    """Largest distance of a point of more weight than the threshold, or else of any."""
+    at = weights > threshold if (weights > threshold).any() else np.ones(len(weights), bool)
+    return float(costs.min(axis=0)[at].max())
+
+
+def covered(costs, weights, limit, shares=(1.0,)):
+    """Weight within the limit of at least one site, two sites, …, each with its share."""
+    times = (costs <= limit).sum(axis=0)
+    return float(sum(s * weights[times > t].sum() for t, s in enumerate(shares)))
+
+
+def best_of(value, costs, k, allowed, opened=(), largest=False):
+    """Best value over all choices of k of the allowed rows, the opened among them; None if there is
+    none.
+    """
+    rest = [i for i in allowed if i not in opened]
+    values = [value(costs[[*opened, *more]]) for more in combinations(rest, k - len(opened))]
+    values = [v for v in values if v is not None]
+    if not values:
+        return None
+    return max(values) if largest else min(values)
+
+
+def fewest(covers, allowed, opened=()):
+    """Least number of rows of a 0-1 matrix, the opened among them, that cover all columns."""
+    for k in range(max(len(opened), 1), len(allowed) + 1):
+        found = best_of(
+            lambda rows: float(rows.any(axis=0).all()), covers, k, allowed, opened, True
+        )
+        if found:
+            return k
+    return None
