@@ -75,20 +75,23 @@ class DirectedGraphError(InputError):
         self.unmatched = unmatched
         super().__init__(
             f"the graph is directed: {unmatched:,} arcs have no reverse arc of the same length; "
-            "pass symmetrize=True (--symmetrize) to use the shorter direction both ways"
+            "pass directed=True (--directed) to keep directions, or symmetrize=True (--symmetrize) "
+            "to use the shorter direction both ways"
         )
 
 
 class DisconnectedGraphError(InputError):
-    """The graph has several components, so some distances are infinite; `sizes` lists them, largest
-    first.
+    """The graph has several components (strongly connected ones, of a directed graph), so some
+    distances are infinite; `sizes` lists them, largest first.
     """
 
-    def __init__(self, sizes: list[int]) -> None:
+    def __init__(self, sizes: list[int], strongly: bool = False) -> None:
         self.sizes = sizes
+        kind = "strongly connected components" if strongly else "components"
+        state = "not strongly connected" if strongly else "disconnected"
         shown = ", ".join(f"{s:,}" for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
         super().__init__(
-            f"the graph is disconnected: {len(sizes):,} components of {shown} vertices; "
+            f"the graph is {state}: {len(sizes):,} {kind} of {shown} vertices; "
             "pass largest_component=True (--largest-component) to keep the largest"
         )
 

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 DATASET = "dataset:"
 """Prefix of a graph that is a data set's name."""
-_READ = ("format", "weight", "nodes", "source", "target", "symmetrize", "largest_component")
+_READ = (
+    "format",
+    "weight",
+    "nodes",
+    "source",
+    "target",
+    "symmetrize",
+    "largest_component",
+    "directed",
+    "direction",
+)
 _USER = ("user", "max_contributions")
 
 
@@ -32,8 +42,11 @@ def read_metric(args: Namespace) -> GraphMetric:
     options = {name: getattr(args, name) for name in _READ}
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
+        usual = dict(known.read)
+        if options["directed"]:
+            usual.pop("symmetrize", None)
         path = mdp.datasets.fetch(known.name)
-        options = {**options, **known.read}
+        options = {**options, **usual}
     metric = mdp.read_graph(path, **options)
     if not args.quiet:
         places = {
@@ -41,11 +54,12 @@ def read_metric(args: Namespace) -> GraphMetric:
             "xy": "planar coordinates",
             None: "no coordinates",
         }
-        n_edges = len(metric.graph.indices) // 2
         say(
-            f"read {metric.name}: {len(metric):,} vertices, {n_edges:,} edges, "
+            f"read {metric.name}: {len(metric):,} vertices, {metric.graph.edges_in_words}, "
             f"{places[metric.coordinate_system]}"
         )
+        if metric.graph.asymmetry is not None:
+            say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
     return metric
 
 

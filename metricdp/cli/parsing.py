@@ -186,7 +186,13 @@ _GRAPH_OPTIONS = (
     (
         "--symmetrize",
         "",
-        "use the shorter direction of one-way edges both ways (default: refuse directed graphs)",
+        "use the shorter direction of one-way edges both ways, and say how far they differ "
+        "(default: refuse directed graphs)",
+    ),
+    (
+        "--directed",
+        "",
+        "keep one-way edges: distances are travel in one --direction",
     ),
     ("--largest-component", "", "keep the largest component (default: refuse disconnected graphs)"),
 )
@@ -211,6 +217,8 @@ def add_graph_options(parser: argparse.ArgumentParser, *, required: bool = True)
             )
         else:
             group.add_argument(option, action="store_true", help=text)
+    way = "with --directed: who travels, the demand, the center, or either (default: to-center)"
+    group.add_argument("--direction", choices=("to-center", "from-center", "round-trip"), help=way)
 
 
 def add_demand_options(parser: argparse.ArgumentParser, *, required: bool) -> Any:

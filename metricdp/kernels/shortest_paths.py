@@ -194,15 +194,22 @@ def sample_by_distance(
 
 @njit(cache=True, nogil=True)
 def boundary_arcs(
-    indptr: NDArray, indices: NDArray, lengths: NDArray, distance: NDArray, label: NDArray
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    distance: NDArray,
+    home: NDArray,
+    label: NDArray,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through
-    that arc), first cell < second.
+    that arc), in the order of the path.
+
+    `distance` is that from each vertex's center, `home` that back to it.
     """
     count = 0
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
-            count += label[u] < label[indices[a]]
+            count += label[u] != label[indices[a]]
     tails = np.empty(count, np.int64)
     heads = np.empty(count, np.int64)
     through = np.empty(count, np.int64)
@@ -210,11 +217,107 @@ def boundary_arcs(
     for u in range(len(indptr) - 1):
         for a in range(indptr[u], indptr[u + 1]):
             v = indices[a]
-            if label[u] < label[v]:
+            if label[u] != label[v]:
                 tails[count], heads[count] = label[u], label[v]
-                through[count] = distance[u] + lengths[a] + distance[v]
+                through[count] = distance[u] + lengths[a] + home[v]
                 count += 1
     return tails, heads, through
+
+
+@njit(cache=True, nogil=True)
+def ways_home(
+    indptr: NDArray,
+    indices: NDArray,
+    back: NDArray,
+    centers: NDArray,
+    label: NDArray,
+    distance: NDArray,
+) -> None:
+    """Fill `distance` with that from every vertex back to its center, ``centers[label[v]]``, inside
+    its cell; FAR where there is no such way.
+
+    `back` holds the lengths of the arcs' reverses.
+    """
+    distance[:] = FAR
+    keys = np.empty(len(indices) + len(centers), np.int64)
+    payload = np.empty(len(indices) + len(centers), np.int64)
+    size = 0
+    for i in range(len(centers)):
+        distance[centers[i]] = 0
+        size = heap_push(keys, payload, size, 0, centers[i])
+    while size > 0:
+        d = keys[0]
+        u = payload[0]
+        size = heap_drop(keys, payload, size)
+        if d > distance[u]:
+            continue
+        for a in range(indptr[u], indptr[u + 1]):
+            v = indices[a]
+            if label[v] == label[u] and d + back[a] < distance[v]:
+                distance[v] = d + back[a]
+                size = heap_push(keys, payload, size, d + back[a], v)
+
+
+@njit(cache=True, nogil=True)
+def returns(
+    indptr: NDArray,
+    indices: NDArray,
+    lengths: NDArray,
+    sources: NDArray,
+    first: NDArray,
+    targets: NDArray,
+    most: int,
+    out: NDArray,
+) -> None:
+    """Distances from each source to its few targets, as far as they are found among the `most`
+    vertices nearest to it; else `out` stays as it is.
+
+    Parameters
+    ----------
+    sources : ndarray of int64, shape (n_sources,)
+    first : ndarray of int64, shape (n_sources + 1,)
+        The targets of source i are entries ``first[i]`` to ``first[i + 1]``.
+    targets, out : ndarray of int64
+        Distinct targets of each source; `out` is filled.
+    """
+    n = len(indptr) - 1
+    keys = np.empty(len(indices) + 1, np.int64)
+    payload = np.empty(len(indices) + 1, np.int64)
+    distance = np.full(n, FAR)
+    slot = np.full(n, -1, np.int64)
+    touched = np.empty(n, np.int64)
+    for i in range(len(sources)):
+        for j in range(first[i], first[i + 1]):
+            slot[targets[j]] = j
+        size = heap_push(keys, payload, 0, 0, sources[i])
+        distance[sources[i]] = 0
+        touched[0] = sources[i]
+        n_touched = 1
+        settled = 0
+        remaining = first[i + 1] - first[i]
+        while size > 0 and remaining > 0 and settled < most:
+            d = keys[0]
+            u = payload[0]
+            size = heap_drop(keys, payload, size)
+            if d > distance[u]:
+                continue
+            settled += 1
+            if slot[u] >= 0:
+                out[slot[u]] = d
+                remaining -= 1
+            for a in range(indptr[u], indptr[u + 1]):
+                v = indices[a]
+                t = d + lengths[a]
+                if t < distance[v]:
+                    if distance[v] == FAR:
+                        touched[n_touched] = v
+                        n_touched += 1
+                    distance[v] = t
+                    size = heap_push(keys, payload, size, t, v)
+        for j in range(first[i], first[i + 1]):
+            slot[targets[j]] = -1
+        for j in range(n_touched):
+            distance[touched[j]] = FAR
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ def tree_medians(
     indptr: NDArray,
     indices: NDArray,
     lengths: NDArray,
+    back: NDArray,
     weights: NDArray,
     power: int,
     centers: NDArray,
@@ -25,6 +26,8 @@ def tree_medians(
 
     Parameters
     ----------
+    back : ndarray of int64, shape (n_arcs,)
+        Length of each arc's reverse: `lengths` itself where distances are symmetric.
     weights : ndarray of float64, shape (n_points,)
         Non-negative.
     power : {1, 2}
@@ -42,8 +45,9 @@ def tree_medians(
     serving a cell from its tree's median costs at most what serving it from the center did: the
     cost never rises. One multi-source Dijkstra search and two passes over the vertices: with W and
     S the weight and the weighted path lengths below a vertex, as seen from it, a step from parent p
-    to child c over length l changes the cost by ``l · (W_tree - 2 W_c)``, that of squares by ``l²
-    W_tree + 2 l (S_tree(p) - 2 (S_c + l W_c))``.
+    to child c over length l, whose reverse is b long, changes the cost by ``b (W_tree - W_c) - l
+    W_c``, that of squares by ``b² (W_tree - W_c) + l² W_c + 2 b (S_tree(p) - B) - 2 l B`` with
+    ``B = S_c + l W_c``.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + len(centers) + 1, np.int64)
@@ -51,6 +55,7 @@ def tree_medians(
     label = np.full(n, -1)
     parent = np.full(n, -1)
     order = np.empty(n, np.int64)
+    up = np.zeros(n, np.int64)
     settled = np.zeros(n, np.bool_)
     distance[:] = FAR
     size = 0
@@ -72,7 +77,7 @@ def tree_medians(
             v = indices[a]
             t = distance[u] + lengths[a]
             if t < distance[v]:
-                distance[v], label[v], parent[v] = t, label[u], u
+                distance[v], label[v], parent[v], up[v] = t, label[u], u, back[a]
                 size = heap_push(keys, payload, size, t, v)
     below = weights.copy()
     spread = np.zeros(n)
@@ -93,15 +98,18 @@ def tree_medians(
         p = parent[order[j]]
         if p < 0:
             continue
-        tree = below[centers[label[v]]]
         step = np.float64(distance[v] - distance[p])
-        linear = step * (tree - 2.0 * below[v])
+        rise = np.float64(up[v])
+        others = below[centers[label[v]]] - below[v]
+        linear = rise * others - step * below[v]
         seen_from[v] = seen_from[p] + linear
         beyond = spread[v] + step * below[v]
         change[v] = change[p] + (
             linear
             if power == 1
-            else step * step * tree + 2.0 * step * (seen_from[p] - 2.0 * beyond)
+            else rise * rise * others
+            + step * step * below[v]
+            + 2.0 * (rise * (seen_from[p] - beyond) - step * beyond)
         )
         if change[v] < least[label[v]]:
             least[label[v]] = change[v]

@@ -3,7 +3,9 @@ exact swap gains by pruned searches.
 
 Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays travel in groups:
 
-- ``graph``: ``(indptr, indices, lengths)``, CSR with int64 lengths;
+- ``graph``: ``(indptr, indices, lengths, back)``, CSR with int64 lengths, every arc with its
+  reverse, whose length `back` holds (`lengths` itself where distances are symmetric); centers serve
+  along arcs;
 - ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances, NOBODY and
   FAR where there is none;
 - ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or
@@ -175,7 +177,7 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
 @njit(cache=True, nogil=True)
 def _spread(graph: tuple, labels: tuple, heap: tuple, size: int, v: int, slot: int, d: int) -> int:
     """Offer a label that v has accepted to its neighbors."""
-    indptr, indices, lengths = graph
+    indptr, indices, lengths, _ = graph
     first, _, _, d_second = labels
     for a in range(indptr[v], indptr[v + 1]):
         u = indices[a]
@@ -315,18 +317,18 @@ def move_center(
 @njit(cache=True, nogil=True)
 def _offers(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
     """Offer to v the labels of its neighbors."""
-    indptr, indices, lengths = graph
+    indptr, indices, _, back = graph
     first, second, d_first, d_second = labels
     n = len(first)
     for a in range(indptr[v], indptr[v + 1]):
         u = indices[a]
         if first[u] != NOBODY and first[u] != first[v]:
             size = heap_push(
-                heap[0], heap[1], size, d_first[u] + lengths[a], np.int64(first[u]) * n + v
+                heap[0], heap[1], size, d_first[u] + back[a], np.int64(first[u]) * n + v
             )
         if second[u] != NOBODY and second[u] != first[v]:
             size = heap_push(
-                heap[0], heap[1], size, d_second[u] + lengths[a], np.int64(second[u]) * n + v
+                heap[0], heap[1], size, d_second[u] + back[a], np.int64(second[u]) * n + v
             )
     return size
 
@@ -400,7 +402,7 @@ def _best_swap(
     """The slot that `source` had best replace, the change of cost, and the number of vertices
     entered.
     """
-    indptr, indices, lengths = graph
+    indptr, indices, lengths, _ = graph
     first, _, d_first, d_second = state.labels
     weights, unit, power = demand
     losses = state.losses

@@ -227,7 +227,7 @@ def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64])
     """The parts, and above them the Ward tree of their middles."""
     m = len(centers)
     sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]
-    between = metric.distance_rows(centers, centers).astype(np.float32)
+    between = metric.symmetric.distance_rows(centers, centers).astype(np.float32)
     children = ward_tree(between * between, sizes[:m]) if m > 1 else np.empty((0, 2), np.int64)
     for i, (left, right) in enumerate(children):
         sizes[m + i] = sizes[left] + sizes[right]

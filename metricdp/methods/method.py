@@ -35,6 +35,8 @@ class Method(ABC):
         Whether it answers in finite universes, and in a box of R^d.
     free : bool
         Whether it reads no demand, and costs nothing.
+    one_way : bool
+        Whether it answers where costs depend on the direction (`Metric.directed`).
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
 
@@ -49,6 +51,7 @@ class Method(ABC):
     in_finite: ClassVar[bool] = True
     in_space: ClassVar[bool] = False
     free: ClassVar[bool] = False
+    one_way: ClassVar[bool] = False
     releases: ClassVar[bool] = False
 
     records_hint: float | None = None

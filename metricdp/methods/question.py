@@ -72,7 +72,9 @@ class Question:
         InputError
             One of them breaks its rule.
         """
-        fixed = np.empty(0, np.int64) if opened is None else np.unique(metric.positions(opened))
+        fixed = np.empty(0, np.int64)
+        if opened is not None:
+            fixed = np.unique(metric.site_positions(opened))
         allowed = checked_candidates(metric, k, candidates, fixed)
         if len(fixed) > k:
             raise InputError(
@@ -100,7 +102,7 @@ class Question:
 
     def names(self, positions: NDArray[np.int64]) -> Any:
         """The user's ids of positions."""
-        return [self.metric.ids[i] for i in positions]
+        return [self.metric.sites[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
         """Refuse what cannot be certified before time is spent on it.
@@ -111,7 +113,7 @@ class Question:
             There are too many pairs of candidate and demand point.
         """
         demand = np.count_nonzero(weights) or len(weights)
-        n_candidates = len(self.metric)
+        n_candidates = len(self.metric.sites)
         if self.candidates is not None:
             n_candidates = len(np.union1d(self.candidates, self.opened))
         check_size(n_candidates, int(demand))

@@ -73,6 +73,12 @@ def answering(
             f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
             f"finite universe"
         )
+    if isinstance(universe, Metric) and universe.directed and not recipe.one_way:
+        raise InputError(
+            f"the method {recipe.name} needs distances that are the same in both directions; where "
+            f"they are not, use partition, hst or uniform, or metric.symmetric, a symmetric bound "
+            f"of them, as the universe"
+        )
     return _in_box(recipe, universe) if isinstance(universe, EuclideanSpace) else recipe
 
 

@@ -88,14 +88,15 @@ def checked_candidates(
     InputError
         An unknown candidate; k is no integer from 1 to the number of candidates.
     """
-    allowed = None if candidates is None else np.unique(universe.positions(candidates))
+    allowed = None if candidates is None else np.unique(universe.site_positions(candidates))
     most = (
-        len(universe)
+        len(universe.sites)
         if allowed is None
         else len(np.union1d(allowed, [] if opened is None else opened))
     )
     if not 1 <= (integer(k) or 0) <= most:
-        what = "points" if allowed is None else "candidates"
+        everywhere = "points" if universe.sites is universe.ids else "sites"
+        what = everywhere if allowed is None else "candidates"
         raise InputError(
             f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}"
         )

@@ -37,10 +37,19 @@ hold blocks, can square these.
 
 
 class Metric(ABC):
-    """A finite public universe with a metric.
+    """A finite public universe with a metric, or with costs of travel that depend on the direction.
 
     Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`)
     inside. No method builds an n × n matrix; row blocks are as large as the sources asked for.
+
+    A row of distances is a *center's*: ``distances([c], [v])`` is the cost of serving v from c, in
+    the direction that the universe states, whichever way people travel. Whoever asks only for rows
+    of centers, and for points nearest to centers, is right for costs of one direction too. They
+    obey the triangle inequality ``d(a, v) <= d(a, b) + d(b, v)``. What needs symmetry works on
+    `symmetric`.
+
+    Centers stand at `sites`: the points themselves, except in a table of costs (`CostTable`). All
+    positions of centers, sources and candidates are positions of sites.
 
     Attributes
     ----------
@@ -65,6 +74,10 @@ class Metric(ABC):
     measured_in : str or None
         What distances are measured in, such as ``"m"`` or ``"s"``, where that is known; whoever
         knows may set it. Limits such as ``"10 min"`` need it.
+    held : bool
+        Whether rows are at hand: a block of all costs takes no more than its memory.
+    directed : bool
+        Whether costs depend on the direction: rows are no columns.
     """
 
     ids: Sequence[Hashable]
@@ -78,6 +91,8 @@ class Metric(ABC):
     network: Network | None = None
     lattice: Lattice | None = None
     measured_in: str | None = None
+    held: bool = False
+    directed: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -116,6 +131,26 @@ class Metric(ABC):
                 f"the ids of {self.name} are hashable; at least one of those given is not"
             ) from None
 
+    @property
+    def sites(self) -> Sequence[Hashable]:
+        """Where centers may stand: ids, by default of all points."""
+        return self.ids
+
+    def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Positions of sites, shape (n,); errors as `positions`."""
+        return self.positions(ids)
+
+    @property
+    def symmetric(self) -> Metric:
+        """A metric on the same points: the universe itself, or where its costs depend on the
+        direction a metric D with ``d(c, v) <= d(c, u) + D(u, v)`` for every site c and all points
+        u, v (and, between points, ``d(u, v) <= D(u, v)``).
+
+        Public partitions and trees are built on it: moving one record from u to v changes the cost
+        of any centers by at most D(u, v), whatever the direction of travel.
+        """
+        return self
+
     def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Ids 0..n-1 are their own positions."""
         try:
@@ -134,18 +169,18 @@ class Metric(ABC):
     def distances(
         self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between ids, shape (n_sources, n_targets); all points in order of `ids` when
-        `targets` is None.
+        """Distances between ids, shape (n_sources, n_targets): costs of serving targets from
+        sources; all points in order of `ids` when `targets` is None.
         """
         return self.distance_rows(
-            self.positions(sources), None if targets is None else self.positions(targets)
+            self.site_positions(sources), None if targets is None else self.positions(targets)
         )
 
     def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """For every point the index of its nearest center (in the order given) and the distance to
         it, shapes (n_points,).
         """
-        return self.nearest_to(self.positions(centers))
+        return self.nearest_to(self.site_positions(centers))
 
     @abstractmethod
     def distance_rows(
@@ -178,6 +213,14 @@ class Metric(ABC):
         """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point,
         distance of every point).
         """
+
+    def distance_block(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """`distance_rows` in single precision, C order, computed from whichever side is cheaper."""
+        if len(sources) <= len(targets) or self.directed:
+            return self.distance_rows(sources, targets).astype(np.float32)
+        return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
@@ -222,8 +265,8 @@ class Metric(ABC):
         return self.two_nearest(centers).near
 
     def searches(self, points: NDArray[np.int64]) -> Searches:
-        """Searches from some positions. They hold what they found: whoever asks about private
-        points keeps them to himself.
+        """Searches from some positions for those that could serve them. They hold what they found:
+        whoever asks about private points keeps them to himself.
         """
         return RowSearches(self, points)
 

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from metricdp.arguments import positive
+from metricdp.arguments import flag
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import two_nearest
-from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, Metric, checked_extent, public_grid
+from metricdp.metrics.base import Metric
+from metricdp.metrics.edge_grid import quantised
 from metricdp.metrics.searches import EdgeBalls, EdgeSearches, TwoNearest
 from metricdp.progress import progress
 from metricdp.threads import in_threads
@@ -29,20 +30,27 @@ _ROWS_AT_ONCE = 32
 
 
 class GraphMetric(Metric):
-    """Shortest-path metric of an undirected, connected graph.
+    """Shortest-path metric of a connected graph; with `directed`, travel along one-way arcs.
 
     Parameters
     ----------
     graph : networkx graph, igraph.Graph, scipy.sparse matrix or array, or Graph
         Multi- and directed graphs too: of parallel edges the shortest counts, self-loops are
         dropped, and a directed graph is accepted when every arc has a reverse of the same length
-        (or with `symmetrize`).
+        (or with `directed` or `symmetrize`).
     weight : str or None
         Edge attribute that holds the length (not used for scipy.sparse); None counts hops.
     symmetrize : bool
         Use the shorter direction of one-way arcs both ways.
     largest_component : bool
-        Keep the largest connected component of a disconnected graph.
+        Keep the largest connected component of a disconnected graph (strongly connected, with
+        `directed`).
+    directed : bool
+        Keep one-way arcs: the universe's distances are then costs of travel in one `direction`
+        (`metricdp.metrics.directed`).
+    direction : {"to-center", "from-center", "round-trip"}
+        With `directed`: whether the demand travels to its center (patients to a clinic), the center
+        to its demand (an ambulance), or there and back.
     resolution : float, optional
         Size of the public grid, in units of length, to which edge lengths are rounded *up*. By
         default 10**-j (0 <= j <= 6) when all lengths are multiples of it (distances are then
@@ -82,6 +90,16 @@ class GraphMetric(Metric):
     graph: Graph
     on_grid = True
 
+    def __new__(cls, *given: Any, directed: bool = False, **options: Any) -> Any:
+        """Of a directed graph a `metricdp.metrics.directed.DirectedGraphMetric`, or for round trips
+        a metric by rows.
+        """
+        if flag(directed, "directed"):
+            from metricdp.metrics.directed import directed_metric
+
+            return directed_metric(*given, **options)
+        return super().__new__(cls)
+
     def __init__(
         self,
         graph: Any,
@@ -90,28 +108,48 @@ class GraphMetric(Metric):
         symmetrize: bool = False,
         largest_component: bool = False,
         resolution: float | None = None,
+        directed: bool = False,
+        direction: str | None = None,
     ) -> None:
+        if directed:  # and made by directed_metric
+            return
+        if direction is not None:
+            raise InputError("direction is for directed graphs: pass directed=True as well")
         self.graph = graph_from(
             graph, weight, symmetrize=symmetrize, largest_component=largest_component
         )
-        self._arrange(*_quantise(self.graph, resolution))
+        unit, lengths = quantised(self.graph, resolution)
+        self._arrange(unit, self.graph.indptr, self.graph.indices, lengths, lengths)
 
-    def _arrange(self, unit: float, grid_lengths: NDArray[np.int64]) -> None:
-        """Fill all other attributes, given the grid and the lengths of `graph` on it."""
+    def _arrange(
+        self,
+        unit: float,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        lengths: NDArray[np.int64],
+        back: NDArray[np.int64],
+    ) -> None:
+        """Fill all other attributes, given the grid, arcs that all have their reverses, their
+        lengths and those of the reverses.
+        """
         self.unit = unit
         self.ids = self.graph.ids
         self.name = self.graph.name
         self.coordinates = self.graph.coordinates
         self.coordinate_system = self.graph.coordinate_system
         n = len(self.graph)
-        ones = csr_array(
-            (np.ones(len(self.graph.indices), np.int8), self.graph.indices, self.graph.indptr),
-            shape=(n, n),
-        )
+        ones = csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
         self.rank = np.empty(n, np.int64)
         self.rank[self.order] = np.arange(n)
-        self.csr = _permuted(self.graph, grid_lengths, self.order, self.rank)
+        arc = _permuted(indptr, self.order)
+        degree = np.diff(indptr)[self.order]
+        inner = (
+            np.r_[0, np.cumsum(degree)].astype(np.int64),
+            self.rank[indices[arc]].astype(np.int32),
+        )
+        self.csr = (*inner, lengths[arc])
+        self.back = self.csr[2] if back is lengths else back[arc]
         self._diameter: float | None = None
         self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
 
@@ -178,7 +216,7 @@ class GraphMetric(Metric):
         room = 4 * len(self.csr[1]) + len(centers)
         found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
         two_nearest(
-            self.csr,
+            (*self.csr, self.back),
             self.rank[centers],
             (found.first, np.empty(n, np.int32), found.near, found.far),
             (np.empty(room, np.int64), np.empty(room, np.int64)),
@@ -260,17 +298,31 @@ class GraphMetric(Metric):
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> GraphMetric:
         """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
-        inner_distance = np.rint(distance[self.order] / self.unit).astype(np.int64)
-        tails, heads, through = paths.boundary_arcs(*self.csr, inner_distance, label[self.order])
-        cells = GraphMetric.__new__(
-            GraphMetric
+        there = np.rint(distance[self.order] / self.unit).astype(np.int64)
+        home = self._ways_home(centers, label, there)
+        tails, heads, through = paths.boundary_arcs(*self.csr, there, home, label[self.order])
+        cells = object.__new__(
+            type(self)
         )  # on this grid, whatever its distances: detours may be longer than any distance here
-        name = f"cells of {self.name}"
         cells.graph = build_graph(
-            tails, heads, through * self.unit, ids=range(len(centers)), directed=False, name=name
+            tails,
+            heads,
+            through * self.unit,
+            ids=range(len(centers)),
+            directed=True,
+            one_way=home is not there,
+            name=f"cells of {self.name}",
         )
-        cells._arrange(self.unit, np.rint(cells.graph.lengths / self.unit).astype(np.int64))
+        lengths = np.rint(cells.graph.lengths / self.unit).astype(np.int64)
+        back = lengths if home is there else lengths[reversed_places(cells.graph)]
+        cells._arrange(self.unit, cells.graph.indptr, cells.graph.indices, lengths, back)
         return cells
+
+    def _ways_home(
+        self, centers: NDArray[np.int64], label: NDArray[np.int64], there: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Distances back to the centers, in the inner order, given those there."""
+        return there
 
     def inner_distances(
         self, points: NDArray[np.int64], sources: NDArray[np.int64]
@@ -353,72 +405,16 @@ class GraphMetric(Metric):
         )
 
 
-def _quantise(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:
-    """(unit, lengths rounded up to multiples of it)."""
-    n = len(graph)
-    lengths = graph.lengths
-    resolution = None if resolution is None else positive(resolution, "resolution")
-    bound = 0.0
-    if not _all_at_one_place(graph):
-        matrix = csr_array(
-            (np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n)
-        )
-        bound = checked_extent(2.0 * float(dijkstra(matrix, indices=0).max()))
-    cells = min(MAX_GRID_DISTANCE, 2**62 // n)
-    lengths = np.minimum(
-        lengths, 2 * bound
-    )  # longer edges are on no shortest path, and might overflow
-    if resolution is not None:
-        if resolution * n > EXTENTS[1]:
-            raise InputError(
-                f"resolution {resolution:g} is too coarse: {n:,} steps of it must stay below "
-                f"{EXTENTS[1]:g}"
-            )
-        if bound / resolution > cells:
-            raise InputError(
-                f"resolution {resolution:g} is too fine for distances up to {bound:g}: at most "
-                f"{cells:,} steps are allowed"
-            )
-        return resolution, _ceiling(lengths / resolution)
-    for digits in range(7):
-        scaled = lengths * 10.0**digits
-        if bound * 10.0**digits > cells:
-            break
-        if _on_grid(scaled).all():
-            return 10.0**-digits, np.rint(scaled).astype(np.int64)
-    unit = public_grid(bound, n)
-    return unit, _ceiling(lengths / unit)
+def _permuted(indptr: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places of the arcs of a CSR graph when its vertices come in another order."""
+    degree = np.diff(indptr)[order]
+    first = np.r_[0, np.cumsum(degree)]
+    return np.repeat(indptr[order] - first[:-1], degree) + np.arange(first[-1])
 
 
-def _all_at_one_place(graph: Graph) -> bool:
-    """Whether all distances are 0: edges of length 0 join all vertices."""
-    tails = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
-    zero = graph.lengths == 0
-    joined = csr_array(
-        (np.ones(zero.sum(), np.int8), (tails[zero], graph.indices[zero])),
-        shape=(len(graph), len(graph)),
-    )
-    return connected_components(joined, directed=False)[0] == 1
-
-
-def _on_grid(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers are integers up to floating-point noise, 1e-9 of them and at most 0.001."""
-    return np.abs(steps - np.rint(steps)) <= 1e-9 * np.abs(steps).clip(max=1e6)
-
-
-def _ceiling(steps: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round up, but not what exceeds an integer by floating-point noise only."""
-    return np.where(_on_grid(steps), np.rint(steps), np.ceil(steps)).astype(np.int64)
-
-
-def _permuted(
-    graph: Graph, grid_lengths: NDArray[np.int64], order: NDArray[np.int64], rank: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """CSR (indptr, indices, grid lengths) with vertex `order[i]` at place i."""
-    degree = np.diff(graph.indptr)[order]
-    indptr = np.r_[0, np.cumsum(degree)].astype(np.int64)
-    arc = np.repeat(graph.indptr[order] - indptr[:-1], degree) + np.arange(indptr[-1])
-    return indptr, rank[graph.indices[arc]].astype(np.int32), grid_lengths[arc]
+def reversed_places(graph: Graph) -> NDArray[np.int64]:
+    """Place of each arc's reverse, where every arc has one."""
+    return np.lexsort((graph.tails(), graph.indices))
 
 
 def read_graph(
@@ -432,6 +428,8 @@ def read_graph(
     symmetrize: bool = False,
     largest_component: bool = False,
     resolution: float | None = None,
+    directed: bool = False,
+    direction: str | None = None,
 ) -> GraphMetric:
     """Read a graph file into a metric; parameters as `metricdp.universe.read_graph_file` and
     `GraphMetric`.
@@ -454,5 +452,9 @@ def read_graph(
         target=target,
         symmetrize=symmetrize,
         largest_component=largest_component,
+        directed=directed,
     )
-    return GraphMetric(graph, resolution=resolution)
+    made: GraphMetric = GraphMetric(
+        graph, resolution=resolution, directed=directed, direction=direction
+    )
+    return made

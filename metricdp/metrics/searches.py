@@ -54,12 +54,12 @@ class TwoNearest(NamedTuple):
 
 
 class Searches(ABC):
-    """Searches from some points, again and again."""
+    """Searches from some points, again and again, for what could serve them."""
 
     @abstractmethod
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
         """Call `take` for every i of `which`, one call at a time and in any order, with at least
-        all points strictly nearer than ``bounds[i]`` to the i-th point.
+        all points from which the i-th one is strictly nearer than ``bounds[i]``.
         """
 
 
@@ -151,8 +151,8 @@ class RowBalls(Balls):
 
 
 class EdgeSearches(Searches):
-    """One bounded search along edges each, on all processors; what they find is taken one after
-    the other. O(n_points) work space a processor.
+    """One bounded search each, against the arcs along which centers serve, on all processors; what
+    they find is taken one after the other. O(n_points) work space a processor.
     """
 
     def __init__(self, metric: Network, points: NDArray[np.int64]) -> None:
@@ -163,6 +163,7 @@ class EdgeSearches(Searches):
         """See `Searches`."""
         queue = iter(which.tolist())
         lock = Lock()
+        against = (*self._metric.csr[:2], self._metric.back)
         workers = min(os.cpu_count() or 1, max(len(which), 1))
         while len(self._spaces) < workers:
             n = len(self._metric)
@@ -173,7 +174,7 @@ class EdgeSearches(Searches):
         def work(part: int) -> None:
             space = self._spaces[part]
             while (i := next(queue, None)) is not None:
-                count = kernels.ball(self._metric.csr, self._at[i], bounds[i], space)
+                count = kernels.ball(against, self._at[i], bounds[i], space)
                 with lock:
                     take(i, space[2][:count], space[0], False)
                 kernels.release_ball(space, count)
@@ -182,8 +183,8 @@ class EdgeSearches(Searches):
 
 
 class EdgeBalls(Balls):
-    """One bounded search along edges a ball: as distances are symmetric, a search from a point
-    finds the balls that hold it. O(n_points + n_arcs) memory.
+    """One bounded search along edges a ball; against them, a search from a point finds the balls
+    that hold it. O(n_points + n_arcs) memory.
     """
 
     def __init__(
@@ -200,7 +201,8 @@ class EdgeBalls(Balls):
 
     def members(self, center: int) -> NDArray[np.int64]:
         """See `Balls`."""
-        inside = self._search(np.array([center]), np.zeros(1, np.int64), self._nothing)
+        here = np.array([center])
+        inside = self._search(self._metric.csr, here, np.zeros(1, np.int64), self._nothing)
         return self._metric.order[self._space.touched[:inside]]
 
     def add(
@@ -208,14 +210,17 @@ class EdgeBalls(Balls):
     ) -> None:
         """See `Balls`."""
         inner = np.zeros(len(self._metric), np.int64)
-        self._search(points, amounts, inner)
+        against = (*self._metric.csr[:2], self._metric.back)
+        self._search(against, points, amounts, inner)
         total += inner[self._read]
 
     def _search(
-        self, points: NDArray[np.int64], amounts: NDArray[np.int64], total: NDArray[np.int64]
+        self,
+        csr: tuple[NDArray[Any], ...],
+        points: NDArray[np.int64],
+        amounts: NDArray[np.int64],
+        total: NDArray[np.int64],
     ) -> int:
         """Size of the last point's ball, whose members the work space then holds."""
         metric = self._metric
-        return int(
-            add_balls(metric.csr, metric.rank[points], amounts, self._steps, total, self._space)
-        )
+        return int(add_balls(csr, metric.rank[points], amounts, self._steps, total, self._space))

@@ -27,8 +27,11 @@ class Network(Protocol):
     Attributes
     ----------
     csr : tuple of (indptr, indices, lengths)
-        Symmetric; the edges of number i in the metric's inner order are entries ``indptr[i]`` to
-        ``indptr[i + 1]``; lengths are int64, in steps of the grid.
+        The arcs of number i in the metric's inner order are entries ``indptr[i]`` to ``indptr[i +
+        1]``, along which a center there serves; every arc has its reverse; lengths are int64, in
+        steps of the grid.
+    back : ndarray of int64, shape (n_arcs,)
+        Length of each arc's reverse: `lengths` itself where distances are symmetric.
     order : ndarray of int64, shape (n_points,)
         Position of each inner number.
     rank : ndarray of int64, shape (n_points,)
@@ -38,6 +41,7 @@ class Network(Protocol):
     """
 
     csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+    back: NDArray[np.int64]
     order: NDArray[np.int64]
     rank: NDArray[np.int64]
     unit: float

@@ -89,9 +89,7 @@ def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
     graph = metric.graph
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
-    tails = np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr))
-    once = tails < graph.indices
-    pairs = np.column_stack([tails[once], np.asarray(graph.indices, dtype=np.int64)[once]])
+    pairs: NDArray[np.int64] = graph.pairs()
     placed = np.asarray(np.isfinite(points).all(axis=1))
     return pairs[placed[pairs].all(axis=1)]
 
@@ -111,11 +109,7 @@ def edge_pairs(metric: Any, points: Points) -> tuple[NDArray[np.int64], int]:
 
 
 def _n_edges(graph: Any) -> int:
-    return int(
-        np.count_nonzero(
-            np.repeat(np.arange(len(graph.indptr) - 1), np.diff(graph.indptr)) < graph.indices
-        )
-    )
+    return len(graph.pairs())
 
 
 def territory_colors(

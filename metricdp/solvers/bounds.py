@@ -135,7 +135,7 @@ def certificate(
         weights = np.ones(len(metric))
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     allowed = (
-        np.arange(len(metric))
+        np.arange(len(metric.sites))
         if candidates is None
         else np.union1d(candidates, fixed).astype(np.int64)
     )
@@ -144,7 +144,9 @@ def certificate(
         exact = metric.on_grid
         measure = metric.grid_rows if exact else metric.distance_rows
         block = (
-            measure(allowed, demand) if len(allowed) <= len(demand) else measure(demand, allowed).T
+            measure(allowed, demand)
+            if len(allowed) <= len(demand) or metric.directed
+            else measure(demand, allowed).T
         )
         unit = metric.unit**power if exact else 1.0
         rows = np.searchsorted(allowed, centers)

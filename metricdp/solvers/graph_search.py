@@ -68,7 +68,7 @@ def recentered(
     distance = np.empty(len(metric), np.int64)
     for _ in range(most + 1):
         medians = np.empty(len(current), np.int64)
-        tree_medians(*metric.csr, mass, power, current, medians, distance)
+        tree_medians(*metric.csr, metric.back, mass, power, current, medians, distance)
         medians[:opened] = current[:opened]
         reached = float(mass @ distance.astype(np.float64) ** power)
         if reached >= cost * (1 - 1e-4):
@@ -145,7 +145,8 @@ class GraphSearch:
         self._fixed = np.arange(k) < opened
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
         self._spaces = [workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
-        self._state = state_of(metric.csr, metric.rank[centers], min(k, _CHEAP), self._heap)
+        self._graph = (*metric.csr, metric.back)
+        self._state = state_of(self._graph, metric.rank[centers], min(k, _CHEAP), self._heap)
         self._state.dirty[:] = True
         self._account()
 
@@ -193,7 +194,7 @@ class GraphSearch:
         def work(part: int) -> None:
             mine = slice(part * each, (part + 1) * each)
             entered[part] = swap_changes(
-                self.metric.csr,
+                self._graph,
                 self._demand,
                 self._state,
                 self._spaces[part],
@@ -209,7 +210,7 @@ class GraphSearch:
 
     def _take(self, candidates: NDArray[np.int64]) -> int:
         self.cost, swaps, entered = take_swaps(
-            self.metric.csr,
+            self._graph,
             self._demand,
             self._heap,
             self._state,

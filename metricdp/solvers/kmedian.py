@@ -113,7 +113,7 @@ def solve(
     power : {1, 2}
         k-median or k-means cost.
     candidates : ndarray of int64, optional
-        Positions where centers may stand; all by default.
+        Positions where centers may stand; all sites by default.
     opened : ndarray of int64, optional
         Positions of facilities open already: they count towards k, stay centers and come first
         among them. They need not be candidates.
@@ -150,9 +150,10 @@ def solve(
     near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
     figures in ``benchmarks/graph_solver.md``.
     """
-    n = len(metric)
+    n, n_sites = len(metric), len(metric.sites)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    allowed = np.arange(n) if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
+    everywhere = np.arange(n_sites)
+    allowed = everywhere if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
     if not 1 <= k <= len(allowed):
         raise InputError(
             f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}"
@@ -177,7 +178,7 @@ def solve(
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Solution(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
-    if len(allowed) * len(demand) <= _WHOLE_BLOCK:
+    if metric.held or len(allowed) * len(demand) <= _WHOLE_BLOCK:
         with deadline:
             block = _block(metric, allowed, demand, power)
             rows, cost = block_search(
@@ -214,17 +215,16 @@ def _block(
 ) -> NDArray[np.float32]:
     """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
-    if n * n <= _WHOLE_BLOCK and max(len(sources), len(targets)) > n // 4:
+    small = not metric.held and n * n <= _WHOLE_BLOCK
+    if small and max(len(sources), len(targets)) > n // 4:
         kept = _matrices.of(metric)
         if "all" not in kept:
             kept["all"] = metric.distance_rows(np.arange(n)).astype(np.float32)
         block = kept["all"]
         if len(sources) < n or len(targets) < n:
             block = block[np.ix_(sources, targets)]
-    elif len(sources) <= len(targets):
-        block = metric.distance_rows(sources, targets).astype(np.float32)
     else:
-        block = np.ascontiguousarray(metric.distance_rows(targets, sources).T.astype(np.float32))
+        block = metric.distance_block(sources, targets)
     return block if power == 1 else block**power
 
 

@@ -61,11 +61,11 @@ def part_median(
     Notes
     -----
     By the triangle inequality (Minkowski's, for squares) the costs of two positions satisfy
-    ``|f(u)**(1/p) - f(c)**(1/p)| <= W**(1/p) · d(c, u)`` and ``f(u)**(1/p) >= W**(1/p) · d(c, u) -
-    f(c)**(1/p)``. Every search bounds all other candidates from below; the next one starts where
-    the bound is least, and none is needed when that is no less than the best cost (as in trimed:
-    Newling & Fleuret, AISTATS 2017). Proven after some √n searches where few places are nearly as
-    good, else the bound tells what is left.
+    ``f(c)**(1/p) - f(u)**(1/p) <= W**(1/p) · d(c, u)`` and, where distances are symmetric,
+    ``f(u)**(1/p) >= W**(1/p) · d(c, u) - f(c)**(1/p)``. Every search bounds all other candidates
+    from below; the next one starts where the bound is least, and none is needed when that is no
+    less than the best cost (as in trimed: Newling & Fleuret, AISTATS 2017). Proven after some √n
+    searches where few places are nearly as good, else the bound tells what is left.
 
     Examples
     --------
@@ -91,7 +91,8 @@ def part_median(
             break
         row = metric.distance_rows(candidates[pick : pick + 1], targets)[0]
         reached = float((mass @ row[len(candidates) :] ** power) ** (1 / power))
-        lower = np.maximum(lower, np.abs(total * row[: len(candidates)] - reached))
+        away = total * row[: len(candidates)]
+        lower = np.maximum(lower, reached - away if metric.directed else np.abs(away - reached))
         lower[pick] = reached
         tried[pick] = True
         if reached < least:

@@ -31,6 +31,7 @@ def graph_from(
     *,
     symmetrize: bool = False,
     largest_component: bool = False,
+    directed: bool = False,
     name: str | None = None,
 ) -> Graph:
     """Convert and validate a graph held in memory.
@@ -48,7 +49,9 @@ def graph_from(
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
-        Keep the largest connected component.
+        Keep the largest connected component; strongly connected, with `directed`.
+    directed : bool
+        Keep one-way arcs as they are.
     name : str or None
         For messages; None takes the graph's own name.
 
@@ -77,11 +80,13 @@ def graph_from(
     Graph('graph', 3 vertices, 2 edges)
     """
     if isinstance(obj, Graph):
+        if obj.directed and not directed:
+            raise InputError(f"{obj.name} is a directed graph: pass directed=True")
         return obj if name is None else replace(obj, name=name)
     edges = edges_from(obj, weight)
     if name is not None:
         edges = replace(edges, name=name)
-    return edges.build(symmetrize=symmetrize, largest_component=largest_component)
+    return edges.build(symmetrize=symmetrize, largest_component=largest_component, one_way=directed)
 
 
 def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:

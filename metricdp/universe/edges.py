@@ -52,7 +52,13 @@ class EdgeData:
     coordinate_system: CoordinateSystem | None = None
     name: str = "graph"
 
-    def build(self, *, symmetrize: bool = False, largest_component: bool = False) -> Graph:
+    def build(
+        self,
+        *,
+        symmetrize: bool = False,
+        largest_component: bool = False,
+        one_way: bool = False,
+    ) -> Graph:
         """Validate; see `build_graph` for the rules and errors."""
         check_coordinates(self.coordinates, self.coordinate_system)
         return build_graph(
@@ -62,6 +68,7 @@ class EdgeData:
             ids=self.ids,
             directed=self.directed,
             symmetrize=symmetrize,
+            one_way=one_way,
             largest_component=largest_component,
             parallel=self.parallel,
             coordinates=self.coordinates,

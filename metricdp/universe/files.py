@@ -25,6 +25,7 @@ def read_graph_file(
     target: str | None = None,
     symmetrize: bool = False,
     largest_component: bool = False,
+    directed: bool = False,
 ) -> Graph:
     """Read a graph file.
 
@@ -47,7 +48,9 @@ def read_graph_file(
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
-        Keep the largest connected component.
+        Keep the largest connected component; strongly connected, with `directed`.
+    directed : bool
+        Keep one-way arcs as they are.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def read_graph_file(
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
     with naming(path):
         return replace(edges, name=path.name).build(
-            symmetrize=symmetrize, largest_component=largest_component
+            symmetrize=symmetrize, largest_component=largest_component, one_way=directed
         )
 
 

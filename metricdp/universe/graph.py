@@ -8,23 +8,51 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import flag, floats
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
 
 CoordinateSystem = Literal["lonlat", "xy"]
+_COMPARED, _COMPARED_VERTICES = 8, 2_000_000
+"""Vertices whose distances in both directions are compared, and fewer on large graphs."""
+
+
+class Asymmetry(NamedTuple):
+    """How far the two directions of a graph that was symmetrized differ.
+
+    Attributes
+    ----------
+    one_way, unequal : int
+        Arcs without a reverse; arcs whose reverse has another length.
+    median, largest : float
+        Of the ratios of the longer to the shorter distance between two vertices, over all pairs
+        with one of up to 8 vertices of the largest strongly connected component; largest is
+        infinite where only one of the two is 0.
+    """
+
+    one_way: int
+    unequal: int
+    median: float
+    largest: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.one_way:,} arcs had no reverse and {self.unequal:,} one of another length; the "
+            f"distance one way is {self.median:.3g} times that the other way in the median, at "
+            f"most {self.largest:.3g} times"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """An undirected, connected graph with non-negative edge lengths, in CSR form (each edge stored
-    both ways).
+    """A connected graph with non-negative edge lengths, in CSR form: undirected, each edge stored
+    both ways, or directed and strongly connected, each arc stored once.
 
     Attributes
     ----------
@@ -40,6 +68,10 @@ class Graph:
     coordinate_system : {"lonlat", "xy"} or None
     name : str
         For messages and titles.
+    directed : bool
+        Whether arcs go one way: some have no reverse of the same length.
+    asymmetry : Asymmetry or None
+        Of a graph that was symmetrized, how far both directions differ.
     """
 
     ids: list[Hashable]
@@ -49,12 +81,33 @@ class Graph:
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: CoordinateSystem | None = None
     name: str = "graph"
+    directed: bool = False
+    asymmetry: Asymmetry | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"Graph({self.name!r}, {len(self):,} vertices, {len(self.indices) // 2:,} edges)"
+        return f"Graph({self.name!r}, {len(self):,} vertices, {self.edges_in_words})"
+
+    @property
+    def edges_in_words(self) -> str:
+        """How many edges, or arcs of a directed graph."""
+        n = len(self.indices)
+        return f"{n:,} arcs" if self.directed else f"{n // 2:,} edges"
+
+    def tails(self) -> NDArray[np.int64]:
+        """Position where each arc begins, shape (n_arcs,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def pairs(self) -> NDArray[np.int64]:
+        """Positions that an edge or an arc joins, each pair once, shape (n_edges, 2)."""
+        tails = self.tails()
+        if not self.directed:
+            once = tails < self.indices
+            return np.column_stack([tails[once], self.indices[once].astype(np.int64)])
+        ends = np.sort(np.column_stack([tails, self.indices.astype(np.int64)]), axis=1)
+        return np.unique(ends, axis=0)
 
 
 def build_graph(
@@ -65,6 +118,7 @@ def build_graph(
     ids: Sequence[Hashable],
     directed: bool,
     symmetrize: bool = False,
+    one_way: bool = False,
     largest_component: bool = False,
     parallel: Literal["shortest", "last"] = "shortest",
     coordinates: ArrayLike | None = None,
@@ -86,8 +140,11 @@ def build_graph(
         whose arcs all have a reverse of the same length is a metric and accepted as it is.
     symmetrize : bool
         Use the shorter of the two directions (or the only one) both ways.
+    one_way : bool
+        Keep directions: a directed graph stays one. It must then be strongly connected.
     largest_component : bool
-        Keep the largest connected component instead of refusing a disconnected graph.
+        Keep the largest connected component (strongly connected, with `one_way`) instead of
+        refusing a disconnected graph.
     parallel : {"shortest", "last"}
         Which of several edges between the same vertices counts; "last" is OR-Library's rule.
     coordinates, coordinate_system, name
@@ -113,6 +170,10 @@ def build_graph(
     """
     symmetrize = flag(symmetrize, "symmetrize")
     largest_component = flag(largest_component, "largest_component")
+    if flag(one_way, "directed") and symmetrize:
+        raise InputError(
+            "directed=True keeps one-way arcs, symmetrize=True uses them both ways: give one"
+        )
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
@@ -131,19 +192,27 @@ def build_graph(
     xy = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
     if xy is not None and xy.shape != (n, 2):
         raise InputError(f"coordinates must have shape ({n}, 2), got {xy.shape}")
-    t, h, w = _merged_arcs(t, h, w, n, directed=directed, symmetrize=symmetrize, parallel=parallel)
+    t, h, w, unmatched = _merged_arcs(t, h, w, n, directed=directed, parallel=parallel)
+    asymmetry = None
+    if unmatched and symmetrize:
+        asymmetry = _compared(t, h, w, n)
+        t, h, w = _one_per_arc(np.r_[t, h], np.r_[h, t], np.r_[w, w], n, "shortest")
+    elif unmatched and not one_way:
+        raise DirectedGraphError(unmatched)
     # a matrix of ones: stored zeros must stay edges
     components, label = connected_components(
-        csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n)), directed=False
+        csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n)),
+        directed=one_way,
+        connection="strong",
     )
     ids = list(ids)
     if components > 1:
         sizes = np.bincount(label)
         if not largest_component:
-            raise DisconnectedGraphError(sorted(sizes.tolist(), reverse=True))
+            raise DisconnectedGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
         kept = label == sizes.argmax()
         position = np.cumsum(kept) - 1
-        inside = kept[t]
+        inside = kept[t] & kept[h]
         t = position[t[inside]]
         h = position[h[inside]]
         w = w[inside]
@@ -152,7 +221,8 @@ def build_graph(
     indptr = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
     system = coordinate_system if xy is not None else None
-    return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name)
+    kept = one_way and unmatched > 0
+    return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, kept, asymmetry)
 
 
 def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
@@ -175,10 +245,11 @@ def _merged_arcs(
     n: int,
     *,
     directed: bool,
-    symmetrize: bool,
     parallel: str,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Arcs sorted by (tail, head), both directions present, loops dropped, parallel ones merged."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
+    """Arcs sorted by (tail, head), loops dropped, parallel ones merged, and how many of them have
+    no reverse of the same length.
+    """
     proper = t != h
     t = t[proper]
     h = h[proper]
@@ -190,17 +261,49 @@ def _merged_arcs(
             t, h, w = *np.sort([t, h], axis=0), w
             t, h, w = _one_per_arc(t, h, w, n, parallel)
         t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]
-        return _one_per_arc(t, h, w, n, "shortest")
+        return *_one_per_arc(t, h, w, n, "shortest"), 0
     t, h, w = _one_per_arc(t, h, w, n, parallel)
+    at, found = reverses(t, h, n)
+    return t, h, w, int((~found | (w[at] != w)).sum()) if len(t) else 0
+
+
+def reverses(
+    t: NDArray[np.int64], h: NDArray[np.int64], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each of some arcs, sorted by (tail, head), the place of its reverse, and whether there is
+    one.
+
+    Examples
+    --------
+    >>> reverses(np.array([0, 0, 1]), np.array([1, 2, 0]), 3)
+    (array([2, 2, 0]), array([ True, False,  True]))
+    """
     forward = t * n + h
     backward = h * n + t
     at = np.minimum(np.searchsorted(forward, backward), max(len(forward) - 1, 0))
-    unmatched = int(((forward[at] != backward) | (w[at] != w)).sum()) if len(t) else 0
-    if unmatched and not symmetrize:
-        raise DirectedGraphError(unmatched)
-    if unmatched:
-        return _one_per_arc(np.r_[t, h], np.r_[h, t], np.r_[w, w], n, "shortest")
-    return t, h, w
+    return at, forward[at] == backward if len(t) else np.zeros(0, np.bool_)
+
+
+def _compared(
+    t: NDArray[np.int64], h: NDArray[np.int64], w: NDArray[np.float64], n: int
+) -> Asymmetry:
+    """How far both directions of a directed graph differ."""
+    at, found = reverses(t, h, n)
+    matrix = csr_array((np.where(w == 0, 1e-300, w), (t, h)), shape=(n, n))
+    label = connected_components(matrix, directed=True, connection="strong")[1]
+    inside = np.flatnonzero(label == np.bincount(label).argmax())
+    count = int(np.clip(_COMPARED_VERTICES // n, 1, _COMPARED))
+    some = inside[np.linspace(0, len(inside) - 1, count).astype(np.int64)]
+    there, back = (
+        dijkstra(one, indices=np.unique(some))[:, inside].ravel() for one in (matrix, matrix.T)
+    )
+    shorter, longer = np.minimum(there, back), np.maximum(there, back)
+    shorter[shorter < 1e-200], longer[longer < 1e-200] = 0.0, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (longer / shorter)[longer > 0]
+    ratios = ratios if len(ratios) else np.ones(1)
+    unequal = int((found & (w[at] != w)).sum())
+    return Asymmetry(int((~found).sum()), unequal, float(np.median(ratios)), float(ratios.max()))
 
 
 def _one_per_arc(

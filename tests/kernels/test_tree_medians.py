@@ -15,7 +15,8 @@ def step(graph, weights, centers, power=1):
     n, edges = graph
     medians, distance = np.empty(len(centers), np.int64), np.empty(n, np.int64)
     tree_medians(
-        *naive.csr(n, edges),
+        *(csr := naive.csr(n, edges)),
+        csr[2],
         np.asarray(weights, float),
         power,
         np.array(centers, np.int64),

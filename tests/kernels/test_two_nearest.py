@@ -33,7 +33,7 @@ class Centers:
     def __init__(self, graph, centers, weights=None, power=1, fixed=()):
         n, edges = graph
         k = len(centers)
-        self.graph = naive.csr(n, edges)
+        self.graph = (*(csr := naive.csr(n, edges)), csr[2])
         self.demand = (np.ones(n) if weights is None else np.asarray(weights, float), UNIT, power)
         room = 4 * len(self.graph[1]) + k  # exactly what the kernels ask for
         self.heap = np.empty(room, np.int64), np.empty(room, np.int64)

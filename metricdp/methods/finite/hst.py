@@ -178,6 +178,11 @@ class DPHST(Method):
     centers: str | None = None
     published: bool = False
 
+    @property
+    def one_way(self) -> bool:  # type: ignore[override]
+        """The tree is that of the universe's symmetric metric; the solver knows directions."""
+        return self.centers in (None, "solver") and not self.published
+
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)

@@ -119,6 +119,7 @@ class Partition(Method):
 
     name = "partition"
     in_space = True
+    one_way = True
     releases = True
 
     tree: HST | None = None

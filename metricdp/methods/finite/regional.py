@@ -141,6 +141,7 @@ class Regional(Method):
     """
 
     name = "regional"
+    one_way = True
     releases = True
 
     regions: Mapping[str, Any] = field(default_factory=lambda: {ELSEWHERE: 1})

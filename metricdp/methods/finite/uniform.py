@@ -25,6 +25,7 @@ class Uniform(Method):
     name = "uniform"
     in_space = True
     free = True
+    one_way = True
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
         """Centers of the universe; the grant is not spent, only its neighboring relation is named

@@ -286,6 +286,9 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
 
     Notes
     -----
+    Where costs depend on the direction the tree is that of ``metric.symmetric``, which is never
+    shorter than either direction: it dominates both.
+
     Distances are compared as integers on the metric's grid. For vectors, which snap to it, the tree
     adds the largest error of that.
 
@@ -321,15 +324,16 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
 
 def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:
     """The 2-HST for given coins: a permutation of positions, and beta in [1, 2)."""
-    levels = level_labels(metric, permutation, beta)
-    slack = metric.grid_error
+    measure = metric.symmetric
+    levels = level_labels(measure, permutation, beta)
+    slack = measure.grid_error
     radii = levels.radii
     labels = levels.labels
-    twins = _told_apart(metric, levels) if slack > 0 else None
+    twins = _told_apart(measure, levels) if slack > 0 else None
     if twins is not None:
         labels = np.column_stack([labels, twins])
         radii = np.r_[radii, 0]
-    heights: NDArray[np.float64] = radii.astype(np.float64) * metric.unit + slack / 2
+    heights: NDArray[np.float64] = radii.astype(np.float64) * measure.unit + slack / 2
     heights[-1] = 0.0
     rows, *nodes = nested_clusters(labels)
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)

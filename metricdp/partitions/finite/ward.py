@@ -73,7 +73,8 @@ class PartitionTree:
 
 
 class Hierarchy:
-    """Ward hierarchy of a universe, grown on demand.
+    """Ward hierarchy of a universe (of its symmetric metric, where costs depend on the direction),
+    grown on demand.
 
     Parameters
     ----------
@@ -218,8 +219,13 @@ class Hierarchy:
         nodes = np.fromiter(number, np.int64, len(number))
         return PartitionTree(self.universe, labels, children, sizes, nodes)
 
+    @property
+    def _metric(self) -> Metric:
+        """What distances are measured by."""
+        return self.universe.symmetric
+
     def _grow_root(self, seed: int) -> int:
-        top = landmarks(self.universe, seed=seed)
+        top = landmarks(self._metric, seed=seed)
         return self._graft(
             None, np.arange(len(self.universe)), top.label, top.distance, top.between
         )
@@ -230,14 +236,14 @@ class Hierarchy:
         if len(points) < 2:
             return False
         if len(points) <= _INNER_LANDMARKS:
-            between = self.universe.inner_distances(points, np.arange(len(points)))
+            between = self._metric.inner_distances(points, np.arange(len(points)))
             label = np.arange(len(points))
             distance = np.zeros(len(points))
         else:
             # coins of its own: whatever was refined before, this leaf is refined alike
             rng = np.random.default_rng([self._seed, int(points.min()), len(points)])
             chosen = np.sort(rng.choice(len(points), _INNER_LANDMARKS, replace=False))
-            rows = self.universe.inner_distances(points, chosen)
+            rows = self._metric.inner_distances(points, chosen)
             label = rows.argmin(axis=0)
             label[chosen] = np.arange(len(chosen))
             distance = rows[label, np.arange(len(points))].astype(np.float64)

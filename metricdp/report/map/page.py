@@ -350,7 +350,9 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     noun = str(scene["noun"]).capitalize()
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
     graph = metric.graph
-    facts += [("Edges", f"{len(graph.indices) // 2:,}")] if graph is not None else []
+    if graph is not None:
+        count, noun = graph.edges_in_words.split()
+        facts.append((noun.capitalize(), count))
     facts += [("Method", method)] if method else []
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []
     total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0

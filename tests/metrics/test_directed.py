@@ -1,0 +1,336 @@
+"""Costs of travel in one direction, against all shortest paths of networkx and brute force."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import metricdp as mdp
+from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
+from metricdp.metrics.directed import DIRECTIONS
+from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.kmedian import solve
+from metricdp.solvers.part_median import part_median
+from metricdp.solvers.row_search import RowSearch
+
+ONE_WAY = DIRECTIONS[:2]
+
+
+def one_way_town(n=40, seed=0, longest=9):
+    """A strongly connected graph of one-way and two-way arcs, zero lengths among them."""
+    rng = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(n, 3 / n + 0.02, seed=seed, directed=True)
+    for _, _, data in graph.edges(data=True):
+        data["time"] = int(rng.integers(0, longest))
+    return graph.subgraph(max(nx.strongly_connected_components(graph), key=len)).copy()
+
+
+def costs_of(graph, direction):
+    """(n, n): row of each center, column of each vertex it serves."""
+    ids = list(graph)
+    way = np.array(
+        [[nx.shortest_path_length(graph, u, v, weight="time") for v in ids] for u in ids], float
+    )
+    return {"to-center": way.T, "from-center": way, "round-trip": way + way.T}[direction]
+
+
+def universe(graph, direction="to-center"):
+    return mdp.GraphMetric(graph, weight="time", directed=True, direction=direction)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_are_the_costs_of_centers(seed, direction):
+    graph = one_way_town(seed=seed, n=3 + 3 * seed)
+    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    n = len(metric)
+    everyone = np.arange(n)
+    assert np.array_equal(metric.distance_rows(everyone), expected)
+    assert np.array_equal(metric.distances(list(graph)[:2]), expected[:2])
+    assert np.array_equal(metric.grid_rows(everyone[:3], everyone[::-1]), expected[:3, ::-1])
+    assert np.array_equal(metric.distance_block(everyone, everyone[:2]), expected[:, :2])
+    assert metric.diameter_bound() >= expected.max()
+    for k in range(1, min(n, 4)):
+        centers = np.random.default_rng(seed).choice(n, k, replace=False)
+        label, distance = metric.nearest_to(centers)
+        assert np.array_equal(distance, expected[centers].min(axis=0))
+        assert np.array_equal(expected[centers[label], everyone], distance)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("seed", range(12))
+def test_symmetric_bounds_both_directions(seed, direction):
+    graph = one_way_town(seed=seed, n=5 + 3 * seed)
+    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    bound = metric.symmetric.distance_rows(np.arange(len(metric)))
+    assert list(metric.symmetric.ids) == list(metric.ids)
+    assert np.array_equal(bound, bound.T)
+    assert (bound >= np.maximum(expected, expected.T)).all()
+    # exchanging a record at u for one at v changes the cost of any center by at most D(u, v)
+    moved = np.abs(expected[:, :, None] - expected[:, None, :]).max(axis=0)
+    assert (moved <= bound).all()
+
+
+def test_ways_around_that_are_not_found_near_go_through_a_vertex(monkeypatch):
+    monkeypatch.setattr("metricdp.metrics.directed._AROUND", 1)
+    graph = one_way_town(seed=3)
+    metric, expected = universe(graph), costs_of(graph, "to-center")
+    everyone = np.arange(len(metric))
+    assert np.array_equal(metric.distance_rows(everyone), expected)
+    assert (metric.symmetric.distance_rows(everyone) >= np.maximum(expected, expected.T)).all()
+
+
+@pytest.mark.parametrize("direction", ONE_WAY)
+@pytest.mark.parametrize("seed", range(8))
+def test_cells_make_a_graph_of_real_paths(seed, direction):
+    graph = one_way_town(seed=seed, longest=3)
+    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    centers, label, distance = metric.seed_centers(
+        6, np.ones(len(metric)), np.random.default_rng(1)
+    )
+    assert np.array_equal(distance, expected[centers].min(axis=0))
+    between = metric.cell_distances(centers, label, distance)
+    assert np.isfinite(between).all()
+    assert (between >= expected[np.ix_(centers, centers)]).all()
+
+
+@pytest.mark.parametrize("direction", ONE_WAY)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_swaps_keep_the_two_nearest_exact(seed, power, direction):
+    graph = one_way_town(seed=seed, n=60)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    rng = np.random.default_rng(seed)
+    n, k = len(metric), 5
+    weights = rng.integers(0, 4, n).astype(float)
+    search = GraphSearch(metric, weights, rng.choice(n, k, replace=False), power)
+    taken = sum(search.improve(rng.permutation(n)) for _ in range(4))
+    search.descend()
+    first, second, near, far = search._state.labels
+    ordered = np.sort(costs[search.centers], axis=0)[:, metric.order]
+    assert taken > 0
+    assert np.array_equal(near * metric.unit, ordered[0])
+    assert np.array_equal(far * metric.unit, ordered[1])
+    assert (first != second).all()
+    assert np.isclose(search.cost, weights @ costs[search.centers].min(axis=0) ** power)
+
+
+@pytest.mark.parametrize("direction", ONE_WAY)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_medians_of_trees_cost_no_more(seed, power, direction):
+    graph = one_way_town(seed=seed, n=60)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 4, len(metric)).astype(float)
+    centers = rng.choice(len(metric), 4, replace=False)
+    better = recentered(metric, weights, centers, power)
+    before, after = (weights @ costs[c].min(axis=0) ** power for c in (centers, better))
+    assert after <= before
+    # a step along an arc of the tree changes the cost as the kernel says: one center, exhaustively
+    ring = nx.cycle_graph(9, create_using=nx.DiGraph)
+    nx.set_edge_attributes(ring, 1, "time")
+    ring.add_edge(4, 3, time=1)
+    turn = universe(ring, direction)
+    mass = np.zeros(9)
+    mass[[3, 4]] = 1, 5
+    assert recentered(turn, mass, np.array([3]), power).tolist() == [4]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("power", [1, 2])
+def test_small_problems_are_solved_to_optimality(direction, power):
+    for seed in range(6):
+        graph = one_way_town(seed=seed, n=16)
+        metric, costs = universe(graph, direction), costs_of(graph, direction)
+        weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
+        best = min(
+            weights @ costs[list(c)].min(axis=0) ** power
+            for c in combinations(range(len(metric)), 3)
+        )
+        found = solve(metric, weights, 3, power=power, starts=None)
+        assert np.isclose(found.cost, best)
+        result = (mdp.k_median, mdp.k_means)[power - 1](metric, k=3, weights=weights)
+        at = metric.positions(result.centers)
+        assert np.isclose(weights @ costs[at].min(axis=0) ** power, best)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch):
+    graph = one_way_town(seed=5, n=150)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    weights = np.random.default_rng(5).integers(0, 5, len(metric)).astype(float)
+    whole = solve(metric, weights, 6).cost
+    monkeypatch.setattr("metricdp.solvers.kmedian._WHOLE_BLOCK", 0)
+    for large in (60_000, 10):  # all candidates; by way of a graph of cells
+        monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", large)
+        found = solve(metric, weights, 6)
+        assert np.isclose(found.cost, weights @ costs[found.centers].min(axis=0))
+        assert found.cost <= 1.1 * whole
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_median_is_proven_by_bounds_of_one_direction(direction):
+    for seed in range(8):
+        graph = one_way_town(seed=seed, n=30)
+        metric, costs = universe(graph, direction), costs_of(graph, direction)
+        weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
+        for power in (1, 2):
+            totals = costs**power @ weights
+            found = part_median(metric, weights, power=power)
+            assert np.isclose(found.cost, totals.min())
+            early = part_median(metric, weights, power=power, searches=2)
+            assert early.bound <= totals.min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_row_searches_end_in_local_optima(direction):
+    graph = one_way_town(seed=2, n=60)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    n = len(metric)
+    search = RowSearch(metric, np.ones(n), np.arange(4))
+    search.descend(n, np.random.default_rng(0))
+    assert np.isclose(search.cost, costs[search.centers].min(axis=0).sum())
+    swaps = (
+        costs[np.r_[np.delete(search.centers, slot), v]].min(axis=0).sum()
+        for slot in range(4)
+        for v in range(n)
+    )
+    assert search.cost <= min(swaps) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_balls_and_searches_ask_who_could_serve(direction):
+    graph = one_way_town(seed=4, n=30)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    points, amounts = np.arange(0, len(metric), 2), np.arange(len(metric))[::2] + 1
+    for steps in (0, 5, 12):
+        balls, total = metric.balls(steps), np.zeros(len(metric), np.int64)
+        for center in range(5):
+            inside = np.flatnonzero(costs[center] <= steps)
+            assert np.array_equal(np.sort(balls.members(center)), inside)
+        balls.add(total, points, amounts)
+        assert np.array_equal(total, (costs[:, points] <= steps) @ amounts)
+    found = {}
+
+    def take(i, numbers, distances, packed):
+        lengths = distances if packed else distances[numbers]
+        at = metric.outer(np.asarray(numbers, np.int64))
+        found[i] = dict(zip(at.tolist(), np.asarray(lengths).tolist()))
+
+    metric.searches(points).each(np.arange(len(points)), np.full(len(points), 8), take)
+    for i, point in enumerate(points.tolist()):
+        assert set(np.flatnonzero(costs[:, point] < 8).tolist()) <= set(found[i])
+        assert all(costs[at, point] == length for at, length in found[i].items())
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_release_answers_with_directed_costs(direction):
+    graph = one_way_town(seed=7, n=40)
+    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    ids = list(graph)
+    demand = mdp.PrivateDemand(metric, [ids[0]] * 50_000 + [ids[5]] * 50_000 + [ids[9]] * 20_000)
+    weights = np.zeros(len(ids))
+    weights[[0, 5, 9]] = 50_000, 50_000, 20_000
+    best = min(
+        weights @ costs[list(c)].min(axis=0) for c in combinations(range(len(ids)), 2)
+    )  # noise of scale 2 or so beside 20,000 records
+    release = mdp.release(metric, demand, epsilon=1)
+    for method in ("partition", "hst"):
+        centers = mdp.k_median(metric, demand, k=2, epsilon=1, method=method).centers
+        at = metric.positions(centers)
+        assert weights @ costs[at].min(axis=0) <= 1.05 * best + 1000
+    at = metric.positions(release.k_median(k=2).centers)
+    assert weights @ costs[at].min(axis=0) <= 1.05 * best + 1000
+
+
+def test_methods_that_need_symmetry_say_so():
+    metric = universe(one_way_town(seed=7))
+    demand = mdp.PrivateDemand(metric, [metric.ids[0]] * 10)
+    ledger = mdp.Ledger(epsilon=1)
+    for method in ("local-search", "max-coverage"):
+        with pytest.raises(InputError, match=r"same in both directions.*metric\.symmetric"):
+            mdp.k_median(metric, demand, k=2, epsilon=1, method=method, ledger=ledger)
+    assert ledger.spent == 0
+    bound = metric.symmetric
+    demand = mdp.PrivateDemand(bound, [bound.ids[0]] * 10)
+    assert mdp.k_median(bound, demand, k=2, epsilon=1, method="local-search").k == 2
+
+
+def test_trees_dominate_both_directions():
+    graph = one_way_town(seed=9)
+    metric, costs = universe(graph), costs_of(graph, "to-center")
+    tree = mdp.build_hst(metric, seed=1)
+    everyone = np.arange(len(metric))
+    in_tree = tree.position_distances(everyone[:, None], everyone)
+    assert tree.universe is metric
+    assert (in_tree >= np.maximum(costs, costs.T)).all()
+
+
+def test_evaluation_is_directed():
+    ring = nx.cycle_graph(10, create_using=nx.DiGraph)
+    metric = mdp.GraphMetric(ring, weight=None, directed=True)
+    demand = mdp.PrivateDemand(metric, [1] * 100_000)
+    report = mdp.evaluate(metric, demand, [0], epsilon=1, clip=9.0)
+    assert abs(report.mean.estimate - 9) < 0.1  # from 1 around to 0
+
+
+def test_what_graphs_are_taken():
+    matrix = csr_array(np.array([[0, 1.0, 0], [0, 0, 2.0], [4.0, 0, 0]]))
+    metric = mdp.GraphMetric(matrix, directed=True)
+    assert metric.distances([0]).tolist() == [[0, 6, 4]]
+    igraph = pytest.importorskip("igraph")
+    ring = igraph.Graph(n=3, edges=[(0, 1), (1, 2), (2, 0)], directed=True)
+    ring.es["length"] = [1.0, 2.0, 4.0]
+    assert mdp.GraphMetric(ring, directed=True).distances([0]).tolist() == [[0, 6, 4]]
+    both_ways = mdp.GraphMetric(nx.path_graph(3), weight=None, directed=True)
+    assert both_ways.distances([0]).tolist() == [[0, 1, 2]]
+    multi = nx.MultiDiGraph([(0, 1, {"length": 5}), (0, 1, {"length": 3}), (1, 0, {"length": 7})])
+    assert mdp.GraphMetric(multi, directed=True).distances([0]).tolist() == [[0, 7]]
+    assert mdp.GraphMetric(multi, directed=True).distances([1]).tolist() == [[3, 0]]
+
+
+def test_files_keep_directions(tmp_path):
+    file = tmp_path / "roads.csv"
+    file.write_text("from,to,time,oneway\na,b,1,1\nb,c,2,1\nc,a,4,1\nc,d,1,1\n", encoding="utf-8")
+    with pytest.raises(DirectedGraphError, match="directed=True"):
+        mdp.read_graph(file)
+    with pytest.raises(DisconnectedGraphError, match="not strongly connected: 2 strongly"):
+        mdp.read_graph(file, directed=True)
+    metric = mdp.read_graph(file, directed=True, largest_component=True, direction="from-center")
+    assert metric.ids == ["a", "b", "c"]
+    assert metric.distances(["a"]).tolist() == [[0, 1, 3]]
+    assert repr(metric.graph) == "Graph('roads.csv', 3 vertices, 3 arcs)"
+
+
+def test_bad_options_are_told():
+    ring = nx.cycle_graph(3, create_using=nx.DiGraph)
+    for options, said in (
+        ({"direction": "to-center"}, "directed=True as well"),
+        ({"directed": True, "direction": "up"}, "direction must be"),
+        ({"directed": True, "symmetrize": True}, "give one"),
+        ({"directed": "yes"}, "directed"),
+    ):
+        with pytest.raises(InputError, match=said):
+            mdp.GraphMetric(ring, weight=None, **options)
+
+
+def test_symmetrized_graphs_tell_how_far_both_directions_differ():
+    ring = nx.cycle_graph(3, create_using=nx.DiGraph)
+    metric = mdp.GraphMetric(ring, weight=None, symmetrize=True)
+    told = metric.graph.asymmetry
+    assert (told.one_way, told.unequal, told.median, told.largest) == (3, 0, 2.0, 2.0)
+    assert "3 arcs had no reverse" in str(told)
+    assert mdp.GraphMetric(nx.path_graph(3), weight=None, symmetrize=True).graph.asymmetry is None
+
+
+def test_trees_and_releases_know_their_direction(tmp_path):
+    graph = one_way_town(seed=1)
+    there, back = universe(graph), universe(graph, "from-center")
+    file = tmp_path / "town.release"
+    mdp.release(there, mdp.PrivateDemand(there, list(graph)), epsilon=1).save(file)
+    assert mdp.Release.load(file, universe(graph)).k_median(k=2).k == 2
+    with pytest.raises(InputError, match="another universe"):
+        mdp.Release.load(file, back)
