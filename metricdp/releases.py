@@ -21,6 +21,8 @@ from metricdp.errors import InputError
 
 Neighboring = Literal["add-remove", "replace-one"]
 Unit = Literal["record", "user"]
+Weighting = Literal["record", "share"]
+"""What has a weight of 1: each record, or all records of a user together."""
 
 
 @cache
@@ -101,6 +103,10 @@ class Receipt:
         Version of metricdp that made it.
     bound : str
         How the mechanisms' costs were composed: the cheapest valid bound.
+    grains : int
+        1; where users have one unit of weight each over all their records, how many grains that
+        unit is counted in: sensitivities and scales are then in grains, and what is minimized is
+        the mean over people.
 
     Examples
     --------
@@ -117,16 +123,24 @@ class Receipt:
     unit: Unit
     version: str
     bound: str = "basic composition"
+    grains: int = 1
 
     @classmethod
-    def of(cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit) -> Receipt:
+    def of(
+        cls,
+        mechanisms: Iterable[Mechanism],
+        neighboring: Neighboring,
+        unit: Unit,
+        grains: int = 1,
+    ) -> Receipt:
         """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential
         composition).
         """
         run = tuple(mechanisms)
         epsilon = sum((m.epsilon for m in run), Fraction(0))
         delta = sum((m.delta for m in run), Fraction(0))
-        return cls(run, epsilon, delta, neighboring, unit, installed_version())
+        version = installed_version()
+        return cls(run, epsilon, delta, neighboring, unit, version, grains=grains)
 
     def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
         """The same mechanisms under the price that one budget paid for all of them together."""
@@ -142,9 +156,9 @@ class Receipt:
         """
         if not isinstance(other, Receipt):
             return NotImplemented
-        if (self.neighboring, self.unit) != (other.neighboring, other.unit):
-            mine = f"{self.neighboring} per {self.unit}"
-            theirs = f"{other.neighboring} per {other.unit}"
+        if self._promise != other._promise:
+            mine = self._promise
+            theirs = other._promise
             raise InputError(f"receipts of different guarantees do not add up: {mine}, {theirs}")
         total = (self.epsilon + other.epsilon, self.delta + other.delta)
         return Receipt(
@@ -153,6 +167,7 @@ class Receipt:
             self.neighboring,
             self.unit,
             installed_version(),
+            grains=self.grains,
         )
 
     @classmethod
@@ -169,10 +184,21 @@ class Receipt:
             **_cost(self.epsilon, self.delta),
             "neighboring": self.neighboring,
             "unit": self.unit,
+            **self._weighting(),
             "composition": self.bound,
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
             "version": self.version,
         }
+
+    def _weighting(self) -> dict[str, Any]:
+        if self.grains == 1:
+            return {}
+        return {"weighting": "share", "grains": self.grains, "objective": "mean over people"}
+
+    @property
+    def _promise(self) -> str:
+        shares = ", one unit of weight each" if self.grains > 1 else ""
+        return f"{self.neighboring} per {self.unit}{shares}"
 
     def __str__(self) -> str:
         delta = f", delta {_show(self.delta)}" if self.delta else ""
@@ -181,6 +207,11 @@ class Receipt:
         )
         by = f", by {self.bound}" if self.bound != "basic composition" else ""
         head = f"{promise}{by} (metricdp {self.version})"
+        if self.grains > 1:
+            head += (
+                f"\n  one unit of weight a user, counted in {self.grains:,} grains: the objective "
+                f"is the mean over people"
+            )
         return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
 
 

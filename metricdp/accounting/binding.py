@@ -9,15 +9,16 @@ from typing import Any, NamedTuple, get_args
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.releases import Unit
+from metricdp.releases import Unit, Weighting
 
-FACTS = ("dataset", "unit", "max_contributions")
+FACTS = ("dataset", "unit", "max_contributions", "weighting")
 """Names under which a journal states them."""
 _LONGEST = 200
 
 
 class Protection(NamedTuple):
-    """Who is protected: the unit, and the most records that one has.
+    """Who is protected: the unit, and the most records that one has, or one unit of weight over all
+    of them.
 
     **Privacy.** What is promised of each record and what is promised of each user do not add up to
     one statement, and neither do bounds of one and of three records a user: each is about other
@@ -31,9 +32,12 @@ class Protection(NamedTuple):
 
     unit: Unit
     max_contributions: int
+    weighting: Weighting = "record"
 
     @classmethod
-    def of(cls, unit: Any, max_contributions: Any = None) -> Protection | None:
+    def of(
+        cls, unit: Any, max_contributions: Any = None, weighting: Any = "record"
+    ) -> Protection | None:
         """Read two public arguments; None if neither is given.
 
         Raises
@@ -45,6 +49,12 @@ class Protection(NamedTuple):
             return None
         if unit not in get_args(Unit):
             raise InputError(f"unit must be 'record' or 'user', got {shown(unit)}")
+        if weighting == "share" and unit == "user" and max_contributions in (None, 1):
+            return cls("user", 1, "share")
+        if weighting != "record":
+            raise InputError(
+                f"weighting must be 'record' or, of users, 'share'; got {shown(weighting)}"
+            )
         m = 1 if unit == "record" and max_contributions is None else integer(max_contributions)
         if m is None or not 1 <= m < 2**31 or (unit == "record" and m != 1):
             raise InputError(
@@ -58,13 +68,17 @@ class Protection(NamedTuple):
         """What a line of a journal says."""
         if "unit" not in line:
             return None
-        return cls.of(line["unit"], int(line.get("max_contributions", "1")))
+        weighting = line.get("weighting", "record")
+        return cls.of(line["unit"], int(line.get("max_contributions", "1")), weighting)
 
     def facts(self) -> dict[str, str]:
         """For a line of a journal."""
-        return {"unit": self.unit, "max_contributions": str(self.max_contributions)}
+        shares = {} if self.weighting == "record" else {"weighting": self.weighting}
+        return {"unit": self.unit, "max_contributions": str(self.max_contributions), **shares}
 
     def __str__(self) -> str:
+        if self.weighting == "share":
+            return "each user, one unit of weight over all records of each"
         m = self.max_contributions
         some = f", up to {m:,} record{'s' if m > 1 else ''} of each" if self.unit == "user" else ""
         return f"each {self.unit}{some}"

@@ -15,7 +15,7 @@ from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, JournalError
 
 if TYPE_CHECKING:
-    from metricdp.accounting import Ledger
+    from metricdp.accounting import Ledger, Protection
 
 
 _OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
@@ -57,6 +57,10 @@ def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
     demand.add_argument(
         "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
     )
+    shares = (
+        "what has a weight of 1: record, or share: all records of a user together (with --user)"
+    )
+    demand.add_argument("--weighting", choices=("record", "share"), help=shares)
     where = (
         "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
         "names, or Spark (default: embedded)"
@@ -92,6 +96,13 @@ def check_options(args: Namespace) -> None:
             "--max-contributions bounds the records of a user: say whose a record is with --user "
             "COLUMN"
         )
+    if getattr(args, "weighting", None) == "share" and (
+        args.user is None or args.max_contributions is not None
+    ):
+        raise UsageError(
+            "--weighting share uses all records of each user: it needs --user COLUMN, and no "
+            "--max-contributions"
+        )
     for name in ("epsilon", "delta"):
         if getattr(args, f"{name}_budget") is not None and args.ledger is None:
             raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
@@ -110,21 +121,28 @@ def check_budget(args: Namespace, price: Any) -> None:
         It does not fit; the journal is of another budget, relation, data set or unit, rolled back,
         damaged or unreadable.
     """
-    from metricdp.accounting import Ledger, Protection, exact, stated_budget
+    from metricdp.accounting import Ledger, exact, stated_budget
 
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
-    ledger.check(
-        Protection("record", 1)
-        if args.user is None
-        else Protection("user", args.max_contributions or 1)
-    )
+    ledger.check(protection(args))
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)
     if not quote.fits:
         raise BudgetError(quote.delta, ledger.spent_delta, ledger.left_delta, "delta")
+
+
+def protection(args: Namespace) -> Protection:
+    """Who the demand of these options protects."""
+    from metricdp.accounting import Protection
+
+    if args.user is None:
+        return Protection("record", 1)
+    return Protection(
+        "user", args.max_contributions or 1, getattr(args, "weighting", None) or "record"
+    )
 
 
 def open_ledger(args: Namespace) -> Ledger:

@@ -33,6 +33,7 @@ _PRIVATE = [
     "anchor",
     "user",
     "max_contributions",
+    "weighting",
     "records_hint",
     "tree",
     "coreset",

@@ -69,7 +69,8 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
     _check_coordinates(args, metric)
     column = args.demand_column or "vertex"
-    whose = {name: getattr(args, name, None) for name in _USER}
+    whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}
+    whose["weighting"] = getattr(args, "weighting", None) or "record"
     engine = getattr(args, "engine", None) or "embedded"
     return mdp.PrivateDemand.from_frame(
         metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose
@@ -86,7 +87,7 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
 
     from metricdp.privacy.evaluation import exact_counts
 
-    every = Namespace(**{**vars(args), "user": None, "max_contributions": None})
+    every = Namespace(**{**vars(args), "user": None, "max_contributions": None, "weighting": None})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return exact_counts(read_demand(every, metric)).astype(np.float64)

@@ -115,7 +115,8 @@ class DemandRelease:
     space : EuclideanSpace or None
         The box whose points the universe consists of, if it does.
     weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand at every point, in the order of ``universe.ids``: noisy.
+        Estimated demand at every point, in the order of ``universe.ids``: noisy; in records, or in
+        users who have one unit of weight each.
     receipt : Receipt
         What it cost.
     """
@@ -137,7 +138,7 @@ class DemandRelease:
     ) -> None:
         self.universe = universe
         self.space = space
-        self.weights = weights
+        self.weights = weights if receipt.grains == 1 else weights / receipt.grains
         self.weights.setflags(write=False)
         self.receipt = receipt
 

@@ -84,7 +84,7 @@ class Evaluation:
     Attributes
     ----------
     records : Interval
-        Number of records (with users: of those kept).
+        Number of records (with users: of those kept; of users, where each has one unit of weight).
     mean, median, p90 : Interval
         Distance of a record to its nearest center, in the metric's unit: mean, median and 90th
         percentile. In the mean, distances beyond `clip` count as `clip`.
@@ -415,11 +415,12 @@ def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     total = None
     if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
         # exact, and costs nothing
-        total = float(allowance.ask(CountQuery(), Fraction(1)).values[0])
+        total = float(allowance.ask(CountQuery(), Fraction(1)).values[0]) / demand.grains
     releases = [allowance.ask(query, design.shares[name]) for name, query in design.queries.items()]
     noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
-    values = np.concatenate([r.values for r in releases])
-    scales = np.array([m.scale for m in noise])
+    grains = float(demand.grains)
+    values = np.concatenate([r.values for r in releases]) / grains
+    scales = np.array([m.scale for m in noise]) / grains
     laws = [m.name for m in noise]
     return design.report(design.read(values, scales, laws, total), allowance.receipt)
 

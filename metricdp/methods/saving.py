@@ -91,10 +91,11 @@ def save(release: DemandRelease, path: Any) -> None:
     if isinstance(space, EuclideanSpace):
         header["box"] = [space.lower.tolist(), space.upper.tolist()]
         points, weights = release.coreset()
-        arrays: dict[str, Any] = {"points": np.asarray(points, np.float64), "weights": weights}
+        counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
+        arrays: dict[str, Any] = {"points": np.asarray(points, np.float64), "weights": counted}
     else:
         header["universe"] = universe_checksum(release.universe)
-        arrays = {"weights": release.weights}
+        arrays = {"weights": release.weights * release.receipt.grains}
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 

@@ -196,7 +196,7 @@ class Allowance:
         for `ask`.
         """
         if hint is not None:
-            return Records(float(hint), None)
+            return Records(float(hint) * self.demand.grains, None)
         count = self.ask(CountQuery(), share, demand)
         return Records(float(count.values[0]), count)
 
@@ -206,8 +206,11 @@ class Allowance:
 
     def sample(self, share: float) -> float:
         """From now on ask a random sample of the records, this share of them if it is less than 1
-        (`everyone` stays); return the share.
+        (`everyone` stays); return the share. Users who have one unit of weight each stay: fewer
+        grains of one would leave the noise as it is.
         """
+        if self.demand.grains > 1:
+            return 1.0
         if share < 1:
             self.demand = thinned(self.everyone, share)
         return min(share, 1.0)

@@ -5,24 +5,25 @@ to them again.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.arguments import integer, shown
+from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
 from metricdp.records.engines import Source, asked, bounding, opened
+from metricdp.records.engines import weighting as shares_of
 from metricdp.records.engines.frames import are_ids
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
-from metricdp.releases import Unit
+from metricdp.releases import Unit, Weighting
 from metricdp.unique import Unique
 
 Universe = Metric | EuclideanSpace
@@ -50,6 +51,11 @@ class PrivateDemand(Unique):
     convexity). How many records were left out is never told. *Neighboring*: the ledger's.
     *Composition*: all releases see the same sample and add up.
 
+    With ``weighting="share"`` every user has one unit of weight, spread over all their records in
+    exact integers (`metricdp.records.engines.weighting`): a user changes every count, and all
+    counts together, by one, as one record would, and no record is thrown away. **What is
+    minimized is then the mean over people** of their mean distance, not the mean over records.
+
     Parameters
     ----------
     universe : Metric or EuclideanSpace
@@ -61,6 +67,8 @@ class PrivateDemand(Unique):
         Whose record each is, one entry per record, written alike in all records of a user.
     max_contributions : int, optional
         Records kept per user, 1 unless given. Public: never choose it by looking at the data.
+    weighting : {"record", "share"}
+        What has a weight of 1: each record, or with `user` all records of a user together.
 
     Raises
     ------
@@ -77,9 +85,12 @@ class PrivateDemand(Unique):
     >>> from metricdp.metrics import EuclideanSpace
     >>> PrivateDemand(EuclideanSpace([0, 0], [1, 1]), [[0.5, 0.5], [0.5, 0.5]])
     PrivateDemand(a box in R^2; protects each record)
+    >>> box = EuclideanSpace([0, 0], [1, 1])
+    >>> PrivateDemand(box, [[0, 0.5], [1, 0], [0, 1]], user=["a", "a", "b"], weighting="share")
+    PrivateDemand(a box in R^2; protects each user, one unit of weight over all records of each)
     """
 
-    __slots__ = ("__weakref__", "_max_contributions", "_part", "_unit", "_universe")
+    __slots__ = ("__weakref__", "_part", "_protects", "_universe")
     _why = "private records stay where they were put in; make another from the data"
     __iter__ = None
     __contains__ = None
@@ -91,6 +102,7 @@ class PrivateDemand(Unique):
         *,
         user: Users = None,
         max_contributions: int | None = None,
+        weighting: Weighting = "record",
     ) -> None:
         kept: NDArray[Any]
         if isinstance(universe, EuclideanSpace):
@@ -112,7 +124,7 @@ class PrivateDemand(Unique):
             raise InputError(
                 f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
             )
-        self._seal(universe, kept, user, max_contributions)
+        self._seal(universe, kept, user, _bound(user, max_contributions, weighting))
 
     @classmethod
     def from_coordinates(
@@ -122,6 +134,7 @@ class PrivateDemand(Unique):
         *,
         user: Users = None,
         max_contributions: int | None = None,
+        weighting: Weighting = "record",
     ) -> PrivateDemand:
         """Demand at points of shape (n, d) in the universe's own coordinates, each moved to its
         nearest point.
@@ -132,14 +145,15 @@ class PrivateDemand(Unique):
             The universe has no coordinates, a point is not finite, or as for `PrivateDemand`.
         """
         if not isinstance(universe, Metric):
-            return cls(universe, points, user=user, max_contributions=max_contributions)
+            m = max_contributions
+            return cls(universe, points, user=user, max_contributions=m, weighting=weighting)
         rule = f"points must be finite numbers of shape (n, d); {_SECRET}"
         place = universe.snap
         array = _read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
         kept = _read(rule, lambda: within(universe, place(array)))
         demand = cls.__new__(cls)
-        demand._seal(universe, kept, user, max_contributions)
+        demand._seal(universe, kept, user, _bound(user, max_contributions, weighting))
         return demand
 
     @classmethod
@@ -155,6 +169,7 @@ class PrivateDemand(Unique):
         *,
         columns: Sequence[str] | None = None,
         engine: str = "embedded",
+        weighting: Weighting = "record",
     ) -> PrivateDemand:
         """Demand from columns of a table of any size, counted where it is
         (`metricdp.records.engines`).
@@ -179,6 +194,8 @@ class PrivateDemand(Unique):
         x, y, user : str, optional
             Columns; see `from_coordinates` and `PrivateDemand`.
         max_contributions : int, optional
+        weighting : {"record", "share"}
+            As `PrivateDemand`.
         columns : sequence of str, optional
             Columns of coordinates, as many as the universe has, in place of `x` and `y`.
         engine : {"embedded", "dask", "spark"}
@@ -193,7 +210,7 @@ class PrivateDemand(Unique):
         """
         if (x is None) != (y is None):
             raise InputError("coordinates need both x= and y=")
-        m = _most(user, max_contributions)
+        bound = _bound(user, max_contributions, weighting)
         public = [*(columns or ([n for n in (x, y) if n is not None] or [node]))]
         frame = opened(frame_or_path, engine, [*public, *([] if user is None else [user])])
         encode = asked(frame, universe, node, x, y, columns, user)
@@ -205,34 +222,45 @@ class PrivateDemand(Unique):
         rule = (
             f"every record must be {what}, and have a user if users are named{of_text}; {_SECRET}"
         )
-        source = _read(rule, lambda: frame.records(universe, encode, user, m))
+        m = bound.max_contributions
+        shares = bound.weighting == "share"
+        source = _read(rule, lambda: frame.records(universe, encode, user, m, shares=shares))
         demand = cls.__new__(cls)
-        demand._place(universe, source, m, "record" if user is None else "user", None)
+        demand._place(universe, source, bound, None)
         return demand
 
     def _seal(
-        self, universe: Universe, records: NDArray[Any], user: Users, max_contributions: int | None
+        self, universe: Universe, records: NDArray[Any], user: Users, bound: Protection
     ) -> None:
         """Bound what each user contributes, and put the records away."""
-        m = _most(user, max_contributions)
         if isinstance(user, str | bytes):
             raise InputError(
                 "user must give one entry per record; a column's name goes to from_frame"
             )
+        held: NDArray[Any] | Source = records
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
-            records = _read(rule, lambda: records[bounding.sample(names_of(user), len(records), m)])
-        self._place(universe, records, m, "record" if user is None else "user", None)
+            m = bound.max_contributions
+            if bound.weighting == "share":
+                held = _read(rule, lambda: shares_of.shared(universe, names_of(user), records))
+            else:
+                held = _read(
+                    rule, lambda: records[bounding.sample(names_of(user), len(records), m)]
+                )
+        self._place(universe, held, bound, None)
 
     def _place(
-        self, universe: Universe, records: NDArray[Any] | Source, m: int, unit: Unit, part: object
+        self,
+        universe: Universe,
+        records: NDArray[Any] | Source,
+        protects: Protection,
+        part: object,
     ) -> None:
         if isinstance(universe, Metric):
             universe.check()  # public, and before anything can be charged
         self._universe = universe
-        self._max_contributions = m
+        self._protects = protects
         self._part = part
-        self._unit: Unit = unit
         _vault._put(self, records)
 
     def _restricted(
@@ -243,7 +271,7 @@ class PrivateDemand(Unique):
         """
         demand = type(self).__new__(type(self))
         place = (self._universe, object()) if universe is None else (universe, self._part)
-        demand._place(place[0], records, self._max_contributions, self._unit, place[1])
+        demand._place(place[0], records, self._protects, place[1])
         return demand
 
     @property
@@ -260,18 +288,32 @@ class PrivateDemand(Unique):
 
     @property
     def max_contributions(self) -> int:
-        """Most records of one unit: 1 for records, the bound for users."""
-        return self._max_contributions
+        """Most contributions of one unit, which every sensitivity is stated for: 1 for records, the
+        bound for users; of users with shares the grains of one (`grains`).
+        """
+        return self._protects.max_contributions * self.grains
+
+    @property
+    def grains(self) -> int:
+        """How many grains a unit of weight is counted in: 65,536 where users have shares, else 1,
+        and what is counted are records.
+        """
+        return shares_of.WHOLE if self._protects.weighting == "share" else 1
+
+    @property
+    def weighting(self) -> Weighting:
+        """What has a weight of 1: "record", or a user's records together, "share"."""
+        return self._protects.weighting
 
     @property
     def unit(self) -> Unit:
         """Who is protected: "record" or "user"."""
-        return self._unit
+        return self._protects.unit
 
     @property
     def protects(self) -> Protection:
-        """Unit and bound together, as ledgers hold to them."""
-        return Protection(self._unit, self._max_contributions)
+        """Unit, bound and weighting together, as ledgers hold to them."""
+        return self._protects
 
     def __len__(self) -> NoReturn:  # also asked by bool()
         raise TypeError(
@@ -280,11 +322,11 @@ class PrivateDemand(Unique):
         )
 
     def __repr__(self) -> str:
-        unit = (
-            "record"
-            if self._unit == "record"
-            else f"user, keeps up to {self._max_contributions} records of each"
-        )
+        unit = "record"
+        if self.unit == "user":
+            unit = f"user, keeps up to {self._protects.max_contributions} records of each"
+        if self.weighting == "share":
+            unit = "user, one unit of weight over all records of each"
         return f"PrivateDemand({self._universe.name}; protects each {unit})"
 
 
@@ -301,7 +343,21 @@ def within(universe: Metric, at: NDArray[np.int64]) -> NDArray[np.int64]:
     return at
 
 
-def _most(user: object, max_contributions: int | None) -> int:
+def _bound(user: object, max_contributions: int | None, weighting: Any) -> Protection:
+    """Who is protected, by three public arguments."""
+    chosen(weighting, get_args(Weighting), "weighting")
+    if weighting == "share":
+        if user is None:
+            raise InputError(
+                "weighting='share' spreads one unit of weight over a user's records: say whose "
+                "each record is with user="
+            )
+        if max_contributions is not None:
+            raise InputError(
+                "max_contributions keeps some records of a user, weighting='share' uses all of "
+                "them: give one or the other"
+            )
+        return Protection("user", 1, "share")
     m = 1 if max_contributions is None else integer(max_contributions)
     if m is None or not 1 <= m < 2**31:
         raise InputError(
@@ -311,4 +367,4 @@ def _most(user: object, max_contributions: int | None) -> int:
         raise InputError(
             "max_contributions bounds the records of a user: say whose each record is with user="
         )
-    return m
+    return Protection("record" if user is None else "user", m)

@@ -116,7 +116,7 @@ def measure(
         "public points"
     )
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise))
-    return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
+    return Release(values, query, _receipt(mechanism, demand, grant))
 
 
 def select(
@@ -168,7 +168,7 @@ def select(
     grant.bind(demand.protects)
     rule = "the selection failed on private records (details withheld)"
     position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
-    return position, Receipt.of([mechanism], grant.neighboring, demand.unit)
+    return position, _receipt(mechanism, demand, grant)
 
 
 def cover(
@@ -227,7 +227,7 @@ def cover(
     grant.bind(demand.protects)
     rule = "the cover failed on private records (details withheld)"
     selected = _vault._quietly(rule, lambda: _covered(demand, query, eta))
-    return selected, Receipt.of([mechanism], grant.neighboring, demand.unit)
+    return selected, _receipt(mechanism, demand, grant)
 
 
 def split(
@@ -435,6 +435,10 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     return demand._restricted(
         _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share)), demand.universe
     )
+
+
+def _receipt(mechanism: Mechanism, demand: PrivateDemand, grant: Budget) -> Receipt:
+    return Receipt.of([mechanism], grant.neighboring, demand.unit, demand.grains)
 
 
 def _check(

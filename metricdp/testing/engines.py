@@ -12,6 +12,7 @@ from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
 from metricdp.records.engines.opening import opened
 from metricdp.records.engines.registry import engines
+from metricdp.records.engines.weighting import WHOLE
 
 _BIG = 1234567890123456789
 USERS = (
@@ -90,6 +91,18 @@ class EngineTestCase:
         one, other = (self.demand(_BOX, rows, x="x", y="y", user="who") for _ in range(2))
         cells = HistogramQuery(_Cells())
         assert exact(one, cells) == exact(one, cells) != exact(other, cells)
+
+    def test_shares_are_those_of_a_list(self) -> None:
+        """One unit of weight a user, bit by bit, on points and in a box."""
+        rows = self.rows()
+        points = np.column_stack([rows["x"], rows["y"]])
+        own: Any = {"user": rows["who"], "weighting": "share"}
+        ids = self.demand(_IDS, rows, user="who", weighting="share")
+        assert counted(ids) == counted(PrivateDemand(_IDS, rows["vertex"], **own))
+        assert sum(counted(ids)) == len(set(rows["who"])) * WHOLE
+        there = self.demand(_BOX, rows, columns=["x", "y"], user="who", weighting="share")
+        for query in (CountQuery(), HistogramQuery(_Cells())):
+            assert exact(there, query) == exact(PrivateDemand(_BOX, points, **own), query)
 
     def test_users_are_as_many_as_their_texts(self) -> None:
         """No text is taken for another one, or for a number."""

@@ -22,7 +22,7 @@ def plant() -> AbstractContextManager[None]:
     def restricted(self: Any, records: Any, universe: Any = None) -> Any:
         demand = real(self, records, universe)
         if universe is not None:
-            demand._max_contributions = 1
+            demand._protects = demand.protects._replace(max_contributions=1)
         return demand
 
     return patched(PrivateDemand, "_restricted", restricted)

@@ -100,7 +100,9 @@ class LSHCoreset(Baseline):
             counts = counted.values.astype(float)
             if level == 0:
                 low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * _sum_noise(allowance)
-                total = float(counts[0]) if self.records_hint is None else float(self.records_hint)
+                hint = self.records_hint
+                grains = allowance.demand.grains
+                total = float(counts[0]) if hint is None else float(hint) * grains
                 fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
             at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
             if len(at) == 0:

@@ -295,7 +295,7 @@ class Coreset(Method):
             weights.append(np.array([number for _, number in removed], np.float64))
             spent += paid
         receipts += [together(spent, demand, grant, left)] if n_parts > 1 else spent
-        empty = Receipt.of([], grant.neighboring, demand.unit)
+        empty = Receipt.of([], grant.neighboring, demand.unit, demand.grains)
         receipt = grant.receipt([empty, *receipts]) if receipts else empty
         release = CoresetRelease(space, np.concatenate(points), np.concatenate(weights), receipt)
         return release.answer(question)

@@ -421,7 +421,9 @@ class Quadtree(Method):
             counted = cells if kept is None else kept(cells)
             return allowance.ask(HistogramQuery(counted), share, demand)
 
-        known = CellCounts(np.array([self.records_hint or 0.0]), np.array([np.inf]))
+        known = CellCounts(
+            np.array([(self.records_hint or 0.0) * demand.grains]), np.array([np.inf])
+        )
         if self._privtree(space):
             query = OpeningQuery(cells, self._depth(space))
             found = allowance.ask(query, share * OPENING_SHARE, demand)

@@ -159,7 +159,7 @@ class LocalSearch(Method):
             index, receipt = select(demand, query, self._each(grant, 1), grant)
             at = visited[index]
             receipts = [*receipts, receipt]
-        empty = Receipt.of([], grant.neighboring, demand.unit)
+        empty = Receipt.of([], grant.neighboring, demand.unit, demand.grains)
         return Result(
             question.names(at),
             question.k,

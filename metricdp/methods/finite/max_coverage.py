@@ -279,7 +279,7 @@ class MaxCoverage(Method):
         metric = question.metric
         whole = grant.left
         receipts = []
-        total = self.records_hint
+        total = None if self.records_hint is None else self.records_hint * demand.grains
         total_scale = 0.5
         if total is None:
             count = measure(demand, CountQuery(), whole * COUNT_SHARE, grant)

@@ -185,7 +185,7 @@ def partition_release(
     constant of some 10^5 operations, for every look.
     """
     receipts = []
-    total = records_hint
+    total = None if records_hint is None else records_hint * demand.grains
     known = []
     if records_hint is None:
         count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)

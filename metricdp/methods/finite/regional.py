@@ -226,9 +226,9 @@ class Regional(Method):
             if self.records_hint is not None:
                 hint = max(self.records_hint * float(inside.mean()), 1.0)
             found = Partition(records_hint=hint).release(part, budget, seed)
-            weights[inside] = found.weights[inside]
+            weights[inside] = found.weights[inside] * demand.grains
             spent += found.receipt.mechanisms
-        receipt = Receipt.of(spent, grant.neighboring, demand.unit)
+        receipt = Receipt.of(spent, grant.neighboring, demand.unit, demand.grains)
         paid = receipt.paid(whole, Fraction(0), BOUND)
         return RegionalRelease(universe, weights, dict(zip(self.regions, epsilons)), paid)
 

@@ -33,4 +33,9 @@ class Uniform(Method):
         """
         finite = question.on_net() if isinstance(question, BoxQuestion) else question
         found = finite.names(finite.answer(np.ones(len(finite.metric))))
-        return Result(found, question.k, self.name, Receipt.of([], grant.neighboring, demand.unit))
+        return Result(
+            found,
+            question.k,
+            self.name,
+            Receipt.of([], grant.neighboring, demand.unit, demand.grains),
+        )

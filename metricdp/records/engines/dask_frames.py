@@ -16,6 +16,7 @@ from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
+from metricdp.records.engines.weighting import GRAINS, shared_rows
 from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, layout
@@ -44,8 +45,15 @@ class DaskFrame(Frame):
 
     def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
         """Records are shuffled by user, so that a block holds all of each of its users."""
+        return by_user(self._read(reading), reading, m, key)
+
+    def shared(self, reading: Reading) -> DaskFrame:
+        """Likewise."""
+        return shared_by_user(self._read(reading), reading)
+
+    def _read(self, reading: Reading) -> Any:
         chosen = self.native[reading.columns]
-        return by_user(chosen.map_partitions(rows, reading, meta=meta(reading)), reading, m, key)
+        return chosen.map_partitions(rows, reading, meta=meta(reading))
 
 
 class DaskLines(Frame):
@@ -86,12 +94,18 @@ class DaskLines(Frame):
 
     def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
         """As of a data frame."""
+        return by_user(self._read(reading), reading, m, key)
+
+    def shared(self, reading: Reading) -> DaskFrame:
+        """As of a data frame."""
+        return shared_by_user(self._read(reading), reading)
+
+    def _read(self, reading: Reading) -> Any:
         import dask.dataframe as dd
         from dask import delayed
 
         read = [delayed(rows, pure=False)(lines, reading) for lines in self._lines()]
-        frame = dd.from_delayed(read, meta=meta(reading), verify_meta=False)
-        return by_user(frame, reading, m, key)
+        return dd.from_delayed(read, meta=meta(reading), verify_meta=False)
 
 
 def rows(block: Any, reading: Reading) -> Any:
@@ -116,6 +130,13 @@ def by_user(frame: Any, reading: Reading, m: int, key: str) -> DaskFrame:
     shuffled = frame.shuffle(on="_user")
     kept = shuffled.map_partitions(bounded, reading.names, m, key, meta=meta(reading))
     return DaskFrame(kept)
+
+
+def shared_by_user(frame: Any, reading: Reading) -> DaskFrame:
+    """Each user's places and their grains."""
+    shuffled = frame.shuffle(on="_user")
+    like = meta(reading).assign(**{GRAINS: np.empty(0, np.int64)})
+    return DaskFrame(shuffled.map_partitions(shared_rows, reading.names, meta=like))
 
 
 def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:

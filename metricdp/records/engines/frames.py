@@ -27,6 +27,7 @@ from metricdp.records.engines.sources import (
     Tally,
     grouped_parts,
 )
+from metricdp.records.engines.weighting import GrainsAt, Weighted, with_grains
 from metricdp.records.engines.work import Sum, Work, added, checked
 from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder
 from metricdp.records.ingestion.matching import Matcher
@@ -68,6 +69,12 @@ class Frame(ABC):
         ``reading.names``, the same rows whenever they are read.
         """
 
+    @abstractmethod
+    def shared(self, reading: Reading) -> Frame:
+        """Each user's places and their grains, as `metricdp.records.engines.weighting` says: the
+        columns ``reading.names`` and `GRAINS`.
+        """
+
     def check(self, names: Sequence[Any]) -> None:
         """Raise InputError if a column is missing, or there twice."""
         if not all(isinstance(name, str | int) for name in names):
@@ -86,12 +93,20 @@ class Frame(ABC):
             raise InputError(f"two columns are named {shown(twice[0])}")
 
     def records(
-        self, universe: Metric | EuclideanSpace, encode: Encoder, user: str | None, m: int
+        self,
+        universe: Metric | EuclideanSpace,
+        encode: Encoder,
+        user: str | None,
+        m: int,
+        *,
+        shares: bool = False,
     ) -> Source | NDArray[Any]:
         """The rows as records: counted in a finite universe, to be read in a box; at most m of each
-        user. Private, as what it raises is.
+        user, or all of them with their shares in grains. Private, as what it raises is.
         """
         frame: Frame = self
+        if user is not None and shares:
+            return self._all_shared(universe, Reading(encode, user))
         if user is not None:
             reading = Reading(encode, user)
             frame = self.bounded(reading, m, secrets.token_hex(32))
@@ -101,6 +116,13 @@ class Frame(ABC):
             return Tally(np.flatnonzero(held), held[held > 0])
         # reads all rows once: a bad one is refused before anything is charged
         return Encoded(frame, encode, frame.total(encode, _nothing)[1])
+
+    def _all_shared(self, universe: Metric | EuclideanSpace, reading: Reading) -> Source:
+        frame, encode = self.shared(reading), with_grains(reading)
+        if isinstance(universe, Metric):
+            held, _ = frame.total(encode, GrainsAt(len(universe)))
+            return Tally(np.flatnonzero(held), held[held > 0])
+        return Weighted(Encoded(frame, encode, frame.total(encode, _nothing)[1]))
 
     def total(self, encode: Encoder, answer: Answer) -> tuple[NDArray[Any], Seal]:
         """The sum of `answer` over blocks of encoded rows, and the seal of this reading.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.records.engines.bounding import statement
+from metricdp.records.engines import bounding, weighting
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.sources import Coins
 from metricdp.records.engines.spilling import connected
@@ -50,7 +50,19 @@ class LocalFrame(Frame):
 
     def bounded(self, reading: Reading, m: int, key: str) -> Frame:
         """By DuckDB, which writes to disk what does not fit into memory."""
-        return Bounded(self, reading, m, key)
+        text = bounding.statement(
+            "_rows",
+            reading.names,
+            m,
+            quote='"',
+            digest=lambda columns: f"sha256('{key}' || json_array({', '.join(columns)}))",
+        )
+        return Bounded(self, reading, text, reading.names)
+
+    def shared(self, reading: Reading) -> Frame:
+        """By DuckDB, likewise."""
+        text = weighting.statement("_rows", reading.names, quote='"', divided="({0} // {1})")
+        return Bounded(self, reading, text, [*reading.names, weighting.GRAINS])
 
     def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
@@ -69,21 +81,24 @@ class LocalFrame(Frame):
 
 
 class Bounded(LocalFrame):
-    """At most m rows of each user of a table on this machine: read anew each time, with the same
-    key. DuckDB is given records and texts of users, never a cell.
+    """What a statement makes of all rows of each user of a table on this machine: at most m of
+    them, or their shares; read anew each time, by the same statement. DuckDB is given records and
+    texts of users, never a cell.
     """
 
-    def __init__(self, frame: LocalFrame, reading: Reading, m: int, key: str) -> None:
+    def __init__(
+        self, frame: LocalFrame, reading: Reading, text: str, columns: Sequence[str]
+    ) -> None:
         super().__init__(None)
         self._frame = frame
         self._reading = reading
-        self._m = m
-        self._key = key
+        self._text = text
+        self._columns = columns
 
     @property
     def columns(self) -> Sequence[str]:
-        """Numbers of a record, and its user."""
-        return self._reading.names
+        """Numbers of a record, and its user; perhaps its grains."""
+        return self._columns
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow: a window over each user's rows, out of core."""
@@ -92,20 +107,13 @@ class Bounded(LocalFrame):
         kind = pa.from_numpy_dtype(self._reading.kind)
         numbers = [(name, kind) for name in self._reading.names[:-1]]
         schema = pa.schema([*numbers, (USER, pa.string())])
-        text = statement(
-            "_rows",
-            self._reading.names,
-            self._m,
-            quote='"',
-            digest=lambda columns: f"sha256('{self._key}' || json_array({', '.join(columns)}))",
-        )
         with connected() as connection:
             connection.from_arrow(schema.empty_table()).create("_rows")
             with closing(self._frame.batches(self._reading.columns)) as blocks:
                 for block in blocks:
                     read = pa.Table.from_pydict(self._reading.rows(block), schema=schema)
                     connection.from_arrow(read).insert_into("_rows")
-            yield from streamed(connection.sql(text), names)
+            yield from streamed(connection.sql(self._text), names)
 
 
 def streamed(relation: Any, names: Sequence[str]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.records.engines import bounding
+from metricdp.records.engines import bounding, weighting
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
@@ -52,10 +52,16 @@ class AtOnce(Frame):
         return self._frame.columns
 
     def records(
-        self, universe: Metric | EuclideanSpace, encode: Encoder, user: str | None, m: int
+        self,
+        universe: Metric | EuclideanSpace,
+        encode: Encoder,
+        user: str | None,
+        m: int,
+        *,
+        shares: bool = False,
     ) -> Source | NDArray[Any]:
         """The records, counted in a finite universe; m of each user at most, drawn by fresh coins
-        (`bounding.sample`).
+        (`bounding.sample`), or all of them with their shares (`weighting.grains`).
         """
         parts = [encode.empty()]
         users = []
@@ -71,6 +77,8 @@ class AtOnce(Frame):
                     parts.append(found)
                     users += whose
         records = np.concatenate(parts)
+        if read is not None and shares:
+            return weighting.shared(universe, users, records)
         if read is not None:
             records = records[bounding.sample(users, len(records), m)]
         if isinstance(universe, Metric):
@@ -84,6 +92,10 @@ class AtOnce(Frame):
     def bounded(self, reading: Reading, m: int, key: str) -> Frame:
         """As where it is."""
         return self._frame.bounded(reading, m, key)
+
+    def shared(self, reading: Reading) -> Frame:
+        """As where it is."""
+        return self._frame.shared(reading)
 
 
 class Memory(Engine):

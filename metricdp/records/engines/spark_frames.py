@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines.bounding import statement
+from metricdp.records.engines import bounding, weighting
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
@@ -61,10 +61,20 @@ class SparkFrame(Frame):
             fields = ", ".join(f"'{i}', {name}" for i, name in enumerate(columns))
             return f"sha2(concat('{key}', to_json(named_struct({fields}))), 256)"
 
+        text = bounding.statement("{rows}", reading.names, m, quote="`", digest=digest)
+        return self._stated(reading, text)
+
+    def shared(self, reading: Reading) -> SparkFrame:
+        """A sum over each user's records in order."""
+        names = reading.names
+        text = weighting.statement("{rows}", names, quote="`", divided="({0} div {1})")
+        return self._stated(reading, text)
+
+    def _stated(self, reading: Reading, text: str) -> SparkFrame:
+        """What a statement makes of the rows, read."""
         kind = "long" if reading.kind is np.int64 else "double"
         kinds = ", ".join([*(f"{name} {kind}" for name in reading.names[:-1]), "_user string"])
         read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), kinds)
-        text = statement("{rows}", reading.names, m, quote="`", digest=digest)
         return SparkFrame(self.native.sparkSession.sql(text, rows=read))
 
     def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:

@@ -1,0 +1,281 @@
+"""One unit of weight a user, spread over all their records in integers.
+
+A *whole* is `WHOLE` = 2^16 grains. A user's records, r in all, in the order of their places, get
+
+    share of the first i records together = floor(WHOLE · i / r),
+
+so that each has WHOLE / r grains up to one, equal places of one user have what they come to
+together, and **all of them have exactly one whole**: the sum telescopes to floor(WHOLE · r / r).
+Users with more records than grains have records without any. The order is that of the records'
+numbers (positions, coordinates), a function of that user's records alone; nothing is drawn.
+
+**Privacy.** What a user adds is a function of that user's records alone: grains at some places,
+none negative, WHOLE in all. So for every query a user is a unit of at most m = WHOLE contributions
+of one grain each: all sensitivities hold with that m, in grains, which is what one record (m = 1)
+has in wholes. Rounding each share up, or to the nearest, would let a user of many records exceed
+one whole: the audit keeps that as a planted bug. Under replace-one, both users have exactly one.
+
+In memory and on every engine the same integers come out: users are grouped, records sorted and
+summed, and the shares are differences of the same floors (`statement`, `shared_rows`, `grains`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.sources import Answer, Grouped, Groups, Source, Tally, grouped_parts
+from metricdp.records.ingestion.encoders import Encoder, Reading
+
+BITS = 16
+WHOLE = 1 << BITS
+"""Grains of one user."""
+GRAINS = "_grains"
+"""Column of the grains, in rows that were read already."""
+
+
+def floors(before: Any, count: Any, of: Any) -> Any:
+    """Grains of the records from `before` to `before + count` of a user with `of` records.
+
+    Examples
+    --------
+    >>> [floors(i, 1, 3) for i in range(3)]
+    [21845, 21845, 21846]
+    """
+    return WHOLE * (before + count) // of - WHOLE * before // of
+
+
+def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64]:
+    """Grains of each record, shape (n,).
+
+    Parameters
+    ----------
+    users : sequence
+        One for each record.
+    records : ndarray, shape (n,) of positions, or (n, d)
+
+    Raises
+    ------
+    InputError
+        Not one user for each record.
+
+    Examples
+    --------
+    >>> grains(["a", "b", "a"], np.array([7, 3, 2])).tolist()
+    [32768, 65536, 32768]
+    """
+    n = len(records)
+    if len(users) != n or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n)
+    axes = [records] if records.ndim == 1 else list(records.T)
+    order = np.lexsort((*reversed(axes), codes))
+    sizes = np.bincount(codes, minlength=len(number))
+    first = np.concatenate([[0], np.cumsum(sizes)])[codes[order]]
+    found = np.empty(n, np.int64)
+    found[order] = floors(np.arange(n) - first, 1, sizes[codes[order]])
+    return found
+
+
+def shared(
+    universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+) -> Source:
+    """Records in hand, each with its grains."""
+    held = grains(users, records)
+    if isinstance(universe, Metric):
+        return Tally(records, held)
+    return Weighted(np.column_stack([records, held]))
+
+
+def statement(table: str, names: Sequence[str], *, quote: str, divided: str) -> str:
+    """The SQL query that gives each user's places and their grains.
+
+    Parameters
+    ----------
+    table : str
+    names : sequence of str
+        Columns, that of users last (`Reading.names`).
+    quote : str
+        Of identifiers.
+    divided : str
+        Of whole numbers, rounding down: an expression with ``{0}`` and ``{1}``.
+    """
+    listed = [f"{quote}{name}{quote}" for name in names]
+    rows, user, numbers = ", ".join(listed), listed[-1], ", ".join(listed[:-1])
+    counted = f"SELECT {rows}, count(*) AS _c FROM {table} GROUP BY {rows}"
+    ordered = f"PARTITION BY {user} ORDER BY {numbers} ROWS UNBOUNDED PRECEDING"
+    summed = (
+        f"SELECT *, sum(_c) OVER ({ordered}) AS _to, sum(_c) OVER (PARTITION BY {user}) AS _r "
+        f"FROM ({counted}) AS _a"
+    )
+    upper, lower = (divided.format(f"({WHOLE} * {to})", "_r") for to in ("_to", "(_to - _c)"))
+    return (
+        f"SELECT {rows}, CAST({upper} - {lower} AS BIGINT) AS {quote}{GRAINS}{quote} "
+        f"FROM ({summed}) AS _b"
+    )
+
+
+def shared_rows(block: Any, names: Sequence[str]) -> Any:
+    """The same of a pandas DataFrame that holds all rows of its users."""
+    by, user = list(names), names[-1]
+    counted = block[by].groupby(by, sort=True, dropna=False).size().reset_index(name="_c")
+    counted = counted.sort_values(by[:-1], kind="stable")
+    whole = counted.groupby(user, sort=False, dropna=False)["_c"]
+    to, of = whole.cumsum(), whole.transform("sum")
+    found = counted[by].reset_index(drop=True)
+    shares = floors((to - counted["_c"]).to_numpy(), counted["_c"].to_numpy(), of.to_numpy())
+    found[GRAINS] = np.asarray(shares, np.int64)
+    return found
+
+
+@dataclass(frozen=True)
+class WithGrains:
+    """From rows of a record's numbers and its grains to records beside their grains, shape
+    (n, d + 1); it travels to the workers.
+
+    Parameters
+    ----------
+    place : callable
+        From numbers to records.
+    """
+
+    place: Answer
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[Any]:
+        """Records, then grains; integers if records are positions."""
+        records = self.place(rows[:, :-1])
+        kind = np.int64 if records.ndim == 1 else np.float64
+        return np.column_stack([records, rows[:, -1]]).astype(kind)
+
+
+def with_grains(reading: Reading) -> Encoder:
+    """The encoder of rows that `statement` made of what was read."""
+    plain = reading.encoder()
+    return replace(plain, columns=(*plain.columns, GRAINS), place=WithGrains(plain.place))
+
+
+@dataclass(frozen=True)
+class GrainsAt:
+    """Grains at each point of a finite universe."""
+
+    n_points: int
+
+    def __call__(self, block: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shape (n_points,)."""
+        held = np.zeros(self.n_points, np.int64)
+        np.add.at(held, block[:, 0], block[:, 1])
+        return held
+
+
+@dataclass(frozen=True)
+class ByDigits:
+    """The answer about records with grains: of each binary digit, that about the records that have
+    it, 2^digit times. Sums saturate at 2^61 either way, each by itself.
+    """
+
+    answer: Answer
+    steps: tuple[Answer, ...]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Of a block."""
+        grown = rows[:, -1].astype(np.int64)
+        vector = np.asarray(self.answer(stepped(rows[:0], self.steps)))
+        for digit in range(BITS + 1):
+            having = grown >> digit & 1 == 1
+            if not having.any():
+                continue
+            part = np.asarray(self.answer(stepped(rows[having], self.steps)))
+            if part.dtype.kind == "f":
+                vector = vector + part * (1 << digit)
+            else:
+                most = CAP >> digit
+                more = np.clip(part.astype(np.int64), -most, most) << digit
+                vector = np.clip(vector.astype(np.int64) + more, -CAP, CAP)
+        return vector
+
+
+@dataclass(frozen=True)
+class DigitKeys:
+    """Keys of the records that have a binary digit in their grains."""
+
+    key: Answer
+    steps: tuple[Answer, ...]
+    digit: int
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Of a block."""
+        having = rows[:, -1].astype(np.int64) >> self.digit & 1 == 1
+        return self.key(stepped(rows[having], self.steps))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Each grain with a probability, by a coin of its own."""
+
+    share: float
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Records with what is left of their grains; new ones in each reading."""
+        coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+        kept = rows.copy()
+        kept[:, -1] = coins.binomial(rows[:, -1].astype(np.int64), self.share)
+        return kept
+
+
+def stepped(rows: NDArray[Any], steps: tuple[Answer, ...]) -> NDArray[Any]:
+    """Records without their grains, after all steps."""
+    records = np.ascontiguousarray(rows[:, :-1])
+    for step in steps:
+        records = step(records)
+    return records
+
+
+class Weighted(Source):
+    """Records of a box, each with its grains.
+
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (n, d + 1), or Source of such
+        Points, then grains.
+    """
+
+    def __init__(self, rows: NDArray[Any] | Source, steps: tuple[Answer, ...] = ()) -> None:
+        self._rows, self._steps = rows, steps
+
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """Of each record as often as it has grains."""
+        each = ByDigits(answer, self._steps)
+        return self._rows.total(each) if isinstance(self._rows, Source) else each(self._rows)
+
+    def grouped(self, key: Answer) -> Groups:
+        """A reading for each binary digit."""
+        parts = []
+        for digit in range(BITS + 1):
+            having = DigitKeys(key, self._steps, digit)
+            if isinstance(self._rows, Source):
+                keys, counts = self._rows.grouped(having)
+                found = np.stack([keys.view(np.int64), counts], axis=1)
+            else:
+                found = Grouped(having)(self._rows)
+            parts.append(found * np.array([1, 1 << digit]))
+        return grouped_parts(parts)
+
+    def mapped(self, step: Answer) -> Weighted:
+        """A step more, which may move or leave out records: not their grains."""
+        return Weighted(self._rows, (*self._steps, step))
+
+    def thinned(self, share: float) -> Weighted:
+        """Each grain with this probability; on an engine drawn anew in each reading."""
+        kept = Kept(share)
+        held = self._rows.mapped(kept) if isinstance(self._rows, Source) else kept(self._rows)
+        return Weighted(held, self._steps)

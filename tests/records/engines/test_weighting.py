@@ -1,0 +1,158 @@
+"""Shares: one whole a user, exactly, by the definition in fractions; what comes of them."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.accounting.binding import Protection
+from metricdp.errors import InputError
+from metricdp.privacy import CountQuery, HistogramQuery, gate
+from metricdp.privacy.demand import PrivateDemand
+from metricdp.records.engines.weighting import WHOLE, Weighted, grains, shared_rows
+from tests.cli_world import run
+
+PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+RECORDS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=40)
+
+
+def naive(records):
+    """From the definition: floors of exact fractions, user by user."""
+    held = {}
+    for user in {user for user, _ in records}:
+        places = sorted(place for u, place in records if u == user)
+        before = 0
+        for i, place in enumerate(places, start=1):
+            share = Fraction(WHOLE * i, len(places)).__floor__()
+            held[place] = held.get(place, 0) + share - before
+            before = share
+        assert before == WHOLE
+    return held
+
+
+def exact(demand, query):
+    return gate._noisy(demand, query, None)
+
+
+class Points:
+    universe = PATH
+    n_parts = 5
+
+    def encode(self, records):
+        return records
+
+
+@settings(max_examples=80, deadline=None)
+@given(RECORDS)
+def test_grains_are_those_of_the_definition(records):
+    users = [f"u{user}" for user, _ in records]
+    at = np.array([place for _, place in records], np.int64)
+    found = np.bincount(at, grains(users, at), minlength=5)
+    assert {i: int(n) for i, n in enumerate(found) if n} == naive(records)
+    demand = PrivateDemand(PATH, at.tolist(), user=users, weighting="share")
+    assert exact(demand, HistogramQuery(Points())).tolist() == found.tolist()
+    assert exact(demand, CountQuery()).tolist() == [WHOLE * len(set(users))]
+
+
+@settings(max_examples=40, deadline=None)
+@given(RECORDS)
+def test_what_dask_does_with_a_block_is_the_same(records):
+    pd = pytest.importorskip("pandas")
+    block = pd.DataFrame(records, columns=["_user", "_0"])[["_0", "_user"]].astype({"_user": str})
+    rows = shared_rows(block, ["_0", "_user"])
+    found = rows.groupby("_0")["_grains"].sum()
+    assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
+
+
+def test_one_user_more_adds_one_whole_and_changes_nothing_else():
+    some = [("a", 0), ("a", 3), ("b", 3), ("b", 3), ("b", 1)]
+    for more in ([("c", 4)], [("c", 4)] * 70_000, [("c", i % 5) for i in range(999)]):
+        counts = []
+        for records in (some, some + more):
+            users, places = zip(*records)
+            demand = PrivateDemand(PATH, list(places), user=list(users), weighting="share")
+            counts.append(exact(demand, HistogramQuery(Points())))
+        change = counts[1] - counts[0]
+        assert (change >= 0).all() and change.sum() == WHOLE
+
+
+def test_a_box_counts_groups_and_thins_by_grains():
+    coins = np.random.default_rng(2)
+    points = coins.random((300, 2)).round(1)
+    users = coins.integers(0, 40, 300)
+    held = grains(users.tolist(), points)
+    rows = Weighted(np.column_stack([points, held]))
+    key = lambda block: (block[:, 0] * 10).round().astype(np.uint64)  # noqa: E731
+    keys, counts = rows.grouped(key)
+    expected = np.bincount(key(points).astype(np.int64), held)
+    assert counts.tolist() == expected[expected > 0].tolist()
+    assert keys.tolist() == np.flatnonzero(expected).tolist()
+    left = rows.mapped(lambda block: block[block[:, 0] > 0.45])
+    count = lambda block: np.array([len(block)])  # noqa: E731
+    assert left.total(count)[0] == held[points[:, 0] > 0.45].sum()
+    thin = rows.thinned(0.25).total(count)[0]
+    assert abs(thin / held.sum() - 0.25) < 0.01  # 6 standard deviations are 0.0016
+
+
+def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
+    demand = PrivateDemand(PATH, [1] * 900, user=range(900), weighting="share")
+    ledger = mdp.Ledger(3, journal=tmp_path / "a.ledger")
+    release = mdp.release(PATH, demand, epsilon=1, ledger=ledger)
+    assert 700 < release.weights.sum() < 1100
+    told = release.receipt.to_dict()
+    assert (told["weighting"], told["grains"], told["objective"]) == (
+        "share",
+        WHOLE,
+        "mean over people",
+    )
+    assert "mean over people" in str(release.receipt)
+    assert mdp.Ledger.open(tmp_path / "a.ledger").protects == Protection("user", 1, "share")
+    with pytest.raises(InputError, match="one unit of weight"):
+        mdp.release(PATH, PrivateDemand(PATH, [1], user=[1]), epsilon=1, ledger=ledger)
+    release.save(tmp_path / "a.release")
+    again = mdp.Release.load(tmp_path / "a.release", PATH)
+    assert (again.weights == release.weights).all() and again.receipt == release.receipt
+    report = mdp.evaluate(PATH, demand, [1, 4], epsilon=1, ledger=ledger)
+    assert abs(report.records.estimate - 900) < 300 and abs(report.loads.estimate[0] - 900) < 300
+
+
+@pytest.mark.parametrize("method", ["hst", "max-coverage", "partition"])
+def test_weights_are_people(method):
+    users = np.repeat(np.arange(3000), 3)
+    demand = PrivateDemand(PATH, users % 5, user=users, weighting="share")
+    release = mdp.k_median(PATH, demand, 2, epsilon=1, method=method).release
+    assert 2600 < release.weights.sum() < 3400
+    hinted = mdp.release(PATH, demand, epsilon=1, records_hint=3000)
+    assert 2600 < hinted.weights.sum() < 3400
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(InputError, match="whose each record is"):
+        PrivateDemand(PATH, [1], weighting="share")
+    with pytest.raises(InputError, match="give one or the other"):
+        PrivateDemand(PATH, [1], user=[1], max_contributions=2, weighting="share")
+    with pytest.raises(InputError, match="weighting must be one of"):
+        PrivateDemand(PATH, [1], user=[1], weighting="shares")
+    with pytest.raises(InputError, match="none of them missing"):
+        PrivateDemand(PATH, [1, 2], user=[1, None], weighting="share")
+
+
+def test_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    rows = [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000
+    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+    ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
+    ran = run(capsys, *ask, "--user", "who", "--weighting", "share")
+    told = json.loads(ran.out)
+    assert told["centers"] == [7] and told["receipt"]["weighting"] == "share"
+    refused = run(capsys, *ask, "--weighting", "share")
+    assert refused.status == 2 and "--user" in refused.err
