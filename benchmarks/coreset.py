@@ -11,6 +11,7 @@ private answer where that is better. delta = 1e-6 for the published rounds, repl
     python benchmarks/coreset.py times
     python benchmarks/coreset.py table2
     python benchmarks/coreset.py rec-concave
+    python benchmarks/coreset.py centers --records 20000 --runs 3
 """
 
 from __future__ import annotations
@@ -234,11 +235,50 @@ def concave(n: int, runs: int) -> None:
                 )
 
 
+def centers(n: int, runs: int, k: int, epsilons: list[float]) -> None:
+    """Error of both ways of GOOD-CENTER, from two to nine dimensions."""
+    from metricdp.bench.point_sets import POINT_SETS
+
+    worlds = {"pick-ups": (SPACE, pickups(n))}
+    for name in ("skin", "shuttle"):
+        points = POINT_SETS[name].load(n)
+        low, high = POINT_SETS[name].bounds
+        d = points.shape[1]
+        worlds[name] = mdp.EuclideanSpace([low] * d, [high] * d), points
+    for name, (space, points) in worlds.items():
+        demand = mdp.PrivateDemand(space, points)
+        best = cost(points, public_means(points, k))
+        for told, options in (
+            ("cells", {}),
+            ("projection", {"center": "projection"}),
+            ("projection to 3", {"center": "projection", "images": 3}),
+        ):
+            if options.get("images", 0) >= space.dimension:
+                continue
+            method = mdp.methods.Coreset(published=True, cells=1 << 14, **options)
+            row, start = [], time.process_time()
+            for epsilon in epsilons:
+                some = []
+                for seed in range(runs):
+                    result = mdp.k_means(
+                        space, demand, k, epsilon=epsilon, delta=DELTA, method=method, seed=seed
+                    )
+                    some.append(cost(points, result.centers) / best - 1)
+                row.append(f"{np.mean(some):.3f} ({max(some):.3f})")
+            seconds = (time.process_time() - start) / (runs * len(epsilons))
+            print(
+                f"| {name}, d = {space.dimension} | {told} | {' | '.join(row)} | {seconds:.1f} |",
+                flush=True,
+            )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("errors", "random", "times", "table2", "rec-concave"))
+    parser.add_argument(
+        "what", choices=("errors", "random", "times", "table2", "rec-concave", "centers")
+    )
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 0.2, 0.5, 1, 2])
@@ -253,5 +293,7 @@ if __name__ == "__main__":
         times(0.5, args.k)
     elif args.what == "table2":
         table2(args.runs)
+    elif args.what == "centers":
+        centers(args.records, args.runs, args.k, args.epsilons)
     else:
         concave(args.records, args.runs)

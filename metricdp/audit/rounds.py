@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import RELATIONS, demands, worlds
 
@@ -19,6 +21,7 @@ POOL = (Fraction(6), Fraction(1, 100))
 def round_cases() -> Iterator[tuple[Case, bool]]:
     """In a box of three cells, where a removal can leave few records of a cell."""
     yield from _single()
+    yield from _sums()
     yield from _coresets()
 
 
@@ -30,6 +33,7 @@ def _single() -> Iterator[tuple[Case, bool]]:
         Intervals,
         Levels,
         Only,
+        PartScores,
         Peeled,
         RadiusScores,
     )
@@ -43,9 +47,11 @@ def _single() -> Iterator[tuple[Case, bool]]:
     }
     views["two steps"] = (Levels(1, 3), Only((0, 3)))
     removed = ((0, 1), (0, 1))
+    parts = PartScores((3,), (np.array([0, 1, 1]), np.array([-1, 0, 1])), (2, 2))
     queries: dict[str, tuple[Any, float]] = {
         "balls": (PeeledQuery(Peeled(grid), BallScores((3,), 0)), 0.7),
         "balls after removals": (PeeledQuery(Peeled(grid, removed), BallScores((3,), 0)), 0.7),
+        "parts after removals": (PeeledQuery(Peeled(grid, removed[:1]), parts), 0.7),
         "radii after removals": (
             PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2)),
             0.55,
@@ -83,6 +89,55 @@ def _single() -> Iterator[tuple[Case, bool]]:
                 )
 
 
+def _sums() -> Iterator[tuple[Case, bool]]:
+    """Number and sum of what is left in two of the cells, by both kinds of noise."""
+    from metricdp.accounting import Cost
+    from metricdp.partitions.box.grid import Grid
+    from metricdp.privacy.balls import PeeledSums
+    from metricdp.records.sums.peeling import Peeled
+
+    world = worlds()["a box"]
+    cells, offsets = np.array([1, 2]), np.array([[2], [-2]])
+    query = PeeledSums(Peeled(Grid(world.universe, 3), ((0, 1),)), cells, offsets, bits=1)
+
+    def one(price: Any, demand: Any, ledger: Any) -> Any:
+        from metricdp.privacy import measure
+
+        return [measure(demand, query, price, ledger.charge(price)), str(query)]
+
+    pool = Cost.zcdp(*POOL)
+    for relation in RELATIONS:
+        for m in (None, 2):
+            some = demands(3, 3) if m is None else demands(3, 2, 2)
+            name = "sums after removals"
+            whole = relation == "add-remove" or m is None
+            yield (
+                Case(
+                    name,
+                    world,
+                    partial(one, LARGE),
+                    some,
+                    relation,
+                    m,
+                    (LARGE, 0),
+                    0.999 if whole else 0.7,
+                ),
+                m is None,
+            )
+        case = Case(
+            f"{name} from a pool",
+            world,
+            partial(one, pool),
+            demands(3, 2),
+            relation,
+            None,
+            POOL,
+            rho=pool.rho,
+            steps=True,
+        )
+        yield case, False
+
+
 def _coresets() -> Iterator[tuple[Case, bool]]:
     """Two rounds, each of a radius and a ball, the second after the first one's removal; paid by
     epsilon, from a pool, and in chunks.
@@ -111,6 +166,12 @@ def _coresets() -> Iterator[tuple[Case, bool]]:
             ("coreset, two rounds", {"records_hint": 4}, (LARGE, 0), None),
             ("coreset, two rounds from a pool", {"records_hint": 4}, POOL, cost.rho),
             ("coreset, a counted round", {"left_over": 0.9}, (LARGE, 0), None),
+            (
+                "coreset, a projected center",
+                {"records_hint": 4, "left_over": 0.9, "center": "projection"},
+                (LARGE, 0),
+                None,
+            ),
             (
                 "coreset, two chunks",
                 {"records_hint": 20, "chunk": 10, "left_over": 0.9},

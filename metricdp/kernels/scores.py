@@ -98,3 +98,28 @@ def exact_sum(counts: NDArray[np.int64]) -> int:
     True
     """
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,).
+
+    Parameters
+    ----------
+    place : ndarray of int64, shape (m,)
+        0 to n - 1.
+    counts : ndarray of int64, shape (m,)
+        Not negative.
+    n : int
+
+    Examples
+    --------
+    >>> grouped_sum(np.array([0, 2, 0]), np.array([3, 2**62, 2]), 3).tolist() == [5, 0, 2**61]
+    True
+    """
+    high = np.zeros(n, np.int64)
+    low = np.zeros(n, np.int64)
+    np.add.at(high, place, counts >> 32)
+    np.add.at(low, place, counts & 0xFFFFFFFF)
+    high += low >> 32
+    fits = high < CAP >> 32
+    return np.where(fits, np.where(fits, high, 0) << 32 | low & 0xFFFFFFFF, CAP)

@@ -21,7 +21,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import _vault
-from metricdp.privacy.balls import PeeledQuery
+from metricdp.privacy.balls import PeeledQuery, PeeledSums
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
@@ -43,7 +43,15 @@ from metricdp.progress import silent
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 
-TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
+TRUSTED = (
+    CountQuery,
+    HistogramQuery,
+    LevelsQuery,
+    SumsQuery,
+    OpeningQuery,
+    TotalsQuery,
+    PeeledSums,
+)
 TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     CostQuery,
     CoverageQuery,
@@ -115,8 +123,13 @@ def measure(
         "the query failed on private records (details withheld); try its partition's encode on "
         "public points"
     )
+<<<<<<< HEAD
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise))
     return Release(values, query, _receipt(mechanism, demand, grant))
+=======
+    values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, grant))
+    return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
+>>>>>>> 2537c79 (GOOD-CENTER with its projection: shifted boxes of a random projection and a noisy average of what removals left, opt-in under its paper's name)
 
 
 def select(
@@ -466,14 +479,21 @@ def _check(
     grant.check(demand.protects)
 
 
-def _noisy(demand: PrivateDemand, query: Query, noise: Noise | None) -> NDArray[np.int64]:
+def _noisy(
+    demand: PrivateDemand, query: Query, noise: Noise | None, grant: Grant | None = None
+) -> NDArray[np.int64]:
     """With `_selected`, `_covered`, `_parts`, `moved` and `mapped`, the only lines that hold exact
     answers.
     """
     with silent():
+        records = _vault._open(demand)
         if noise and isinstance(query, OpeningQuery):
-            return query.opened(_vault._open(demand), noise)
-        answer = answered(query, _vault._open(demand))
+            return query.opened(records, noise)
+        if isinstance(query, PeeledSums):
+            memory = {} if grant is None else _vault._memory(demand, grant)
+            answer = query.resumed(records, memory)
+        else:
+            answer = answered(query, records)
     return noise(answer) if noise else answer
 
 

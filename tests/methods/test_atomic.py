@@ -106,6 +106,8 @@ OPTIONS = [
     methods.Coreset(published=True, cells=4)
     if hasattr(methods.Coreset, "published")
     else "coreset",
+    methods.Coreset(published=True, cells=9, center="projection", left_over=0.5),
+    methods.Coreset(published=True, cells=4, center="projection", images=1, left_over=0.5),
     methods.Coreset(),
     methods.Lloyd(),
     methods.LSHCoreset(),

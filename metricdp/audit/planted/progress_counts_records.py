@@ -17,9 +17,9 @@ def plant() -> AbstractContextManager[None]:
 
     real = gate._noisy
 
-    def noisy(demand: Any, query: Any, noise: Any) -> Any:
+    def noisy(demand: Any, query: Any, noise: Any, grant: Any = None) -> Any:
         records = len(_vault._open(demand))
         progress.progress(total=records, label="adding noise").update()
-        return real(demand, query, noise)
+        return real(demand, query, noise, grant)
 
     return patched(gate, "_noisy", noisy)

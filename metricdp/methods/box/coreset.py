@@ -14,7 +14,8 @@ records, then in each round two selections:
 1. GOOD-RADIUS: among radii of cells, ``min(t - M(the radius before), M(radius) - t)`` with t = w +
    Delta, M the count of the best ball; or RecConcave on the paper's quality
    (`metricdp.methods.box.rec_concave`).
-2. GOOD-CENTER: the ball with most records.
+2. GOOD-CENTER: the ball with most records; or, with ``center="projection"``, the algorithm of
+   Nissim, Stemmer & Vadhan (`metricdp.methods.box.good_center`).
 3. The w = 3n/(8k) records nearest its center are taken away; the center stands in the coreset with
    weight w.
 
@@ -30,14 +31,15 @@ post-processing.
 
 Where it departs from the paper: GOOD-CENTER there projects, draws boxes and averages (Nissim,
 Stemmer & Vadhan 2016); with a public grid of few dimensions the exponential mechanism over its
-cells does it, and a noisy mean of the ball's records measured worse. M in place of L halves the
-noise of radii. Delta is half of what the selection of a center may lose, at most w.
+cells does it, and better (`benchmarks/coreset.md`): the other is an option. M in place of L halves
+the noise of radii. Delta is half of what the selection of a center may lose, at most w.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,6 +50,7 @@ from metricdp.accounting import Cost, Grant, Pool
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.box_release import Array, BoxRelease, searched
+from metricdp.methods.box.good_center import GoodCenter, Prices, check_average
 from metricdp.methods.box.grid_release import GridRelease
 from metricdp.methods.box.rec_concave import (
     published_promise,
@@ -55,7 +58,7 @@ from metricdp.methods.box.rec_concave import (
     records_needed,
     selections_of,
 )
-from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes, small_balls
+from metricdp.methods.box.small_ball import LEFT_OVER, Removed, best_ball, sizes, small_balls
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
@@ -63,13 +66,17 @@ from metricdp.methods.shares import COUNT_SHARE, Allowance, check_counts, deviat
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import PrivateDemand, select, selection_epsilon, split
-from metricdp.privacy.balls import PeeledQuery
+from metricdp.partitions.box.slabs import middles
+from metricdp.privacy import PrivateDemand, measure, select, selection_epsilon, split
+from metricdp.privacy.balls import PeeledQuery, PeeledSums
 from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.stopping import Deadline
 
 RADII = ("exponential", "rec-concave")
+CENTERS = ("exponential", "projection")
+ROUNDS = ("radius", "center", "images", "promise", "cells", "left_over", "chunk")
+"""Options of the published rounds."""
 RADIUS_SHARE = Fraction(1, 5)
 """Of what the number of records leaves, for radii."""
 LOSS = 0.5
@@ -183,6 +190,12 @@ class Coreset(Method):
         The paper's rounds, two selections each, in place of one noisy histogram.
     radius : {"exponential", "rec-concave"}
         Of `published`, as are all others: how GOOD-RADIUS selects.
+    center : {"exponential", "projection"}
+        How GOOD-CENTER finds a ball: by the exponential mechanism over the grid's cells, or by a
+        random projection, boxes and a noisy average.
+    images : int, optional
+        Of ``center="projection"``: dimensions of the projection, by default the natural logarithm
+        of the number of records, rounded up; at most those of the box.
     promise : float, optional
         RecConcave's Gamma, in records. By default the paper's, which no demand of less than some
         10^9 records keeps: it is refused unless `records_hint` says that there are as many.
@@ -199,7 +212,8 @@ class Coreset(Method):
     References
     ----------
     D. Feldman, C. Xiang, R. Zhu, D. Rus, "Coresets for differentially private k-means clustering
-    and applications to privacy in mobile sensor networks", IPSN 2017.
+    and applications to privacy in mobile sensor networks", IPSN 2017. K. Nissim, U. Stemmer, S.
+    Vadhan, "Locating a small cluster privately", PODS 2016.
     """
 
     name = "coreset"
@@ -209,6 +223,8 @@ class Coreset(Method):
 
     published: bool = False
     radius: str = "exponential"
+    center: str = "exponential"
+    images: int | None = None
     promise: float | None = None
     cells: int | None = None
     left_over: float = LEFT_OVER
@@ -217,9 +233,11 @@ class Coreset(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         chosen(self.radius, RADII, "radius")
+        chosen(self.center, CENTERS, "center")
         if self.promise is not None and not positive(self.promise, "promise") <= 2**40:
             raise InputError(f"promise must be at most 2^40 records, got {shown(self.promise)}")
-        for name, least, most in (("cells", 1, MOST_CELLS), ("chunk", 10, 2**40)):
+        limits = (("cells", 1, MOST_CELLS), ("chunk", 10, 2**40), ("images", 1, 2**40))
+        for name, least, most in limits:
             value = getattr(self, name)
             if value is not None and not least <= (integer(value) or 0) <= most:
                 raise InputError(
@@ -227,18 +245,15 @@ class Coreset(Method):
                 )
         if not positive(self.left_over, "left_over") < 1:
             raise InputError(f"left_over must be between 0 and 1, got {shown(self.left_over)}")
-        options = (self.radius, self.promise, self.cells, self.left_over, self.chunk)
-        if not flag(self.published, "published") and options != (
-            "exponential",
-            None,
-            None,
-            LEFT_OVER,
-            None,
-        ):
+        fields = type(self).__dataclass_fields__
+        given = [name for name in ROUNDS if getattr(self, name) != fields[name].default]
+        if not flag(self.published, "published") and given:
             raise InputError(
-                "radius, promise, cells, left_over and chunk are options of the published rounds: "
+                f"{', '.join(ROUNDS[:-1])} and {ROUNDS[-1]} are options of the published rounds: "
                 "give published=True too"
             )
+        if self.images is not None and self.center != "projection":
+            raise InputError("images is an option of center='projection': give that too")
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
         """Both, as rho, where there is a delta."""
@@ -253,6 +268,8 @@ class Coreset(Method):
         be kept.
         """
         check_counts(demand, price, COUNT_SHARE, neighboring)
+        if self.center == "projection":
+            self._check_averages(demand, question, price, neighboring)
         if self.radius == "rec-concave" and self.promise is None:
             space: Any = demand.universe
             if not price.delta:
@@ -270,6 +287,18 @@ class Coreset(Method):
                     "use radius='exponential', or say what is promised (promise=), or that there "
                     "are as many (records_hint=)"
                 )
+
+    def _check_averages(
+        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
+    ) -> None:
+        """Refuse an epsilon too small for as many averages as any number of records may need."""
+        rounds = max(1, len(sizes(MOST_RECORDS, question.k, self.left_over)))
+        share = (1 - COUNT_SHARE) * (1 - RADIUS_SHARE) / rounds
+        m = demand.max_contributions
+        if self.chunk is not None:
+            share /= m * (1 if neighboring == "add-remove" else 2)
+            neighboring = "add-remove"
+        check_average(price, share, question.space.dimension, neighboring, m)
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
         """Centers, and the coreset they were computed from."""
@@ -290,9 +319,9 @@ class Coreset(Method):
         weights = [np.empty(0)]
         spent = list[Receipt]()
         for part, budget in parts:
-            grid, removed, paid = self._rounds(part, budget, records // n_parts, question.k)
-            points.append(middles(grid, np.array([cell for cell, _ in removed], np.int64)))
-            weights.append(np.array([number for _, number in removed], np.float64))
+            found, numbers, paid = self._rounds(part, budget, records // n_parts, question)
+            points.append(found)
+            weights.append(np.array(numbers, np.float64))
             spent += paid
         receipts += [together(spent, demand, grant, left)] if n_parts > 1 else spent
         empty = Receipt.of([], grant.neighboring, demand.unit, demand.grains)
@@ -301,50 +330,55 @@ class Coreset(Method):
         return release.answer(question)
 
     def _rounds(
-        self, demand: PrivateDemand, grant: Grant, records: int, k: int
-    ) -> tuple[Grid, list[tuple[int, int]], list[Receipt]]:
+        self, demand: PrivateDemand, grant: Grant, records: int, question: BoxQuestion
+    ) -> tuple[Array, list[int], list[Receipt]]:
+        """Centers in turn, shape (n_rounds, d), what each stands for, and what they cost."""
         space: Any = demand.universe
         grid = Grid(space, self.cells or paper_cells(records, space.dimension))
-        numbers = sizes(records, k, self.left_over)
+        numbers = sizes(records, question.k, self.left_over)
         if not numbers:
-            return grid, [], []
+            return np.empty((0, space.dimension)), [], []
+        asked = Rounds(demand, grant, grid, numbers)
+        radius = self._radius(asked)
+        if self.center == "exponential":
+            each = share_of(grant, 1 - RADIUS_SHARE, len(numbers))
+            center = best_ball(grid, lambda balls, removed: asked.select(balls, removed, each))
+            removed = small_balls(numbers, radius, center)
+            found = middles(grid, np.array([cell for cell, _ in removed], np.int64))
+            return found, numbers, asked.receipts
+        images = min(self.images or math.ceil(math.log(records + 2)), space.dimension)
+        axes = space.dimension if images < space.dimension else 0
+        prices = Prices.of(grant, 1 - RADIUS_SHARE, len(numbers), axes)
+        good = GoodCenter(grid, images, records, question.seed, prices, asked.select, asked.measure)
+        small_balls(numbers, radius, good)
+        return np.array(good.points), numbers, asked.receipts
+
+    def _radius(self, asked: Rounds) -> Callable[[int, Removed], int]:
+        """GOOD-RADIUS."""
+        grid = asked.grid
+        grant = asked.grant
+        rounds = len(asked.numbers)
         concave = self.radius == "rec-concave"
         radii = tuple(range(max(grid.shape))) if concave else radii_of(grid.shape)
         times = selections_of(len(radii)) if concave else 1
-        for_radius = share_of(grant, RADIUS_SHARE, len(numbers) * times)
-        for_center = share_of(grant, 1 - RADIUS_SHARE, len(numbers))
-        receipts: list[Receipt] = []
-
-        def ask(scores: Any, removed: Removed, epsilon: Fraction) -> int:
-            index, receipt = select(
-                demand, PeeledQuery(Peeled(grid, tuple(removed)), scores), epsilon, grant
-            )
-            receipts.append(receipt)
-            return index
+        each = share_of(grant, RADIUS_SHARE, rounds * times)
+        loses = share_of(grant, 1 - RADIUS_SHARE, rounds)
+        delta = float(grant.delta) / (2 * rounds)
 
         def radius(number: int, removed: Removed) -> int:
-            scores = RadiusScores(
-                grid.shape, radii, number + self._slack(demand, grant, grid, for_center, number)
-            )
+            target = number + self._slack(asked.demand, grant, grid, loses, number)
+            scores = RadiusScores(grid.shape, radii, target)
             if not concave:
-                return radii[ask(scores, removed, for_radius)]
-            promise = self.promise or published_promise(
-                len(radii), float(for_radius) * times, float(grant.delta) / (2 * len(numbers))
-            )
+                return radii[asked.select(scores, removed, each)]
+            promise = self.promise or published_promise(len(radii), float(each) * times, delta)
             quality = replace(scores, slack=math.ceil(promise), average=True)
 
-            def asked(views: tuple[Any, ...]) -> int:
-                return ask(replace(quality, views=views), removed, for_radius)
+            def choose(views: tuple[Any, ...]) -> int:
+                return asked.select(replace(quality, views=views), removed, each)
 
-            return radii[rec_concave(asked, len(radii), math.ceil(promise / 2))]
+            return radii[rec_concave(choose, len(radii), math.ceil(promise / 2))]
 
-        return (
-            grid,
-            small_balls(
-                grid, numbers, radius, lambda balls, removed: ask(balls, removed, for_center)
-            ),
-            receipts,
-        )
+        return radius
 
     @staticmethod
     def _slack(
@@ -409,6 +443,30 @@ class Chunks:
         return (mixed % np.uint64(self.n_parts)).astype(np.int64)
 
 
+@dataclass
+class Rounds:
+    """What the rounds ask of the gate, and the receipts."""
+
+    demand: PrivateDemand
+    grant: Grant
+    grid: Grid
+    numbers: list[int]
+    receipts: list[Receipt] = field(default_factory=list)
+
+    def select(self, scores: Any, removed: Removed, epsilon: Fraction) -> int:
+        """The number of a candidate, by scores of what is left."""
+        query = PeeledQuery(Peeled(self.grid, tuple(removed)), scores)
+        index, receipt = select(self.demand, query, epsilon, self.grant)
+        self.receipts.append(receipt)
+        return index
+
+    def measure(self, query: PeeledSums, price: Any) -> NDArray[np.int64]:
+        """Noisy values of a query about what is left."""
+        release = measure(self.demand, query, price, self.grant)
+        self.receipts.append(release.receipt)
+        return release.values
+
+
 def together(
     receipts: list[Receipt], demand: PrivateDemand, grant: Grant, epsilon: Fraction
 ) -> Receipt:
@@ -437,9 +495,3 @@ def paper_cells(records: int, dimension: int) -> int:
     while bits * dimension > MOST_CELLS.bit_length() - 1:
         bits -= 1
     return 2 ** (bits * dimension)
-
-
-def middles(grid: Grid, cells: NDArray[np.int64]) -> Array:
-    """Middles of some cells, shape (n_cells, d)."""
-    at = np.stack(np.unravel_index(cells, grid.shape), axis=1)
-    return grid.universe.lower + (at + 0.5) * grid.side

@@ -6,10 +6,10 @@ are left, GOOD-CENTER for such a ball. Then w of them, those nearest its center,
 center stands for them with weight w. Here balls are L-infinity balls of cells, as in the paper's
 Section 4.3, in any number of dimensions.
 
-Both are selections among the grid's radii and balls. The paper's GOOD-CENTER for more than two
-dimensions (a random projection, shifted boxes, a stable histogram, a noisy average: Nissim, Stemmer
-& Vadhan 2016) is not built. Privacy levels by region, as in its Sections 1 and 6, are
-`metricdp.methods.finite.regional`, for finite universes.
+Both are selections among the grid's radii and balls. The GOOD-CENTER of Nissim, Stemmer & Vadhan
+(2016), by a random projection, shifted boxes and a noisy average, is
+`metricdp.methods.box.good_center`. Privacy levels by region, as in the paper's Sections 1 and 6,
+are `metricdp.methods.finite.regional`, for finite universes.
 """
 
 from __future__ import annotations
@@ -58,28 +58,44 @@ def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
 
 
 def small_balls(
-    grid: Grid,
     numbers: Sequence[int],
     radius: Callable[[int, Removed], int],
-    center: Callable[[BallScores, Removed], int],
+    center: Callable[[int, Removed], int],
 ) -> list[tuple[int, int]]:
     """All rounds: cells of centers and how many of the records nearest each are taken away.
 
     Parameters
     ----------
-    grid : Grid
     numbers : sequence of int
         Records to take away in each round.
     radius : callable
         GOOD-RADIUS: from such a number and the removals so far to a radius in cells.
     center : callable
-        GOOD-CENTER: from the scores of balls and the removals so far to the number of a ball.
+        GOOD-CENTER: from that radius and the removals so far to a cell.
     """
     removed: list[tuple[int, int]] = []
     for number in numbers:
-        balls = BallScores(grid.shape, radius(number, removed))
-        removed.append((balls.cell(center(balls, removed)), number))
+        removed.append((center(radius(number, removed), removed), number))
     return removed
+
+
+def best_ball(
+    grid: Grid, choose: Callable[[BallScores, Removed], int]
+) -> Callable[[int, Removed], int]:
+    """GOOD-CENTER as a choice among the balls of a radius around a lattice of cells.
+
+    Parameters
+    ----------
+    grid : Grid
+    choose : callable
+        From the scores of balls and the removals so far to the number of a ball.
+    """
+
+    def center(radius: int, removed: Removed) -> int:
+        balls = BallScores(grid.shape, radius)
+        return balls.cell(choose(balls, removed))
+
+    return center
 
 
 def reduced(
@@ -148,10 +164,7 @@ def reduced(
         radii = radii_of(grid.shape)
         return radii[int(np.argmax(RadiusScores(grid.shape, radii, number)(left)))]
 
-    account(
-        small_balls(
-            grid, sizes(_WHOLE, k, left_over), radius, lambda balls, _: int(np.argmax(balls(left)))
-        )
-    )
+    center = best_ball(grid, lambda balls, _: int(np.argmax(balls(left))))
+    account(small_balls(sizes(_WHOLE, k, left_over), radius, center))
     take(left)
     return np.array([point for point, _ in found]), np.array([weight for _, weight in found])

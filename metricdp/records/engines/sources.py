@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP, add_digit, exact_sum
+from metricdp.kernels.scores import add_digit, exact_sum, grouped_sum
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """From a block of records, perhaps of none, to an array, by each record alone. Vectors of blocks
@@ -122,7 +122,7 @@ class Tally(Source):
 
     def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         self.points, place = np.unique(np.asarray(points, np.int64), return_inverse=True)
-        self.counts = _summed(place, np.asarray(counts, np.int64), len(self.points))
+        self.counts = grouped_sum(place, np.asarray(counts, np.int64), len(self.points))
 
     def total(self, answer: Answer) -> NDArray[Any]:
         """One block for each binary digit of the counts: the points that have it, 2^digit times.
@@ -160,17 +160,6 @@ def size(records: NDArray[Any] | Source) -> int | None:
     if isinstance(records, Tally):
         return exact_sum(records.counts)
     return None if isinstance(records, Source) else len(records)
-
-
-def _summed(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The sums of the counts of each place, saturating at `CAP`."""
-    high = np.zeros(n, np.int64)
-    low = np.zeros(n, np.int64)
-    np.add.at(high, place, counts >> 32)
-    np.add.at(low, place, counts & 0xFFFFFFFF)
-    high += low >> 32
-    fits = high < CAP >> 32
-    return np.where(fits, np.where(fits, high, 0) << 32 | low & 0xFFFFFFFF, CAP)
 
 
 def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:

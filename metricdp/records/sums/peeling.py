@@ -18,11 +18,16 @@ needs that exactly w records go: if all records of a cell went with its first on
 **Scores.** A record more raises the count of a ball by 0 or 1. It raises the largest count M(r)
 over public centers by 0 or 1, and t·L(r), the sum of the t largest of ``min(count of the ball
 around x, t)`` over *records* x, by 0 to 2t: each of t terms by at most 1, and its own term, at most
-t, may take the place of another. So L(r), rounded down, moves by 0, 1 or 2.
+t, may take the place of another. So L(r), rounded down, moves by 0, 1 or 2. In each of some public
+partitions of the cells, or of some of them, a record is in one part or in none: it raises that
+part's count by one.
+
+**Sums.** A record in a cell adds that cell's public integers, if it has any.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -31,8 +36,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import sealed
 from metricdp.errors import InputError
-from metricdp.kernels.scores import exact_sum
+from metricdp.kernels.scores import CAP, exact_sum, grouped_sum
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.partitions.box.grid import Grid
 
@@ -231,6 +237,78 @@ class RadiusScores:
     def __str__(self) -> str:
         step = f", {type(self.views[-1]).__name__.lower()}" if self.views else ""
         return f"radius of a ball with {self.target:,} of the records left{step}"
+
+
+@dataclass(frozen=True, eq=False)
+class PartScores:
+    """Number of records left in each part of some public partitions of the cells, all candidates
+    together: the parts of the first, then those of the second, and so on.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the grid.
+    labels : tuple of ndarray of int64, shape (n_cells,)
+        Part of each cell, 0 to ``n_parts[i] - 1``, or -1: in none. Public, or released before.
+    n_parts : tuple of int
+    what : str
+        What a part is, for the receipt.
+    change : int
+        By how much one record more moves a score, at most.
+    monotone : bool
+        Whether it moves all scores one way.
+    """
+
+    shape: tuple[int, ...]
+    labels: tuple[NDArray[np.int64], ...]
+    n_parts: tuple[int, ...]
+    what: str = "part"
+
+    change, monotone = 1, True
+
+    def __post_init__(self) -> None:
+        size = math.prod(self.shape)
+        for labels, n in zip(self.labels, self.n_parts, strict=True):
+            whole = labels.dtype == np.int64 and labels.shape == (size,) and n > 0
+            if not whole or labels.min() < -1 or labels.max() >= n:
+                raise InputError("every cell must have a part of each partition, or -1")
+        object.__setattr__(self, "labels", tuple(map(sealed, self.labels)))
+
+    def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Scores, shape (sum of n_parts,), saturating at 2^61."""
+        held = np.flatnonzero(counts)
+        found = []
+        for labels, n in zip(self.labels, self.n_parts):
+            at = held[labels[held] >= 0]
+            found.append(grouped_sum(labels[at], counts[at], n))
+        return np.concatenate(found)
+
+    def __str__(self) -> str:
+        return f"{self.what} with most records left, of {sum(self.n_parts):,}"
+
+
+def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each column of amounts, each row as many times as its count says, added up; saturating at
+    2^61 on both sides.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n,)
+        Not negative.
+    amounts : ndarray of int64, shape (n, n_values)
+
+    Examples
+    --------
+    >>> sums_of(np.array([2, 1]), np.array([[1, -3], [4, 0]])).tolist()
+    [6, -6]
+    """
+    held = np.flatnonzero(counts)
+    counts, amounts = counts[held], amounts[held]
+    most = int(np.abs(amounts).max(initial=0))
+    if exact_sum(counts) * most < CAP:
+        return np.asarray(counts @ amounts, np.int64)
+    sums = (sum(map(mul, column.tolist(), counts.tolist())) for column in amounts.T)
+    return np.array([max(-CAP, min(CAP, each)) for each in sums], np.int64)
 
 
 def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> int:

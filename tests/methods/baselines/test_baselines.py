@@ -48,9 +48,7 @@ def cost(points, centers, power):
 @pytest.fixture
 def exactly(monkeypatch):
     """No noise, and the best candidate of every selection."""
-    monkeypatch.setattr(
-        gate, "_noisy", lambda demand, query, noise: query.exact(_vault._open(demand))
-    )
+    monkeypatch.setattr(gate, "_noisy", lambda demand, query, *_: query.exact(_vault._open(demand)))
     monkeypatch.setattr(
         gate,
         "choose",

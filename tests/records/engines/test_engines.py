@@ -359,7 +359,7 @@ def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch)
     monkeypatch.setattr(
         gate,
         "_noisy",
-        lambda d, q, n: read.append((type(q).__name__, len(_vault._open(d)))) or noisy(d, q, n),
+        lambda d, q, *n: read.append((type(q).__name__, len(_vault._open(d)))) or noisy(d, q, *n),
     )
     result = mdp.k_means(box, demand, 3, epsilon=1, delta=1e-6)
     assert read[0] == ("CountQuery", 20_000)

@@ -1,0 +1,113 @@
+"""Boxes of equal intervals along orthogonal directions, randomly turned and shifted: which cells of
+a grid share one.
+
+All of it is public. A cell stands for its middle, so which box it is in follows from its number and
+public coins.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.partitions.box.grid import Grid
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+_BLOCK = 1 << 16
+_KEYS = 2**62
+
+
+def directions(dimension: int, n: int, coins: np.random.Generator) -> Array:
+    """Random orthogonal directions of length one, shape (n, dimension)."""
+    return np.ascontiguousarray(np.linalg.qr(coins.normal(size=(dimension, n)))[0].T)
+
+
+def middles(grid: Grid, cells: Labels) -> Array:
+    """Middles of some cells, shape (n_cells, d)."""
+    at = np.stack(np.unravel_index(cells, grid.shape), axis=1)
+    return grid.universe.lower + (at + 0.5) * grid.side
+
+
+@dataclass(frozen=True, eq=False)
+class Slabs:
+    """Intervals of one width along each of some directions.
+
+    Parameters
+    ----------
+    along : ndarray of float64, shape (q, d)
+    width : float
+        Positive.
+    shift : ndarray of float64, shape (q,)
+        Where the intervals begin, in widths.
+
+    Examples
+    --------
+    >>> slabs = Slabs(np.array([[1.0, 0.0]]), 0.5, np.array([0.5]))
+    >>> slabs.places(np.array([[0.2, 9.0], [0.3, 0.0]])).tolist()
+    [[0], [1]]
+    """
+
+    along: Array
+    width: float
+    shift: Array
+
+    def places(self, points: Array) -> Labels:
+        """Interval of each point along each direction, shape (n, q)."""
+        return np.floor(points @ self.along.T / self.width + self.shift).astype(np.int64)
+
+    def middle(self, places: Labels) -> Array:
+        """The middles of intervals along the directions, shape (q,)."""
+        return (places + 0.5 - self.shift) * self.width
+
+    def boxes(self, grid: Grid) -> tuple[Labels, Labels]:
+        """The box of each cell, shape (n_cells,), numbered from 0 without gaps, and the boxes'
+        intervals, shape (n_boxes, q).
+
+        Notes
+        -----
+        O(n_cells · d · q) time, some 65,536 cells at a time.
+        """
+        label = np.zeros(grid.n_parts, np.int64)
+        places = np.concatenate(
+            [
+                self.places(middles(grid, np.arange(at, min(at + _BLOCK, grid.n_parts))))
+                for at in range(0, grid.n_parts, _BLOCK)
+            ]
+        )
+        known = 1
+        for place in places.T:
+            low = int(place.min())
+            extent = int(place.max()) - low + 1
+            if known * extent >= _KEYS:
+                label = np.unique(label, return_inverse=True)[1].astype(np.int64)
+                known = int(label.max()) + 1
+            label = label * extent + (place - low)
+            known *= extent
+        _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+        return inverse.ravel().astype(np.int64), places[first]
+
+
+def offsets(points: Array, center: Array, radius: float, bits: int) -> Labels:
+    """Points from a center in steps of radius / 2^bits, moved onto the ball of that radius if they
+    lie outside, then rounded towards zero, shape (n, d).
+
+    Examples
+    --------
+    >>> offsets(np.array([[0.5, 0.0], [0.0, 9.0]]), np.zeros(2), 1.0, 3).tolist()
+    [[4, 0], [0, 8]]
+    """
+    away: Any = (points - center) / radius
+    length = np.linalg.norm(away, axis=1, keepdims=True)
+    steps = np.trunc(away / np.maximum(length, 1.0) * 2**bits).astype(np.int64)
+    inside = (steps**2).sum(axis=1) <= 4**bits
+    return np.where(inside[:, None], steps, 0)
+
+
+def half_diagonal(width: float, n: int) -> float:
+    """Half the diagonal of a cube in n dimensions."""
+    return width * math.sqrt(n) / 2

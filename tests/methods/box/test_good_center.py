@@ -1,0 +1,154 @@
+"""GOOD-CENTER with its projection: what it asks, what it pays, where it finds centers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.errors import InputError
+from metricdp.methods.box import good_center
+from metricdp.methods.box.coreset import Coreset
+from metricdp.methods.box.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
+from metricdp.partitions.box.grid import Grid
+from metricdp.privacy import _vault
+from metricdp.records.sums.peeling import peel
+
+
+def space_of(d):
+    return mdp.EuclideanSpace([0.0] * d, [1.0] * d)
+
+
+def clusters(d, k=3, n=6000, seed=0, spread=0.02):
+    rng = np.random.default_rng(seed)
+    middle = rng.uniform(0.2, 0.8, (k, d))
+    return np.clip(middle[rng.integers(k, size=n)] + spread * rng.normal(size=(n, d)), 0, 1), middle
+
+
+def exactly(grid, points, images, seed=0):
+    """A `GoodCenter` without noise, and the questions it asked."""
+    counts, asked = np.bincount(grid.encode(points), minlength=grid.n_parts), []
+
+    def left(removed):
+        rest = counts.astype(np.int64)
+        for cell, number in removed:
+            peel(rest, grid, cell, number)
+        return rest
+
+    def choose(scores, removed, price):
+        asked.append((str(scores), price))
+        return int(np.argmax(scores(left(removed))))
+
+    def average(query, price):
+        asked.append((query, price))
+        return query.exact(points)
+
+    prices = Prices(Fraction(1), Fraction(2), Fraction(3))
+    return GoodCenter(grid, images, len(points), seed, prices, choose, average), asked
+
+
+@pytest.mark.parametrize(("d", "images"), [(1, 1), (2, 2), (4, 4), (6, 3), (6, 1)])
+def test_the_center_of_a_cluster_is_found(d, images):
+    """All steps without noise: most records of one small cluster lie in the box and the region."""
+    points, middle = clusters(d, 1)
+    grid = Grid(space_of(d), (8,) * d if d < 6 else (4,) * d)
+    good, asked = exactly(grid, points, images)
+    cell = good(0, [])
+    (point,) = good.points
+    assert np.linalg.norm(point - middle[0]) <= np.linalg.norm(grid.side)
+    assert grid.encode(point[None])[0] == cell
+    told = [question.split(" with")[0] for question, _ in asked[:-1]]
+    assert told == ["box of images", *(["interval of an axis"] * d if images < d else [])]
+    query, price = asked[-1]
+    assert price == 3 and query.exact(points)[0] >= 0.3 * len(points) * 2**good_center.BITS
+
+
+def test_rounds_have_coins_of_their_own():
+    points, _ = clusters(2)
+    grid = Grid(space_of(2), (16, 16))
+    questions = []
+    for seed in (0, 0, 1):
+        good, asked = exactly(grid, points, 2, seed)
+        for removed in ([], [(3, 100)]):
+            good(1, removed)
+        questions.append([q.offsets.tolist() for q, _ in asked[1::2]])
+    assert questions[0] == questions[1] != questions[2]
+    assert questions[0][0] != questions[0][1]
+
+
+def test_prices_add_up():
+    ledger = mdp.Ledger(20, "1e-6")
+    plain = ledger.charge(3)
+    for axes in (0, 7):
+        prices = Prices.of(plain, Fraction(4, 5), 10, axes)
+        each = Fraction(3) * Fraction(4, 5) / 10
+        assert prices.box + axes * prices.axis + prices.average == each
+        assert prices.box == each * BOX
+    pool = ledger.charge(Cost.zcdp(2, "1e-6"))
+    for axes in (0, 7):
+        prices = Prices.of(pool, Fraction(4, 5), 10, axes)
+        spent = prices.box**2 / 8 + axes * prices.axis**2 / 8 + prices.average.rho
+        each = pool.rho * Fraction(4, 5) / 10
+        assert each * (1 - Fraction(1, 10**9)) < spent <= each
+    assert BOX + AXES + AVERAGE == 1
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize(("d", "images"), [(2, None), (3, 2)])
+def test_rounds_find_the_clusters(relation, delta, d, images):
+    points, middle = clusters(d, 2, 20_000)
+    space = space_of(d)
+    ledger = mdp.Ledger(20, "1e-6", neighboring=relation)
+    method = Coreset(published=True, cells=16**d, center="projection", images=images, left_over=0.2)
+    demand = mdp.PrivateDemand(space, points)
+    result = mdp.k_means(space, demand, 2, epsilon=20, delta=delta, ledger=ledger, method=method)
+    away = np.linalg.norm(middle[:, None] - result.centers[None], axis=2).min(axis=1)
+    assert away.max() < 0.2
+    told = [m.query for m in result.receipt.mechanisms]
+    rounds = sum(query.startswith("number and sum") for query in told)
+    assert rounds == len(result.release.coreset().weights) or rounds > 0
+    assert sum(query.startswith("box of images") for query in told) == rounds
+    axes = sum(query.startswith("interval of an axis") for query in told)
+    assert axes == (d * rounds if images else 0)
+    assert Fraction(99, 100) * 20 <= ledger.spent <= 20
+
+
+def test_users_and_chunks():
+    points, middle = clusters(2, 1, 8000)
+    space = space_of(2)
+    users = np.arange(8000) // 2
+    method = Coreset(published=True, cells=256, center="projection", chunk=4000, left_over=0.3)
+    for bound in ({}, {"user": users, "max_contributions": 2}):
+        demand = mdp.PrivateDemand(space, points, **bound)
+        result = mdp.k_means(space, demand, 1, epsilon=40, method=method)
+        assert np.linalg.norm(result.centers[0] - middle[0]) < 0.2
+    nobody = mdp.PrivateDemand(space, np.empty((0, 2)))
+    assert mdp.k_means(space, nobody, 2, epsilon=1, method=method).centers.shape == (2, 2)
+
+
+@pytest.mark.parametrize("chunk", [None, 100])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1e-12", 0), ("1e-11", "1e-9")])
+def test_too_small_an_epsilon_is_refused_before_it_is_charged(monkeypatch, epsilon, delta, chunk):
+    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
+    space = space_of(2)
+    demand, ledger = mdp.PrivateDemand(space, [[0.5, 0.5]] * 500), mdp.Ledger(1, "1e-6")
+    method = Coreset(published=True, center="projection", chunk=chunk, records_hint=500)
+    with pytest.raises(InputError):
+        mdp.k_means(space, demand, 2, epsilon=epsilon, delta=delta, ledger=ledger, method=method)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"center": "projection"},
+        {"published": True, "center": "stable histogram"},
+        {"published": True, "images": 2},
+        {"published": True, "center": "projection", "images": 0},
+    ],
+)
+def test_bad_options_are_refused(options):
+    with pytest.raises(InputError):
+        Coreset(**options)

@@ -1,0 +1,62 @@
+"""Boxes of intervals along random directions."""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.partitions.box import slabs as module
+from metricdp.partitions.box.grid import Grid
+from metricdp.partitions.box.slabs import Slabs, directions, half_diagonal, middles, offsets
+
+
+def grid_of(shape):
+    return Grid(mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape]), shape)
+
+
+@pytest.mark.parametrize(("d", "n"), [(1, 1), (3, 2), (5, 5)])
+def test_directions_are_orthogonal_and_follow_their_coins(d, n):
+    some, same, other = (directions(d, n, np.random.default_rng(seed)) for seed in (4, 4, 5))
+    assert some.shape == (n, d)
+    assert np.allclose(some @ some.T, np.eye(n))
+    assert (some == same).all() and (d == 1 or not (some == other).all())
+
+
+@pytest.mark.parametrize("keys", [2**62, 7])
+@pytest.mark.parametrize("shape", [(9,), (6, 5), (3, 4, 2)])
+def test_boxes_cell_by_cell(shape, keys, monkeypatch):
+    """Also in blocks, and where there are more keys of intervals than integers."""
+    monkeypatch.setattr(module, "_BLOCK", 4)
+    monkeypatch.setattr(module, "_KEYS", keys)
+    grid, coins = grid_of(shape), np.random.default_rng(len(shape))
+    q = len(shape)
+    tried = Slabs(directions(q, q, coins), 1.7, coins.random(q))
+    labels, places = tried.boxes(grid)
+    points = grid.centers
+    expected = [tuple(np.floor(tried.along @ x / 1.7 + tried.shift).astype(int)) for x in points]
+    assert [tuple(places[label]) for label in labels] == expected
+    assert len(places) == len(set(expected)) and set(labels.tolist()) == set(range(len(places)))
+    assert (middles(grid, np.arange(grid.n_parts)) == points).all()
+
+
+def test_middles_of_intervals():
+    coins = np.random.default_rng(0)
+    slabs = Slabs(directions(3, 3, coins), 0.25, coins.random(3))
+    points = coins.random((50, 3))
+    for x, place in zip(points, slabs.places(points)):
+        assert np.abs(slabs.middle(place) - slabs.along @ x).max() <= 0.125 + 1e-12
+    assert half_diagonal(2.0, 4) == 2.0
+
+
+def test_offsets_are_integers_within_the_ball():
+    coins = np.random.default_rng(1)
+    points, center = coins.normal(size=(2000, 4)), np.full(4, 0.2)
+    for bits, radius in ((1, 1.0), (12, 0.7), (20, 30.0)):
+        steps = offsets(points, center, radius, bits)
+        assert steps.dtype == np.int64 and ((steps**2).sum(axis=1) <= 4**bits).all()
+        length = np.linalg.norm(points - center, axis=1)
+        near = length <= radius
+        away = np.abs(steps[near] / 2**bits * radius - (points - center)[near])
+        assert away.max(initial=0.0) <= radius / 2**bits
+        far = steps[~near] / 2**bits
+        turned = (points - center)[~near] / length[~near, None]
+        assert np.abs(far - turned).max(initial=0.0) <= 2 / 2**bits

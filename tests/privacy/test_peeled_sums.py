@@ -1,0 +1,199 @@
+"""Sums of the records that removals left: slow twins, sensitivities, what is refused, what the gate
+keeps between questions.
+"""
+
+import itertools
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.partitions.box.grid import Grid
+from metricdp.privacy import _vault, measure, select
+from metricdp.privacy.balls import PeeledQuery, PeeledSums
+from metricdp.records.sums.peeling import PartScores, Peeled, sums_of
+from tests import naive_peeling as naive
+
+SHAPE = (4, 5)
+SPACE = mdp.EuclideanSpace([0.0, 0.0], [4.0, 5.0])
+GRID = Grid(SPACE, SHAPE)
+CELLS = np.array([0, 3, 7, 8, 12, 19])
+OFFSETS = np.array([[4, 0], [0, -4], [2, 3], [-3, 2], [0, 0], [-2, -3]])
+PLACES = st.lists(st.integers(0, 19), max_size=25)
+REMOVALS = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 6)), max_size=4)
+
+
+def at(places):
+    """Middles of cells, as records."""
+    return GRID.centers[np.array(places, np.int64)]
+
+
+def naive_answer(places, removed):
+    """Record by record."""
+    left = [tuple(map(int, np.unravel_index(p, SHAPE))) for p in places]
+    for cell, number in removed:
+        left = naive.peeled(left, SHAPE, GRID.side, np.unravel_index(cell, SHAPE), number)
+    rows = {int(c): v for c, v in zip(CELLS, OFFSETS)}
+    total = np.zeros(3, np.int64)
+    for cell in left:
+        at = int(np.ravel_multi_index(cell, SHAPE))
+        if at in rows:
+            total += [4, *rows[at]]
+    return total.tolist()
+
+
+def query(removed=()):
+    return PeeledSums(Peeled(GRID, tuple(removed)), CELLS, OFFSETS, bits=2)
+
+
+@settings(deadline=None, max_examples=80)
+@given(PLACES, REMOVALS)
+def test_sums_record_by_record(places, removed):
+    assert query(removed).exact(at(places)).tolist() == naive_answer(places, removed)
+
+
+@settings(deadline=None, max_examples=80)
+@given(PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
+def test_a_unit_moves_sums_by_no_more_than_they_say(places, unit, removed):
+    asked = query(removed)
+    one, two = (asked.exact(at(some)) for some in (places, places + unit))
+    moved = np.abs(two - one)
+    m = len(unit)
+    assert moved.sum() <= asked.sensitivity("add-remove", m)
+    assert (moved**2).sum() <= asked.squared_sensitivity("add-remove", m)
+    swapped = asked.exact(at([*places, *[(place + 7) % 20 for place in unit]]))
+    moved = np.abs(two - swapped)
+    assert moved.sum() <= asked.sensitivity("replace-one", m)
+    assert (moved**2).sum() <= asked.squared_sensitivity("replace-one", m)
+
+
+def test_stated_sensitivities():
+    """The largest over all records, and pairs of records, with any vectors in the disk."""
+    asked = query()
+    disk = [v for v in itertools.product(range(-4, 5), repeat=2) if v[0] ** 2 + v[1] ** 2 <= 16]
+    rows = np.array([(4, *v) for v in disk] + [(0, 0, 0)])
+    apart = np.abs(rows[:, None] - rows[None])
+    for relation, moved in (("add-remove", np.abs(rows)), ("replace-one", apart)):
+        for m in (1, 3):
+            assert asked.sensitivity(relation, m) >= m * moved.sum(axis=-1).max()
+            assert asked.squared_sensitivity(relation, m) == m * m * (moved**2).sum(axis=-1).max()
+    assert asked.sensitivity("add-remove", 1) == 4 + math.isqrt(32)
+    assert asked.sensitivity("replace-one", 1) == 2 * math.isqrt(32)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"cells": np.array([0, 0])},
+        {"cells": np.array([0, 20])},
+        {"cells": np.array([-1, 2])},
+        {"cells": np.array([0.0, 1.0])},
+        {"cells": np.array([0])},
+        {"offsets": np.array([[4, 1], [0, 0]])},
+        {"offsets": np.array([[2**62, 2**62], [0, 0]])},
+        {"offsets": np.array([4, 0])},
+        {"offsets": np.zeros((2, 0), np.int64)},
+        {"bits": 0},
+        {"bits": 21},
+        {"peeled": GRID},
+    ],
+)
+def test_what_breaks_the_bound_is_refused(bad):
+    given = {"peeled": Peeled(GRID), "cells": CELLS[:2], "offsets": OFFSETS[:2], "bits": 2}
+    with pytest.raises(InputError):
+        PeeledSums(**{**given, **bad})
+
+
+def test_a_query_keeps_what_it_was_made_from():
+    cells, offsets = CELLS.copy(), OFFSETS.copy()
+    asked = PeeledSums(Peeled(GRID), cells, offsets, 2)
+    cells[0], offsets[0] = 5, 99
+    assert asked.exact(at([0])).tolist() == [4, 4, 0]
+    for array in (asked.cells, asked.offsets):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        asked.bits = 3
+    labels = np.arange(20)
+    scores = PartScores(SHAPE, (labels,), (20,))
+    labels[:] = 0
+    assert scores(np.ones(20, np.int64)).tolist() == [1] * 20
+
+
+@settings(deadline=None, max_examples=60)
+@given(PLACES, st.integers(0, 19))
+def test_parts_count_records(places, one):
+    first, second = np.arange(20) % 3, np.where(np.arange(20) < 9, np.arange(20) % 2, -1)
+    scores = PartScores(SHAPE, (first, second), (3, 2))
+    before, after = (
+        np.bincount(some, minlength=20).astype(np.int64) for some in (places, [*places, one])
+    )
+    expected = [sum(p % 3 == part for p in places) for part in range(3)]
+    expected += [sum(p < 9 and p % 2 == part for p in places) for part in range(2)]
+    assert scores(before).tolist() == expected
+    moved = scores(after) - scores(before)
+    assert moved.min() >= 0 and moved.max() <= scores.change
+    assert scores.monotone and str(scores) == "part with most records left, of 5"
+
+
+def test_bad_parts_are_refused():
+    for labels, n in (
+        (np.zeros(19, np.int64), 1),
+        (np.zeros(20, np.int64), 0),
+        (np.full(20, 3), 3),
+        (np.full(20, -2), 3),
+        (np.zeros(20), 3),
+    ):
+        with pytest.raises(InputError):
+            PartScores(SHAPE, (labels,), (n,))
+
+
+def test_sums_saturate():
+    counts = np.array([2**61, 2**60, 5])
+    amounts = np.array([[4, -4, 1], [1, -1, 0], [-3, 3, 0]])
+    assert sums_of(counts, amounts).tolist() == [CAP, -CAP, CAP]
+    assert sums_of(np.zeros(3, np.int64), amounts).tolist() == [0, 0, 0]
+    scores = PartScores((3,), (np.zeros(3, np.int64),), (1,))
+    assert scores(np.full(3, 2**61)).tolist() == [CAP]
+
+
+def test_the_gate_goes_on_from_what_is_left(monkeypatch):
+    """Both kinds of questions of one grant share what removals left; another demand, or another
+    grant, has its own.
+    """
+    calls = []
+    exact = Grid.encode
+    monkeypatch.setattr(
+        Grid, "encode", lambda self, records: calls.append(len(records)) or exact(self, records)
+    )
+    demand = mdp.PrivateDemand(SPACE, at([0] * 9 + [19] * 6))
+    grant = mdp.Ledger(1000).charge(1000)
+    removed = ((0, 4),)
+    parts = PartScores(SHAPE, (np.arange(20),), (20,))
+    assert select(demand, PeeledQuery(Peeled(GRID, removed), parts), 300, grant)[0] == 19
+    release = measure(demand, query(removed), 300, grant)
+    assert np.abs(release.values - [11 * 4, 5 * 4 - 6 * 2, -18]).max() <= 1
+    assert len(calls) == 1
+    more = measure(demand, query(((0, 4), (19, 6))), 300, grant)
+    assert np.abs(more.values - [5 * 4, 5 * 4, 0]).max() <= 1
+    assert len(calls) == 1
+    other = mdp.Ledger(300).charge(300)
+    assert np.abs(measure(demand, query(), 300, other).values[0] - 15 * 4) <= 1
+    assert len(calls) == 2
+
+
+def test_receipts_and_refusals_before_reading(monkeypatch):
+    demand, ledger = mdp.PrivateDemand(SPACE, at([0])), mdp.Ledger(1, "1e-6")
+    release = measure(demand, query(), "1/2", ledger.charge("1/2"))
+    told = release.receipt.mechanisms[0]
+    assert told.sensitivity == 4 + math.isqrt(32) and told.name == "discrete Laplace"
+    assert told.query == "number and sum of records left in 6 cells"
+    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
+    elsewhere = mdp.PrivateDemand(mdp.EuclideanSpace([0.0, 0.0], [4.0, 5.0]), at([0]))
+    with pytest.raises(InputError, match="different universes"):
+        measure(elsewhere, query(), "1/4", ledger.charge("1/4"))
