@@ -123,13 +123,8 @@ def measure(
         "the query failed on private records (details withheld); try its partition's encode on "
         "public points"
     )
-<<<<<<< HEAD
-    values = _vault._quietly(rule, lambda: _noisy(demand, query, noise))
-    return Release(values, query, _receipt(mechanism, demand, grant))
-=======
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, grant))
-    return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
->>>>>>> 2537c79 (GOOD-CENTER with its projection: shifted boxes of a random projection and a noisy average of what removals left, opt-in under its paper's name)
+    return Release(values, query, _receipt(mechanism, demand, grant))
 
 
 def select(
