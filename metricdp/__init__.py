@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from metricdp.partitions.finite.hst import HST, build_hst
     from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt
+    from metricdp.report.evidence.front import Evidence, evidence
     from metricdp.report.explore.front import Exploration, explore
     from metricdp.solvers import objectives
 
@@ -64,6 +65,7 @@ _HOME = {
     "metricdp.metrics": metrics.__all__,
     "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt",),
+    "metricdp.report.evidence.front": ("Evidence", "evidence"),
     "metricdp.report.explore.front": ("Exploration", "explore"),
     "metricdp.partitions.finite.hst": ("HST", "build_hst"),
 }
@@ -84,6 +86,7 @@ __all__ = [
     "Coreset",
     "Coverage",
     "Evaluation",
+    "Evidence",
     "Exploration",
     "InputError",
     "Ledger",
@@ -99,6 +102,7 @@ __all__ = [
     "build_hst",
     "datasets",
     "evaluate",
+    "evidence",
     "exact_cost",
     "explore",
     "k_means",

@@ -8,7 +8,7 @@ noisy values themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.provenance import Provenance
 
 Neighboring = Literal["add-remove", "replace-one"]
 Unit = Literal["record", "user"]
@@ -107,6 +108,8 @@ class Receipt:
         1; where users have one unit of weight each over all their records, how many grains that
         unit is counted in: sensitivities and scales are then in grains, and what is minimized is
         the mean over people.
+    made : Provenance or None
+        Public circumstances of the call: universe, options, ledger, day, package.
 
     Examples
     --------
@@ -124,6 +127,7 @@ class Receipt:
     version: str
     bound: str = "basic composition"
     grains: int = 1
+    made: Provenance | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -188,6 +192,7 @@ class Receipt:
             "composition": self.bound,
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
             "version": self.version,
+            **({} if self.made is None else {"made": self.made.to_dict()}),
         }
 
     def _weighting(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
@@ -144,6 +144,7 @@ class Budget(Unique):
         attrgetter("_protects"),
         doc="Protection: unit and bound of every guarantee paid from it; None before any.",
     )
+    payer = property(attrgetter("_payer"), doc="The budget that this one was charged to, or None.")
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
     spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
     left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
@@ -533,6 +534,35 @@ class Ledger(Budget):
             return None
         with self._current():
             return self._journal.anchor
+
+    def state(self) -> dict[str, Any]:
+        """What is spent and left now, of which budget and policy, and what the last charge was
+        for: public, and JSON-ready.
+
+        Examples
+        --------
+        >>> ledger = Ledger(1, purpose="clinics")
+        >>> grant = ledger.charge("1/4")
+        >>> ledger.state()["left"], ledger.state()["purpose"], ledger.state()["charges"]
+        ('3/4', 'clinics', 1)
+        """
+        last = self._entries[-1] if self._entries else None
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "spent": str(self.spent),
+            "left": str(self.left),
+            "spent_delta": str(self.spent_delta),
+            "left_delta": str(self.left_delta),
+            "ever_spent": str(self.ever_spent),
+            "charges": len(self._entries),
+            "renews": self._policy.renews,
+            "expires": self._policy.expires,
+            "dataset": self._dataset,
+            "purpose": "" if last is None else last.named,
+            "who": "" if last is None else last.who,
+            "anchor": None if self._journal is None else self._journal.anchor,
+        }
 
     def quote(self, epsilon: object, delta: object = 0) -> Quote:
         """Price a charge, and say whether it would fit now, without charging and without any data.

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from metricdp.provenance import package_facts
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -127,6 +129,7 @@ def as_json(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
     """The same for programs."""
     report = {
         "passed": clean(findings, catches),
+        "package": package_facts(),
         "checks": [_row(f) for f in findings],
         "planted": [
             {

@@ -26,6 +26,7 @@ _NAMES = (
     "explore",
     "plan",
     "evaluate",
+    "evidence",
     "synthesize",
     "ledger",
     "tree",

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from hashlib import sha256
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting.ledger import today
 from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import BallItems, HierarchyItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters
 from metricdp.local.shuffle import shuffled_epsilon
+from metricdp.methods.attesting import attested
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Mechanism, Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
@@ -80,6 +84,7 @@ class LocalEstimate:
         local = Receipt.of(mechanisms, "replace-one", "user").paid(
             self.parameters.epsilon, Fraction(0), "one message a user"
         )
+        local = attested(local, self._made())
         if self.parameters.trust == TRUST[0]:
             return local
         roles = self.parameters.roles
@@ -93,6 +98,43 @@ class LocalEstimate:
             shuffled,
             self.parameters.delta,
             f"{self.n_messages:,} messages shuffled, numerical clone bound",
+        )
+
+    def _made(self) -> Provenance:
+        """Public circumstances of the collection."""
+        text = self.parameters.to_json()
+        universe = {
+            "kind": "public parameters of a collection",
+            "name": str(self.parameters.items.get("kind", "items")),
+            "sha256": sha256(text.encode()).hexdigest(),
+        }
+        asked = {
+            "epsilon": str(self.parameters.epsilon),
+            "delta": str(self.parameters.delta),
+            "users": self.parameters.users,
+            "roles": len(self.parameters.roles),
+        }
+        return Provenance(
+            {
+                "call": "Decoder.fit",
+                "method": self.parameters.trust,
+                "model": "local" if self.parameters.trust == TRUST[0] else "shuffle",
+                "max_contributions": 1,
+                "universe": universe,
+                "options": {name: {"value": value} for name, value in asked.items()},
+                "chooses": (
+                    "Parts, randomizers and roles follow from the universe, epsilon and a public "
+                    "guess of the number of users; a device draws its role with its own coins."
+                ),
+                "afterwards": (
+                    "Unbiased estimates of counts or sums from the messages, their posterior mean, "
+                    "and centers by a public solver."
+                ),
+                "messages": self.n_messages,
+                "ledger": None,
+                "day": today(),
+                "package": package_facts(),
+            }
         )
 
     @cached_property

@@ -29,6 +29,7 @@ from metricdp.accounting import Budget, Cost, Grant
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
+from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.shares import Allowance, price_in_shares
 from metricdp.metrics.base import Metric
@@ -55,6 +56,14 @@ NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
 CLIP_QUANTILE = 0.99
 """Distances are clipped at this quantile of the expected demand."""
 _SAMPLE = 20_000
+CHOOSES = (
+    "Distance bands and the clip follow from the universe's points spread evenly, or from the "
+    "weights of an earlier release; the shares of epsilon are fixed constants."
+)
+AFTERWARDS = (
+    "95 % intervals of means, shares, quantiles and loads from the noisy counts and sums by the "
+    "known law of the noise alone; counts are held to be no less than 0."
+)
 
 
 @dataclass(frozen=True)
@@ -230,7 +239,23 @@ def evaluate(
         design.check_price(price, neighboring, demand.max_contributions)
 
     grant = payer.charge(price_in_shares, check, [(epsilon, delta)], "evaluate")
-    return _asked(design, demand, grant)
+    asked = {
+        "centers": design.service.k,
+        "within": ", ".join(f"{limit:g}" for limit in design.within),
+        "clip": design.clip,
+        "against": "none" if against is None else "other centers",
+        "release": "none" if release is None else "an earlier one",
+    }
+    made = provenance(
+        "evaluate",
+        demand,
+        grant,
+        method="evaluate",
+        chooses=CHOOSES,
+        afterwards=AFTERWARDS,
+        options=asked,
+    )
+    return attest(_asked(design, demand, grant), made)
 
 
 def plan_evaluation(

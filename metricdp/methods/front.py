@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Grant
 from metricdp.arguments import flag, floats
 from metricdp.errors import InputError
+from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.box_release import BoxRelease
 from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.finite.partition import PartitionRelease
@@ -21,6 +23,7 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, PrivateDemand
+from metricdp.provenance import Provenance
 
 
 def k_median(
@@ -203,7 +206,8 @@ def release(
     question = asked_of(universe, 1, 1, seed=seed)
     check = partial(recipe.check, demand, question)
     grant = payer.charge(recipe.price, check, [(epsilon, delta)], "release")
-    return recipe.release(demand, grant, question.seed)
+    found = recipe.release(demand, grant, question.seed)
+    return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
 
 
 def _cluster(
@@ -232,11 +236,30 @@ def _cluster(
     if weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
     payer = Payer(universe, demand, ledger)
-    if recipe.free:
-        return recipe.answer(demand, payer.nothing(), question)
-    check = partial(recipe.check, demand, question)
     purpose = ("k_median", "k_means")[question.power - 1]
-    return recipe.answer(demand, payer.charge(recipe.price, check, [budget], purpose), question)
+    if recipe.free:
+        grant = payer.nothing()
+    else:
+        check = partial(recipe.check, demand, question)
+        grant = payer.charge(recipe.price, check, [budget], purpose)
+    found = recipe.answer(demand, grant, question)
+    return attest(found, _made(purpose, recipe, demand, grant, asked))
+
+
+def _made(
+    call: str, recipe: Method, demand: PrivateDemand, grant: Grant, asked: dict[str, Any]
+) -> Provenance:
+    """Public circumstances of a call."""
+    return provenance(
+        call,
+        demand,
+        grant,
+        method=recipe.name,
+        chooses=recipe.chooses,
+        afterwards=recipe.afterwards,
+        options={name: value for name, value in asked.items() if name != "power"},
+        recipe=recipe,
+    )
 
 
 def _public(

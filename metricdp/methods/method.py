@@ -39,6 +39,9 @@ class Method(ABC):
         Whether it answers where costs depend on the direction (`Metric.directed`).
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
+    chooses, afterwards : str
+        For who signs: how what the method needs besides its options is chosen (from public facts,
+        or from released values), and what is computed from the noisy answers.
 
     Notes
     -----
@@ -53,6 +56,8 @@ class Method(ABC):
     free: ClassVar[bool] = False
     one_way: ClassVar[bool] = False
     releases: ClassVar[bool] = False
+    chooses: ClassVar[str] = ""
+    afterwards: ClassVar[str] = ""
 
     records_hint: float | None = None
 

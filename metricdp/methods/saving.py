@@ -32,6 +32,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.storage import universe_checksum
+from metricdp.provenance import Provenance
 from metricdp.releases import Mechanism, Receipt
 from metricdp.solvers.stopping import Deadline
 
@@ -167,6 +168,7 @@ def _receipt(told: dict[str, Any]) -> Receipt:
         mechanisms.append(Mechanism(*plain, epsilon, delta, rho))
     more = {"neighboring": told["neighboring"], "unit": told["unit"], "version": told["version"]}
     known = {field.name for field in fields(Receipt)}
+    made = Provenance(told["made"]) if isinstance(told.get("made"), dict) else None
     extra = {name: told[name] for name in known & told.keys() - more.keys() - _COMPOSED}
     return Receipt(
         tuple(mechanisms),
@@ -175,10 +177,11 @@ def _receipt(told: dict[str, Any]) -> Receipt:
         bound=str(told["composition"]),
         **more,
         **extra,
+        made=made,
     )
 
 
-_COMPOSED = {"mechanisms", "epsilon", "delta", "bound"}
+_COMPOSED = {"mechanisms", "epsilon", "delta", "bound", "made"}
 
 
 DemandRelease.files = sys.modules[__name__]

@@ -76,7 +76,7 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
     facts = _with_exact(receipt.to_dict())
     unit = str(facts.get("unit") or "record")
     known = [key for key in _ORDER if facts.get(key) is not None]
-    rest = [key for key in facts if key not in _ORDER and facts[key] is not None]
+    rest = [key for key in facts if key not in (*_ORDER, "made") and facts[key] is not None]
     rows = "".join(
         f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>"
         for key in known + rest
@@ -88,6 +88,46 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         f"<dl>{rows}</dl>"
         f"<details><summary>As "
         f"text</summary><code>{escape(str(receipt))}</code></details></section>"
+    )
+
+
+_FIGURES = {
+    "records": "Records",
+    "mean": "Mean distance",
+    "median": "Median distance",
+    "p90": "90th percentile",
+    "clipped": "Share beyond the clip",
+}
+
+
+def intervals_html(evaluation: Any) -> str:
+    """Figures with their intervals, as a table; nothing without an evaluation.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or None
+        Anything whose ``to_dict()`` holds estimates with their ends, as `metricdp.evaluate` tells.
+    """
+    if evaluation is None:
+        return ""
+    told = evaluation.to_dict()
+    rows = [(text, told[name]) for name, text in _FIGURES.items() if name in told]
+    share = told.get("share")
+    for i, limit in enumerate(told.get("within", [])):
+        ends = {end: share[end][i] for end in ("estimate", "low", "high")}
+        rows.append((f"Share within {show_number(limit)}", ends))
+    body = "".join(
+        f"<tr><td>{escape(text)}</td><td>{show_number(ends['estimate'])}</td>"
+        f"<td>{show_number(ends['low'])} to {show_number(ends['high'])}</td></tr>"
+        for text, ends in rows
+    )
+    level = show_number(100 * told.get("level", 0.95))
+    head = f"<tr><th>Figure</th><th>Estimate</th><th>{level} % interval</th></tr>"
+    price = (told.get("receipt") or {}).get("epsilon_exact")
+    paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
+    return (
+        f'<section class="intervals"><h2>How well the centers serve</h2>'
+        f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{paid}</section>"
     )
 
 

@@ -111,6 +111,11 @@ class Balcan(Baseline):
     """
 
     name = "balcan"
+    chooses = (
+        "Projections and grids are public coins; candidates follow from released counts; steps "
+        "and shares are fixed."
+    )
+    afterwards = "None beyond the selections and noisy averages themselves."
 
     dimensions: int | None = None
     swaps: int | None = None

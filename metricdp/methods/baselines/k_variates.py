@@ -83,6 +83,12 @@ class KVariates(Baseline):
     """
 
     name = "k-variates"
+    chooses = (
+        "Hash functions are public coins; the number of records is bought as a noisy count for 5 "
+        "% of epsilon, unless it is public (replace-one) or guessed (records_hint). Which nodes "
+        "are opened follows from released counts."
+    )
+    afterwards = "Centers are seeded on noisy averages by public coins."
     releases = True
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:

@@ -75,6 +75,11 @@ class Lloyd(Baseline):
     """
 
     name = "lloyd"
+    chooses = (
+        "First centers are public coins; the number of steps, clipping radii and shares are "
+        "public options."
+    )
+    afterwards = "Centers are quotients of noisy sums and noisy counts, clipped to the box."
 
     steps: int = 7
 

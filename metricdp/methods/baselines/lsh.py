@@ -63,6 +63,15 @@ class LSHCoreset(Baseline):
     """
 
     name = "lsh"
+    chooses = (
+        "Hash functions are public coins; the number of records is bought as a noisy count for 5 "
+        "% of epsilon, unless it is public (replace-one) or guessed (records_hint). Which nodes "
+        "are opened follows from released counts."
+    )
+    afterwards = (
+        "Averages of the nodes that stand out of the noise are weighted points; centers by a "
+        "public solver on them."
+    )
     releases = True
 
     depth: int = 20

@@ -217,6 +217,15 @@ class Coreset(Method):
     """
 
     name = "coreset"
+    chooses = (
+        "As the default method of the box; with published=True, radii are of public grids, and "
+        "how many records each round takes away follows from k and a noisy (or public) number of "
+        "records."
+    )
+    afterwards = (
+        "Noisy counts of cells become weighted points, those that do not stand out told by larger "
+        "blocks; centers by a public solver on them."
+    )
     in_finite = False
     in_space = True
     releases = True
@@ -401,6 +410,15 @@ class ReleasedCoreset(Method):
     """
 
     name = "coreset"
+    chooses = (
+        "As the default method of the box; with published=True, radii are of public grids, and "
+        "how many records each round takes away follows from k and a noisy (or public) number of "
+        "records."
+    )
+    afterwards = (
+        "Noisy counts of cells become weighted points, those that do not stand out told by larger "
+        "blocks; centers by a public solver on them."
+    )
     in_finite = False
     in_space = True
     releases = True

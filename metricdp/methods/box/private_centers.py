@@ -32,6 +32,7 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import place_coins
+from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.methods.box.private_lloyd import (
@@ -148,7 +149,8 @@ def private_median(
     at = lloyd_steps(allowance, space, start, shares[: len(first)], power=1)
     if method == "rings":
         at = _on_rings(allowance, space, at, share, seed)
-    return Result(at, 1, f"private-median, {method}", allowance.receipt)
+    found = Result(at, 1, f"private-median, {method}", allowance.receipt)
+    return _attested(found, allowance, "private_median")
 
 
 def private_mean(
@@ -191,12 +193,13 @@ def private_mean(
     shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
     start = _start(space, center)
     allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_mean")
-    return Result(
+    result = Result(
         lloyd_steps(allowance, space, start, shares, power=2, radius=within),
         1,
         "private-mean",
         allowance.receipt,
     )
+    return _attested(result, allowance, "private_mean")
 
 
 def private_lloyd(
@@ -239,7 +242,8 @@ def private_lloyd(
     start = distinct_in(_boxed(space), space.clip(given))
     allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
     found = lloyd_steps(allowance, space, start, shares, power=power, radius=within)
-    return Result(found, len(found), "private-lloyd", allowance.receipt)
+    result = Result(found, len(found), "private-lloyd", allowance.receipt)
+    return _attested(result, allowance, "private_lloyd")
 
 
 class Rings:
@@ -341,3 +345,21 @@ def _charged(
     check = partial(check_steps, demand, space, shares)
     grant = Payer(space, demand, ledger).charge(price_in_shares, check, [budget], purpose)
     return Allowance(demand, grant, sum(shares, Fraction(0)))
+
+
+def _attested(result: Result, allowance: Allowance, call: str) -> Result:
+    """The result with the public circumstances of its call on the receipt."""
+    made = provenance(
+        call,
+        allowance.everyone,
+        allowance.grant,
+        method=result.method,
+        chooses=(
+            "Shares of the budget, clipping radii of the first step and the number of steps are "
+            "public options; later radii and centers follow from what was released before."
+        ),
+        afterwards="Centers are quotients of noisy sums and noisy counts, clipped to the box.",
+        options={"k": result.k},
+    )
+    found: Result = attest(result, made)
+    return found

@@ -78,6 +78,14 @@ class Projected(Method):
     """
 
     name = "projected"
+    chooses = (
+        "Directions are public coins, their number a public function of k; half of the budget "
+        "goes to the inner method, the rest to steps of the centers, by fixed shares."
+    )
+    afterwards = (
+        "Clusters of the images are told apart by released centers; the centers' coordinates are "
+        "those that the private steps gave, clipped to the box."
+    )
     in_finite = False
     in_space = True
 

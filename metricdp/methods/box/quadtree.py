@@ -279,6 +279,15 @@ class Quadtree(Method):
     """
 
     name = "quadtree"
+    chooses = (
+        "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
+        "(replace-one) or guessed (records_hint). The tree is made of the box and public coins; "
+        "which cells are opened follows from released counts; depth and shares are public."
+    )
+    afterwards = (
+        "True counts are estimated from all rounds together and spread over their cells; centers "
+        "by a public solver on those weights."
+    )
     in_finite = False
     in_space = True
     releases = True

@@ -170,6 +170,15 @@ class DPHST(Method):
     """
 
     name = "hst"
+    chooses = (
+        "The tree is made of the universe and public coins; the number of records is bought as a "
+        "noisy count for 5 % of epsilon, unless it is public (replace-one) or guessed "
+        "(records_hint). Level budgets are fixed shares."
+    )
+    afterwards = (
+        "Counts of the tree's nodes are made consistent; centers on the tree or by a public "
+        "solver on those counts."
+    )
     releases = True
 
     tree: HST | None = None

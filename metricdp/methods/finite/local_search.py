@@ -86,6 +86,13 @@ class LocalSearch(Method):
     """
 
     name = "local-search"
+    chooses = (
+        "Starting centers are public or a release of their own; the number of swaps, their shares "
+        "of the budget and the cap of distances are public functions of the universe and k."
+    )
+    afterwards = (
+        "None beyond the selections themselves: the centers are one of the sets that were drawn."
+    )
 
     steps: int = 2
     start: Any = "hst"

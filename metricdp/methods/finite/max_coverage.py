@@ -196,6 +196,15 @@ class MaxCoverage(Method):
     """
 
     name = "max-coverage"
+    chooses = (
+        "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
+        "(replace-one) or guessed (records_hint). Balls are public; parts follow from the "
+        "universe and from released counts; shares of epsilon are fixed constants."
+    )
+    afterwards = (
+        "Posterior mean of the true counts given all noisy ones, spread over each part's public "
+        "points; centers by a public solver."
+    )
     in_space = True
     releases = True
 

@@ -118,6 +118,16 @@ class Partition(Method):
     """
 
     name = "partition"
+    chooses = (
+        "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
+        "(replace-one) or guessed (records_hint). How many looks there are, their shares of "
+        "epsilon and their parts follow from public facts of the universe and from what was "
+        "released before."
+    )
+    afterwards = (
+        "Posterior mean of the true counts given all noisy ones, spread over each part's public "
+        "points; centers by a public solver."
+    )
     in_space = True
     one_way = True
     releases = True

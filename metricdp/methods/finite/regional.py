@@ -142,6 +142,11 @@ class Regional(Method):
 
     name = "regional"
     one_way = True
+    chooses = (
+        "Regions and their shares are public arguments; inside each region everything is chosen "
+        "as by the default method."
+    )
+    afterwards = "The regions' releases are joined; centers by a public solver."
     releases = True
 
     regions: Mapping[str, Any] = field(default_factory=lambda: {ELSEWHERE: 1})

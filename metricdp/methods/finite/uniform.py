@@ -23,6 +23,8 @@ class Uniform(Method):
     """
 
     name = "uniform"
+    chooses = "Nothing: no private data is read."
+    afterwards = "Centers of the public universe by a public solver."
     in_space = True
     free = True
     one_way = True

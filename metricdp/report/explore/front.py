@@ -32,6 +32,7 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
+from metricdp.methods.attesting import attested, provenance
 from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.finite.regional import RegionalRelease
 from metricdp.methods.front import k_means, k_median
@@ -268,7 +269,20 @@ def explore(
         forecasts = [prediction.forecast(i) for i in range(len(order))]
     levels = _levels(tuple(order), results, forecasts, tuple(order.values()))
     receipts = [result.receipt for result in results if result.receipt is not None]
-    return Exploration(universe, int(k), levels, Receipt.combined(receipts), prediction, exact)
+    asked = {"k": int(k), "objective": objective, "seed": seed}
+    asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
+    made = provenance(
+        "explore",
+        demand,
+        grant,
+        method=recipe.name,
+        chooses=f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}",
+        afterwards=recipe.afterwards,
+        options=asked,
+        recipe=recipe,
+    )
+    receipt = attested(Receipt.combined(receipts), made)
+    return Exploration(universe, int(k), levels, receipt, prediction, exact)
 
 
 def _rounded(noisy: float) -> int:

@@ -12,6 +12,7 @@ from metricdp.methods.planning import percent
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
+from metricdp.report.evidence.statement import embedded
 from metricdp.report.explore.scene import scene
 from metricdp.report.map.page import plotly_js, script_json
 from metricdp.report.words import receipt_html
@@ -169,6 +170,7 @@ def _price(shown: Shown) -> str:
         f"of the others, so publishing "
         "only one of them afterwards does not make it cheaper.</p></section>"
         + receipt_html(shown.receipt)
+        + embedded(shown.receipt)
     )
 
 

@@ -370,7 +370,7 @@ Plotly.newPlot(map, traces, layout, config).then(() => {
     .querySelectorAll("#layers input")
     .forEach((box) => box.addEventListener("change", () => toggle(box.value, box.checked)));
   document
-    .querySelectorAll("tbody tr")
+    .querySelectorAll("tr[data-center]")
     .forEach((row) =>
       row.addEventListener("click", () => go(data.centers[Number(row.dataset.center)])),
     );

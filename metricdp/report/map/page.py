@@ -18,7 +18,8 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
 from metricdp.report.colors import PALETTE
-from metricdp.report.words import Basis, receipt_html, show_number
+from metricdp.report.evidence.statement import embedded
+from metricdp.report.words import Basis, intervals_html, receipt_html, show_number
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
@@ -42,6 +43,7 @@ def map_page(
     k: int | None = None,
     basis: Basis | None = None,
     attribution: str | None = None,
+    evaluation: Any = None,
 ) -> str:
     """Return an HTML page with the network, the centers, their territories and the noisy demand.
 
@@ -72,6 +74,8 @@ def map_page(
         states no guarantee.
     attribution : str, optional
         Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
+    evaluation : Evaluation, optional
+        How well these centers serve the demand (`metricdp.evaluate`): shown with its intervals.
 
     Returns
     -------
@@ -111,7 +115,8 @@ def map_page(
         "LAYERS": _layers(scene),
         "TOOLS": asset("tools.html"),
         "CREDIT": f'<p id="credit">{escape(attribution)}</p>' if attribution else "",
-        "RESULT": _result(_summary(metric, scene, method, k), receipt, basis),
+        "RESULT": _result(_summary(metric, scene, method, k), receipt, basis)
+        + intervals_html(evaluation),
         "NOTES": _notes(notes),
         "DATA": script_json(scene),
         "PLOTLY": library,
@@ -124,7 +129,7 @@ def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
     """The result, then what it cost; but first of all that there is no guarantee, where it is
     so.
     """
-    said = receipt_html(receipt, basis)
+    said = receipt_html(receipt, basis) + ("" if receipt is None else embedded(receipt))
     warned = receipt is None and basis != "public"
     return said + summary if warned else summary + said
 

@@ -1,0 +1,142 @@
+"""The public circumstances of a call, put on its receipt: what the front doors know of it.
+
+**Privacy.** Arguments, universe, ledger, day: nothing here reads a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import Grant, Ledger
+from metricdp.accounting.ledger import today
+from metricdp.metrics.kept import Kept
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.finite.storage import universe_checksum
+from metricdp.privacy import PrivateDemand
+from metricdp.provenance import Provenance, package_facts
+from metricdp.releases import Receipt
+
+_KEPT = Kept()
+
+
+class PublicUniverse:
+    """A universe, told by kind, size and checksum."""
+
+    def __init__(self, universe: Any) -> None:
+        self._universe = universe
+
+    def facts(self) -> dict[str, Any]:
+        """JSON-ready form; O(size), once a universe."""
+        room = _KEPT.of(self._universe)
+        if "facts" not in room:
+            room["facts"] = _facts(self._universe)
+        return dict(room["facts"])
+
+
+def _facts(universe: Any) -> dict[str, Any]:
+    told = {"kind": type(universe).__name__, "name": str(universe.name)}
+    if isinstance(universe, EuclideanSpace):
+        box = np.stack([universe.lower, universe.upper]).astype("<f8")
+        told |= {"dimension": universe.dimension, "box": box.tolist()}
+        return told | {"sha256": hashlib.sha256(box.tobytes()).hexdigest()}
+    return told | {"points": len(universe), "sha256": universe_checksum(universe)}
+
+
+def provenance(
+    call: str,
+    demand: PrivateDemand,
+    grant: Grant,
+    *,
+    method: str,
+    chooses: str,
+    afterwards: str,
+    options: Mapping[str, Any],
+    recipe: Any = None,
+) -> Provenance:
+    """The circumstances of a call of the central model.
+
+    Parameters
+    ----------
+    call, method : str
+    demand : PrivateDemand
+        Only what is public of it is asked.
+    grant : Grant
+        What was charged.
+    chooses, afterwards : str
+        As `metricdp.methods.method.Method`.
+    options : mapping
+        Public arguments by name, besides what was charged.
+    recipe : dataclass, optional
+        The method, whose fields are options too.
+    """
+    asked = {"epsilon": grant.epsilon, "delta": grant.delta, **options}
+    own = {} if recipe is None else recipe_options(recipe)
+    facts = {
+        "call": call,
+        "method": method,
+        "model": "central",
+        "max_contributions": demand.max_contributions,
+        "options": {name: {"value": _plain(value)} for name, value in asked.items()} | own,
+        "chooses": chooses,
+        "afterwards": afterwards,
+        "ledger": ledger_facts(grant),
+        "day": today(),
+        "package": package_facts(),
+    }
+    return Provenance(facts, PublicUniverse(demand.universe))
+
+
+def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
+    """Every field of a method: its value, and whether it is the default."""
+    if not is_dataclass(recipe):
+        return {}
+    told = {}
+    for field in fields(recipe):
+        value = getattr(recipe, field.name)
+        usual = field.default if field.default_factory is MISSING else field.default_factory()
+        same = value is usual or _plain(value) == _plain(usual)
+        told[field.name] = {"value": _plain(value), "default": same}
+    return told
+
+
+def ledger_facts(grant: Any) -> dict[str, Any] | None:
+    """State of the ledger that a grant was charged to; None if there was none."""
+    while isinstance(grant, Grant):
+        grant = grant.payer
+    return grant.state() if isinstance(grant, Ledger) else None
+
+
+def attested(receipt: Receipt, made: Provenance) -> Receipt:
+    """The receipt with its circumstances."""
+    return replace(receipt, made=made)
+
+
+def attest(answer: Any, made: Provenance) -> Any:
+    """A result or a release whose receipt tells its circumstances."""
+    release = getattr(answer, "release", None)
+    if is_dataclass(answer) and not isinstance(answer, type):
+        if release is not None and hasattr(release, "receipt"):
+            release.receipt = attested(release.receipt, made)
+        receipt = answer.receipt  # type: ignore[attr-defined]
+        return replace(answer, receipt=None if receipt is None else attested(receipt, made))
+    answer.receipt = attested(answer.receipt, made)
+    return answer
+
+
+def _plain(value: Any) -> Any:
+    """A public value as JSON; large ones by their size, others by their kind."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
+        return f"{len(value):,} given"
+    return type(value).__name__

@@ -1,0 +1,322 @@
+"""A receipt read as an answer to each question that software can answer.
+
+What an old or partial receipt does not hold is told by name in `Facts.missing`; nothing is made up
+in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from metricdp.errors import InputError
+from metricdp.provenance import KEYS
+from metricdp.report.words import show_number
+
+UNKNOWN = "NOT ON THE RECEIPT"
+"""Begins what software should have known and the receipt does not say."""
+
+_NOT_LEDGERED = ("local", "shuffle")
+_RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition", "mechanisms")
+
+SAMPLERS = {
+    "discrete Laplace": "OpenDP's exact sampler of that law, in integers and rationals",
+    "discrete Gaussian": "OpenDP's exact sampler of that law, in integers and rationals",
+    "exponential mechanism": "an exact race of integer scores with the operating system's coins",
+    "permute-and-flip": "an exact race of integer scores with the operating system's coins",
+    "exact": "no noise: no change of one unit can move this answer",
+}
+_DEVICES = "integer coins of each user's device, two exact weights"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a receipt says, in words.
+
+    Attributes
+    ----------
+    receipt, made : mapping
+        The receipt's JSON form, and the circumstances on it.
+    audit : mapping or None
+        JSON of ``python -m metricdp.audit --json``.
+    missing : list of str
+        What software should have known and the receipt does not say.
+    """
+
+    receipt: Mapping[str, Any]
+    made: Mapping[str, Any]
+    audit: Mapping[str, Any] | None = None
+    missing: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, receipt: Any, audit: Any = None) -> Facts:
+        """Read a receipt's JSON form.
+
+        Raises
+        ------
+        InputError
+            It is none.
+        """
+        lacks = [] if isinstance(receipt, Mapping) else ["everything"]
+        lacks = lacks or [name for name in _RECEIPT if name not in receipt]
+        if lacks or not isinstance(receipt["mechanisms"], list):
+            raise InputError(f"this is no receipt of metricdp: it lacks {', '.join(lacks)}")
+        if audit is not None and not _is_audit(audit):
+            raise InputError("this is no result of `python -m metricdp.audit --json`")
+        told = receipt.get("made")
+        made = told if isinstance(told, Mapping) else {}
+        missing = [f"{name}: {what}" for name, what in KEYS.items() if _lacks(made, name)]
+        return cls(receipt, made, audit, missing)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Of the whole promise."""
+        return Fraction(self.receipt["epsilon_exact"])
+
+    @property
+    def delta(self) -> Fraction:
+        """Of the whole promise."""
+        return Fraction(self.receipt["delta_exact"])
+
+    @property
+    def unit(self) -> str:
+        """One of record and user."""
+        return str(self.receipt["unit"])
+
+    @property
+    def model(self) -> str:
+        """Central, local or shuffle, as the registry names it."""
+        return str(self.made.get("model", "central")).capitalize()
+
+    @property
+    def universe(self) -> Mapping[str, Any]:
+        """Kind, size, checksum; empty if not told."""
+        return self.made.get("universe") or {}
+
+    @property
+    def mechanisms(self) -> list[Mapping[str, Any]]:
+        """Of the receipt, in order."""
+        return list(self.receipt["mechanisms"])
+
+    def price(self) -> str:
+        """Epsilon, and delta if there is one, with the exact fractions."""
+        told = f"epsilon = {_number(self.epsilon)}"
+        return told + (f", delta = {_number(self.delta)}" if self.delta else "")
+
+    def protected(self) -> str:
+        """The unit of privacy with its contribution bound."""
+        if self.unit == "record":
+            return "one record"
+        m = self.made.get("max_contributions")
+        if m is None:
+            return f"one user; {UNKNOWN}: how many records of a user are kept"
+        if self.model != "Central":
+            return "one user, who sends one message"
+        return f"one user: all records of a user, of whom up to {m:,} are kept (a random sample)"
+
+    def adjacency(self) -> str:
+        """Exactly which demands are neighbors."""
+        data = "multisets of records of the public universe"
+        m = self.made.get("max_contributions", 1)
+        if self.model != "Central":
+            return (
+                "Two collections are adjacent if they differ in the item of one user, exchanged "
+                "for any other item (replace-one); each user sends one message. The number of "
+                "messages is public."
+            )
+        if self.unit == "record":
+            change = (
+                "one of them holds one record more (add-remove); the number of records is private"
+                if self.receipt["neighboring"] == "add-remove"
+                else "one record of one is exchanged for any other record (replace-one); the "
+                "number of records is public"
+            )
+        else:
+            bound = (
+                f"at most {m:,} records of each user, a uniform sample by secret coins, are kept"
+            )
+            change = (
+                f"one of them holds one user more, with all records of that user (add-remove); "
+                f"{bound}; the number of users is private"
+                if self.receipt["neighboring"] == "add-remove"
+                else f"all records of one user are exchanged for those of another (replace-one); "
+                f"{bound}; the number of users is public"
+            )
+        return f"Demands are {data}. Two are adjacent if {change}."
+
+    def domain(self) -> str:
+        """Which data the promise is about."""
+        told = self.universe
+        if not told:
+            return f"{UNKNOWN}: the public universe"
+        if "box" in told:
+            low, high = told["box"]
+            where = (
+                f"the box from {low} to {high} of R^{told['dimension']}; points outside are clipped"
+            )
+        elif "points" in told:
+            where = f"the {told['points']:,} points of the public {told['kind']} {told['name']}"
+        else:
+            where = f"{told['kind']} ({told['name']})"
+        return f"Any multiset of records in {where}; SHA-256 of it {told['sha256']}."
+
+    def unprotected(self) -> str:
+        """What is public and not covered."""
+        told = [
+            "the universe (network, points or box) with its distances",
+            "all options of the call, the receipt and the ledger",
+        ]
+        if self.model != "Central":
+            told.append("the number of messages and who sent one")
+        elif self.receipt["neighboring"] == "replace-one":
+            told.append(f"the number of {self.unit}s")
+        told.append("that a call was answered or refused, and anything published beside it")
+        return "Public, and not protected: " + "; ".join(told) + "."
+
+    def composition(self) -> str:
+        """How the price of all mechanisms came about."""
+        n = len(self.mechanisms)
+        what = f"{n:,} mechanism{'' if n == 1 else 's'}, {self.receipt['composition']}"
+        bought = {
+            "basic composition": "epsilons and deltas add up, also where a question was chosen in "
+            "view of earlier answers",
+            "zCDP": "rho adds up below a bound fixed beforehand and is converted to epsilon, delta",
+        }.get(str(self.receipt["composition"]), "as stated on the receipt")
+        return f"{what}: {bought}. Together {self.price()}; arithmetic in exact rationals."
+
+    def mechanism_lines(self) -> list[str]:
+        """One line a mechanism: law, question, sensitivity, scale, price, implementation."""
+        lines = []
+        for each in self.mechanisms:
+            scale = f", scale {show_number(each['scale'])}" if each["scale"] else ""
+            price = f"epsilon {_number(Fraction(each['epsilon_exact']))}"
+            if "rho_exact" in each:
+                price = f"rho {_number(Fraction(each['rho_exact']))}"
+            how = SAMPLERS.get(each["name"], _DEVICES if self.model != "Central" else "")
+            lines.append(
+                f"{each['name']} on {each['query']}: sensitivity {each['sensitivity']}{scale}, "
+                f"{price}; {how or UNKNOWN + ': its sampler'}"
+            )
+        return lines or ["none: no private data was read"]
+
+    def implementation(self) -> list[str]:
+        """Floating point, timing, platform, version."""
+        package = self.made.get("package") or {}
+        libraries = ", ".join(f"{k} {v}" for k, v in (package.get("libraries") or {}).items())
+        sum_ = package.get("sha256", UNKNOWN)
+        return [
+            "Floating point: none on the release path; exact answers, noise and selections are "
+            "integers and rationals, scales are rounded up.",
+            "Timing: run times depend on the data and must not be published; results hold none, "
+            "the ledger holds days only.",
+            "Platform: noise comes from the operating system's and OpenSSL's generators and is "
+            "never seeded; records live in one place that only the gate opens; messages, logs and "
+            "pickles hold none of them.",
+            f"Software: metricdp {package.get('version', self.receipt.get('version', UNKNOWN))}, "
+            f"SHA-256 of the package {sum_}; Python {package.get('python', UNKNOWN)}; {libraries}.",
+            f"Audit: {self.audited()}",
+        ]
+
+    def audited(self) -> str:
+        """Result of the audit, if one is given, and whether it is of this package."""
+        if self.audit is None:
+            return (
+                "none is attached; `python -m metricdp.audit --json > audit.json` and `--audit "
+                "audit.json` attach one."
+            )
+        package = (self.made.get("package") or {}).get("sha256")
+        checked = (self.audit.get("package") or {}).get("sha256")
+        of = "of this very package" if checked and checked == package else "of ANOTHER package"
+        verdict = "passed" if self.audit["passed"] else "FAILED"
+        good = sum(bool(check["passed"]) for check in self.audit["checks"])
+        caught = sum(bool(bug["caught"]) for bug in self.audit["planted"])
+        return (
+            f"{verdict}, {of}: {good:,} of {len(self.audit['checks']):,} checks passed, "
+            f"{caught:,} of {len(self.audit['planted']):,} planted bugs were caught."
+        )
+
+    def choices(self) -> list[str]:
+        """Every option, its value and how it came about; then what the method chose itself."""
+        lines = []
+        for name, told in (self.made.get("options") or {}).items():
+            how = {True: "the default", False: "chosen by the caller"}.get(told.get("default"))
+            value = "none" if told["value"] is None else told["value"]
+            lines.append(f"{name} = {value}" + (f" ({how})" if how else ""))
+        lines = [f"Public options of the call: {'; '.join(lines) or UNKNOWN}."]
+        return [*lines, self.made.get("chooses") or f"{UNKNOWN}: how the method chooses."]
+
+    def ledger(self) -> str:
+        """What the ledger says after this call."""
+        if self.model != "Central":
+            return (
+                f"None: every device spends epsilon = {_number(self.spent_by_device())} once, in "
+                f"its one message, whatever the server does."
+            )
+        told = self.made.get("ledger")
+        if told is None:
+            free = not self.mechanisms and not self.epsilon
+            return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
+        text = (
+            f"Budget epsilon {told['epsilon']}, delta {told['delta']}; after this call, the "
+            f"{told['charges']}{_th(told['charges'])} charge, epsilon {show_number(told['spent'])} "
+            f"is spent and {show_number(told['left'])} left (delta: "
+            f"{show_number(told['spent_delta'])} spent, {show_number(told['left_delta'])} left)"
+        )
+        more = {
+            "purpose": "named purpose",
+            "who": "charged by",
+            "dataset": "data set",
+            "renews": "the budget renews",
+            "expires": "it expires after",
+            "anchor": "anchor of the journal",
+        }
+        named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
+        return "; ".join([text, *named]) + "."
+
+    def spent_by_device(self) -> Fraction:
+        """Local epsilon of one message."""
+        return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
+
+    def odds(self, prior: float = 0.5) -> float:
+        """How sure of a unit's presence, or of which of two records it is, anybody can become who
+        was this sure before; for delta = 0.
+        """
+        grown = prior * math.exp(min(float(self.epsilon), 700.0))
+        return grown / (grown + 1 - prior)
+
+
+def _is_audit(audit: Any) -> bool:
+    if not isinstance(audit, Mapping) or not isinstance(audit.get("passed"), bool):
+        return False
+    rows = [*_rows(audit, "checks", "passed"), *_rows(audit, "planted", "caught")]
+    return all(rows)
+
+
+def _rows(audit: Mapping[str, Any], name: str, verdict: str) -> list[bool]:
+    rows = audit.get(name)
+    if not isinstance(rows, list):
+        return [False]
+    return [isinstance(row, Mapping) and verdict in row for row in rows]
+
+
+def _lacks(made: Mapping[str, Any], name: str) -> bool:
+    if name == "ledger":
+        return name not in made
+    return made.get(name) in (None, "", {}, [])
+
+
+def _number(value: Fraction) -> str:
+    exact = str(value)
+    short = show_number(exact)
+    if Fraction(short) == value:
+        return short
+    return f"{short} (exactly {exact})" if len(exact) <= 24 else f"about {short}"
+
+
+def _th(number: int) -> str:
+    if number % 100 in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -1,0 +1,157 @@
+"""`evidence`: everything that a receipt can tell whoever signs for a publication."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from metricdp.arguments import file_path
+from metricdp.atomic import write_whole
+from metricdp.errors import InputError
+from metricdp.report.evidence.checklist import Point, checklist
+from metricdp.report.evidence.facts import Facts
+from metricdp.report.evidence.people import CHOICES, QUESTIONS, checked_answers
+from metricdp.report.evidence.registry import placeholders, record, to_yaml
+from metricdp.report.evidence.statement import page
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a receipt tells of a publication, and what a person has yet to tell.
+
+    Attributes
+    ----------
+    facts : Facts
+        The receipt, read.
+    answers : mapping of str to str
+        What a person answered, by name.
+    """
+
+    facts: Facts
+    answers: Mapping[str, str]
+
+    @property
+    def blanks(self) -> dict[str, str]:
+        """What only a person knows and nobody has answered: the question by name."""
+        return {name: text for name, text in QUESTIONS.items() if name not in self.answers}
+
+    @property
+    def missing(self) -> list[str]:
+        """What software should have known and the receipt does not say: of receipts made by older
+        versions, or by parts of the package put together by hand.
+        """
+        return self.facts.missing
+
+    def registry(self) -> dict[str, Any]:
+        """A record for the public registry of deployments, as its schema orders it."""
+        return record(self.facts, self.answers)
+
+    def yaml(self) -> str:
+        """`registry` as YAML.
+
+        Raises
+        ------
+        MissingExtraError
+            PyYAML is not installed (extra ``evidence``).
+        """
+        notes = {}
+        if placeholders(self.answers):
+            choices = ", ".join(CHOICES["curator_type"])
+            notes["data_curator_type"] = f"FOR YOU TO ANSWER: one of {choices}"
+        return to_yaml(self.registry(), notes)
+
+    def checklist(self) -> list[Point]:
+        """The points of NIST SP 800-226, each answered or marked for a person."""
+        return checklist(self.facts, self.answers)
+
+    def html(self) -> str:
+        """The statement for lay readers, one printed sheet, with the checklist behind it."""
+        return page(self.facts, self.answers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: record, checklist, blanks and what is missing."""
+        return {
+            "registry": self.registry(),
+            "checklist": [point._asdict() for point in self.checklist()],
+            "blanks": self.blanks,
+            "missing": self.missing,
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page (``.html``) or the record (``.yaml``, ``.yml``, ``.json``), wholly or not
+        at all.
+
+        Raises
+        ------
+        InputError, MissingExtraError, OSError
+            Another ending; PyYAML is missing; the path cannot be written.
+        """
+        write_whole(file_path(path, "path"), self.text_for(path))
+
+    def text_for(self, path: str | PathLike[str]) -> str:
+        """What `save` writes to this path; errors as there."""
+        ending = file_path(path, "path").suffix.lower()
+        if ending in (".html", ".htm"):
+            return self.html()
+        if ending in (".yaml", ".yml"):
+            return self.yaml()
+        if ending == ".json":
+            return json.dumps(self.registry(), indent=2, ensure_ascii=False) + "\n"
+        raise InputError("evidence is written to .html, .yaml, .yml or .json")
+
+
+def evidence(
+    result: Any, *, answers: Mapping[str, str] | None = None, audit: Mapping[str, Any] | None = None
+) -> Evidence:
+    """What to sign: record for the registry of deployments, statement, checklist.
+
+    Parameters
+    ----------
+    result : Result, release, Evaluation, Exploration, LocalEstimate, Receipt, or their JSON form
+        Anything with a receipt.
+    answers : mapping of str to str, optional
+        What only a person knows, by the names in `Evidence.blanks`.
+    audit : mapping, optional
+        What ``python -m metricdp.audit --json`` wrote.
+
+    Raises
+    ------
+    InputError
+        There is no receipt; an answer to what is not asked; no result of an audit.
+
+    Notes
+    -----
+    **Privacy.** All of it is read off a receipt, which is public: free.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 500 + [7] * 400)
+    >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon="1/2"))
+    >>> told.missing, told.registry()["deployment"]["privacy_loss"]["privacy_parameters"]
+    ([], {'epsilon': 0.5})
+    >>> "curator" in told.blanks
+    True
+    """
+    return Evidence(Facts.of(_receipt(result), audit), checked_answers(answers))
+
+
+def _receipt(result: Any) -> Any:
+    found = result
+    if not isinstance(found, Mapping):
+        found = getattr(found, "receipt", found)
+        if found is None or not callable(getattr(found, "to_dict", None)):
+            raise InputError(
+                f"evidence is read off a receipt, and {type(result).__name__} has none: nothing "
+                f"private took part in it, or it is no result"
+            )
+        found = found.to_dict()
+    if "receipt" in found and "mechanisms" not in found:
+        found = found["receipt"]
+    if found is None:
+        raise InputError("the receipt is empty: nothing private took part in this result")
+    return found

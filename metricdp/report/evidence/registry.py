@@ -1,0 +1,252 @@
+"""A record for the public registry of differential privacy deployments: what software knows filled
+in, what a person knows as a named blank or as answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metricdp.errors import MissingExtraError
+from metricdp.report.evidence.facts import Facts
+from metricdp.report.evidence.people import CHOICES, QUESTIONS, blank
+
+Answers = Mapping[str, str]
+
+_TRUST = {
+    "Central": (
+        "A curator holds the raw records and runs metricdp on them; everybody who sees what is "
+        "published, now or later, with any other knowledge and any computing power, may be hostile."
+    ),
+    "Local": (
+        "Nobody is trusted with a record: each device adds its own noise before it sends its one "
+        "message. Trusted is only that the device runs the encoder, once."
+    ),
+    "Shuffle": (
+        "Each device adds noise before it sends its one message; a shuffler is trusted to mix the "
+        "messages of the honest users, to show nobody who sent which, and not to work with the "
+        "server. Without that trust the promise is that of the single message, which the details "
+        "of the parameters tell."
+    ),
+}
+_PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
+_PREPROCESSING = {
+    "Central": (
+        "Records are matched to the public universe one by one, by public rules, or clipped to "
+        "the public box; of users, a bounded number of records is kept at random. No bound, "
+        "radius, scale or category is measured on the data."
+    ),
+    "Local": "Each device maps its one item to public parts.",
+    "Shuffle": "Each device maps its one item to public parts.",
+}
+
+
+def record(facts: Facts, answers: Answers) -> dict[str, Any]:
+    """The record of a receipt, as the registry's schema orders it.
+
+    ``data_curator_type`` has no room for a blank: where nobody answered, the first choice stands
+    there, and the record says at once that it is no answer (`placeholders`).
+    """
+    asked = _Answered(answers)
+    return {
+        "url_slug": _slug(answers.get("name", "unnamed"), facts),
+        "deployment": {
+            "basic": _basic(facts, asked),
+            "dp_variant": {
+                "variant_name": "Approximate DP" if facts.delta else "Pure DP",
+                "data_domain": facts.domain(),
+                "unprotected_quantities": f"{facts.unprotected()}\n\n{asked('other_releases')}",
+            },
+            "privacy_loss": _loss(facts, asked),
+            "deployment_model": _model(facts, asked),
+            "implementation": _implementation(facts, asked),
+            "administrative": {
+                "evidence_sources": {"software": _source(facts)},
+                "status": "Draft",
+                "registry_authors": [asked("author")],
+                "tier": 2 if _open(answers) else 3,
+            },
+        },
+    }
+
+
+def placeholders(answers: Answers) -> list[str]:
+    """Names whose place in the record holds no answer though it does not look like a blank."""
+    return [name for name in ("curator_type",) if name not in answers]
+
+
+def _open(answers: Answers) -> bool:
+    """Whether a blank is left that the registry's highest tier asks for."""
+    return any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
+
+
+_OPTIONAL = ("sector", "units")
+
+
+class _Answered:
+    """Answers by name, a blank where there is none."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    def __call__(self, name: str) -> str:
+        return self._answers.get(name) or blank(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._answers
+
+
+def _slug(name: str, facts: Facts) -> str:
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    return "-".join([*words, str(facts.made.get("day", ""))[:4]]).strip("-") or "unnamed"
+
+
+def product(facts: Facts) -> str:
+    """What was published, as far as software knows."""
+    call = facts.made.get("call", "a release")
+    method = facts.made.get("method", "")
+    options = facts.made.get("options") or {}
+    k = (options.get("k") or {}).get("value")
+    what = f"{k:,} centers" if isinstance(k, int) else "a release that any number of centers"
+    what += "" if isinstance(k, int) else " is computed from"
+    what = _PRODUCTS.get(call, what)
+    return f"{what[0].upper()}{what[1:]}, by metricdp's {call} (method {method})."
+
+
+def _basic(facts: Facts, asked: _Answered) -> dict[str, Any]:
+    choice = asked("curator_type") if "curator_type" in asked else CHOICES["curator_type"][0]
+    told = {
+        "name": asked("name"),
+        "data_curators": [{"data_curator_name": asked("curator"), "data_curator_type": choice}],
+        "description": f"{product(facts)} {asked('description')}",
+        "intended_use": asked("intended_use"),
+        "data_product_type": "Summary statistics",
+        "data_product_region": asked("region"),
+    }
+    if facts.made.get("method") == "coreset":
+        told["data_product_type"] = "Synthetic data"
+    if "sector" in asked:
+        told["data_product_sector"] = asked("sector")
+    return told | {"publication_date": str(facts.made.get("day", ""))}
+
+
+def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
+    unit = facts.unit if facts.model == "Central" else "user (one message)"
+    parameters = {"epsilon": float(facts.epsilon)}
+    if facts.delta:
+        parameters["delta"] = float(facts.delta)
+    told: dict[str, Any] = {
+        "privacy_unit": f"{unit.capitalize()}-level: {facts.protected()}",
+        "privacy_unit_details": f"{facts.adjacency()}\n\n{asked('unit_reason')}",
+    }
+    number = facts.made.get("messages")
+    if number is None and "units" in asked:
+        number = int(asked("units").replace(",", ""))
+    if number is not None:
+        told["number_of_privacy_units"] = int(number)
+    details = [f"The promise of all that was released together: {facts.price()}.", facts.ledger()]
+    return told | {
+        "privacy_parameters": parameters,
+        "privacy_parameters_details": _list([*details, asked("epsilon_reason")]),
+    }
+
+
+def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
+    central = facts.model == "Central"
+    holder = "the curator, who holds the raw records" if central else "the users' devices"
+    return {
+        "model_name": facts.model,
+        "model_name_details": f"Noise is added by {holder}, before anything is released.",
+        "trust_assumptions": _TRUST[facts.model],
+        "actors": asked("actors"),
+        "release_type": "One release",
+        "release_type_details": f"This record is of one call. {facts.ledger()} {asked('future')}",
+        "data_source_type": "Static",
+        "data_source_type_details": f"The call read the data as they were. {asked('future')}",
+        "access_type": "Non-interactive",
+        "access_type_details": (
+            "Readers get what is published; whoever holds the ledger may make further calls, each "
+            "charged before the data are read."
+        ),
+    }
+
+
+def _implementation(facts: Facts, asked: _Answered) -> dict[str, Any]:
+    return {
+        "preprocessing_and_hyperparameter_tuning": _list(
+            [_PREPROCESSING[facts.model], *facts.choices(), asked("exploration")]
+        ),
+        "mechanisms": _list(
+            [
+                *facts.mechanism_lines(),
+                *facts.implementation(),
+                f"Security of the raw data: {asked('access')}",
+            ]
+        ),
+        "composition": facts.composition(),
+        "post_processing": facts.made.get("afterwards") or "NOT ON THE RECEIPT",
+        "justification": _list(
+            [
+                "Sensitivities, noise and composition: each is proven beside its code "
+                "(docs/privacy.md of metricdp) and checked by its audit.",
+                f"Audit: {facts.audited()}",
+                asked("public_universe"),
+                asked("epsilon_reason"),
+            ]
+        ),
+        "utility": asked("fitness"),
+        "additional_information": _list(
+            [
+                f"Data: {asked('collection')}",
+                "Places of this record that begin with FOR YOU TO ANSWER are not answered.",
+                *(
+                    ["data_curator_type is a placeholder: it is not answered."]
+                    * ("curator_type" not in asked)
+                ),
+            ]
+        ),
+    }
+
+
+def _source(facts: Facts) -> dict[str, Any]:
+    package = facts.made.get("package") or {}
+    note = f"SHA-256 of the package {package.get('sha256', 'unknown')}"
+    entry = {"title": "metricdp", "edition": str(package.get("version", "unknown")), "note": note}
+    return {"evidence_source_type": "Other public source", "manual": entry}
+
+
+def _list(lines: list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def to_yaml(told: Mapping[str, Any], notes: Mapping[str, str]) -> str:
+    """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted.
+
+    Raises
+    ------
+    MissingExtraError
+        PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError("a record in YAML (JSON needs none)", "evidence") from None
+
+    class Dumper(yaml.SafeDumper):
+        """Texts of several lines as blocks."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    plain = yaml.dump(told, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+    lines = plain.splitlines()
+    for i, line in enumerate(lines):
+        key = line.strip().removeprefix("- ").split(":")[0]
+        if key in notes:
+            lines[i] = f"{line}  # {notes[key]}"
+    return "\n".join(lines) + "\n"

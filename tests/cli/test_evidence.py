@@ -1,0 +1,81 @@
+"""``metricdp evidence``: from the JSON of a result to what is signed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metricdp.cli import main
+from metricdp.report.evidence.schema import problems
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    roads = "".join(f"{i},{i + 1},1\n" for i in range(9))
+    (tmp_path / "roads.csv").write_text("source,target,length\n" + roads)
+    (tmp_path / "homes.csv").write_text("vertex,who\n" + "".join(f"{i},p{i}\n" for i in range(9)))
+    monkeypatch.chdir(tmp_path)
+    call = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
+    assert main([*call, "--output", "result.json", "--quiet"]) == 0
+    return tmp_path
+
+
+def run(capsys, *argv):
+    capsys.readouterr()
+    status = main(list(argv))
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_record_statement_and_checklist(world, capsys):
+    (world / "answers.json").write_text('{"curator": "Health Office"}')
+    files = ["--registry", "record.json", "--html", "page.html", "--answers", "answers.json"]
+    status, out, err = run(capsys, "evidence", "result.json", *files)
+    assert status == 0
+    told = json.loads(out)
+    assert told["missing"] == []
+    assert "curator" not in told["blanks"]
+    assert "wrote record.json, page.html" in err
+    assert "for you to answer: name, curator_type" in err
+    record = json.loads((world / "record.json").read_text())
+    assert record == told["registry"]
+    assert problems(record) == []
+    assert "Health Office" in (world / "page.html").read_text()
+
+
+def test_yaml(world, capsys):
+    yaml = pytest.importorskip("yaml", reason="needs the extra evidence")
+    status, out, err = run(capsys, "evidence", "result.json", "--registry", "a.yaml", "--quiet")
+    assert (status, err) == (0, "")
+    assert yaml.safe_load((world / "a.yaml").read_text()) == json.loads(out)["registry"]
+
+
+def test_an_old_receipt_says_what_it_lacks(world, capsys):
+    old = json.loads((world / "result.json").read_text())
+    del old["receipt"]["made"]
+    (world / "old.json").write_text(json.dumps(old))
+    status, out, err = run(capsys, "evidence", "old.json")
+    assert status == 0
+    assert len(json.loads(out)["missing"]) == 11
+    assert "warning: the receipt does not say: call" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["gone.json"], "gone.json"),
+        (["homes.csv"], "is not JSON"),
+        (["result.json", "--registry", "x.csv"], "must end in .yaml"),
+        (["result.json", "--html", "x.yaml"], "must end in .html"),
+        (["result.json", "--html", "result.json"], "are the same file"),
+        (["result.json", "--answers", "result.json"], "there is no blank 'centers'"),
+        (["result.json", "--audit", "result.json"], "no result of"),
+    ],
+)
+def test_bad_input_is_one_line(argv, words, world, capsys):
+    before = sorted(path.name for path in world.iterdir())
+    status, out, err = run(capsys, "evidence", *argv)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in world.iterdir()) == before

@@ -1,0 +1,307 @@
+"""A receipt of every method and trust model tells all that software can know, keeps to the
+registry's rules as it is, and holds nothing private.
+"""
+
+import json
+import math
+from fractions import Fraction
+from functools import cache
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp import methods
+from metricdp.audit.canaries import scene, sings
+from metricdp.audit.worlds import small_nets
+from metricdp.errors import InputError
+from metricdp.methods.catalogue import LISTED
+from metricdp.methods.method import Method
+from metricdp.provenance import KEYS, package_facts
+from metricdp.report.evidence.facts import UNKNOWN, Facts
+from metricdp.report.evidence.people import BLANK, QUESTIONS
+from metricdp.report.evidence.schema import problems
+
+SOFTWARE = """
+dp_variant.variant_name dp_variant.data_domain dp_variant.unprotected_quantities
+privacy_loss.privacy_unit privacy_loss.privacy_unit_details privacy_loss.privacy_parameters
+privacy_loss.privacy_parameters_details deployment_model.model_name
+deployment_model.model_name_details deployment_model.trust_assumptions
+deployment_model.release_type deployment_model.release_type_details
+deployment_model.data_source_type deployment_model.access_type
+deployment_model.access_type_details implementation.preprocessing_and_hyperparameter_tuning
+implementation.mechanisms implementation.composition implementation.post_processing
+implementation.justification basic.description basic.data_product_type basic.publication_date
+administrative.evidence_sources administrative.status administrative.tier
+"""
+"""Fields of the registry that software can fill, at least in part."""
+
+
+@cache
+def grid():
+    return mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+
+
+@cache
+def box():
+    return mdp.EuclideanSpace([0, 0], [1, 1])
+
+
+def demanded(universe, users=None):
+    n = 900
+    own = {} if users is None else {"user": np.arange(n) // 4, "max_contributions": users}
+    if universe is grid():
+        return mdp.PrivateDemand(universe, [universe.ids[i % 7] for i in range(n)], **own)
+    points = np.random.default_rng(0).normal(0.5, 0.1, (n, 2))
+    return mdp.PrivateDemand(universe, points, **own)
+
+
+def clustered(method, universe, delta=0, neighboring="add-remove", users=None, call=mdp.k_median):
+    ledger = mdp.Ledger(3, "1e-3", neighboring, purpose="clinics")
+    demand = demanded(universe, users)
+    return call(universe, demand, 2, epsilon=2, delta=delta, ledger=ledger, method=method)
+
+
+def collected(trust):
+    parameters = mdp.local.public_parameters(grid(), epsilon=4, users=500, k=2, trust=trust)
+    encoder = mdp.local.Encoder(parameters)
+    return mdp.local.Decoder(parameters).fit(encoder.encode((0, 0)) for _ in range(500))
+
+
+def universe_of(method):
+    return grid() if LISTED[method].home.startswith("finite.") else box()
+
+
+CASES = {
+    **{name: lambda name=name: clustered(name, universe_of(name)) for name in LISTED},
+    "default in a box": lambda: clustered("partition", box()),
+    "users, replace-one": lambda: clustered("partition", grid(), 0, "replace-one", 3),
+    "users, add-remove": lambda: clustered("hst", grid(), 0, "add-remove", 2),
+    "records, replace-one": lambda: clustered("max-coverage", grid(), "1e-6", "replace-one"),
+    "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
+    "k-means": lambda: clustered("quadtree", box(), call=mdp.k_means),
+    "regional": lambda: clustered(methods.Regional(), grid()),
+    "projected": lambda: clustered(methods.Projected(dimensions=1), box()),
+    "release": lambda: mdp.release(grid(), demanded(grid()), epsilon="1/3"),
+    "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
+    "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),
+    "explore": lambda: mdp.explore(grid(), demanded(grid()), epsilons=["0.5", 1], k=2, repeats=0),
+    "mean": lambda: mdp.private_mean(box(), demanded(box()), epsilon=1),
+    "median": lambda: mdp.private_median(box(), demanded(box()), epsilon=1),
+    "local": lambda: collected("one_round_local"),
+    "shuffle": lambda: collected("one_round_shuffle"),
+}
+
+
+@cache
+def told(name):
+    with small_nets():
+        return CASES[name]()
+
+
+def at(record, path):
+    for part in path.split("."):
+        record = record[part]
+    return record
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_that_software_knows_is_left_blank(name):
+    found = mdp.evidence(told(name))
+    assert found.missing == []
+    assert set(found.blanks) == set(QUESTIONS)
+    record = found.registry()
+    assert problems(record) == []
+    for path in SOFTWARE.split():
+        value = at(record["deployment"], path)
+        assert value not in (None, "", {}, []), path
+        assert not str(value).startswith(BLANK), path
+    everything = json.dumps(found.to_dict()) + found.html()
+    assert UNKNOWN not in everything
+    known = [point for point in found.checklist() if point.answered]
+    assert len(known) == 18
+    assert all(point.answer.strip() for point in known)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_fact_that_is_gone_is_missed(key):
+    receipt = told("partition").receipt.to_dict()
+    del receipt["made"][key]
+    assert mdp.evidence({"receipt": receipt}).missing == [f"{key}: {KEYS[key]}"]
+
+
+def test_a_receipt_without_circumstances_tells_what_it_lacks():
+    receipt = told("partition").receipt.to_dict()
+    del receipt["made"]
+    found = mdp.evidence(receipt)
+    assert len(found.missing) == len(KEYS)
+    assert UNKNOWN in found.registry()["deployment"]["dp_variant"]["data_domain"]
+    assert any("publication_date" in problem for problem in problems(found.registry()))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_json_of_a_result_tells_the_same(name):
+    result = told(name)
+    plain = (
+        result.to_dict() if hasattr(result, "to_dict") else {"receipt": result.receipt.to_dict()}
+    )
+    again = mdp.evidence(json.loads(json.dumps(plain)))
+    assert again.to_dict() == mdp.evidence(result).to_dict()
+
+
+def test_every_method_says_how_it_chooses():
+    def below(kind):
+        return [kind, *(one for child in kind.__subclasses__() for one in below(child))]
+
+    with small_nets():
+        list(map(told, LISTED))  # their modules are loaded
+    found = [kind for kind in below(Method) if kind.__module__.startswith("metricdp.")]
+    found = [kind for kind in found if getattr(kind, "name", None)]
+    assert len(found) >= len(LISTED)
+    for kind in found:
+        assert kind.chooses, kind
+        assert kind.afterwards, kind
+
+
+def test_a_saved_release_keeps_its_circumstances(tmp_path):
+    release = told("release")
+    release.save(tmp_path / "homes.release")
+    loaded = mdp.Release.load(tmp_path / "homes.release", grid())
+    answer = loaded.k_median(k=2)
+    assert mdp.evidence(answer).to_dict() == mdp.evidence(release).to_dict()
+
+
+def test_what_is_told_is_right():
+    found = mdp.evidence(told("users, replace-one"))
+    record = found.registry()["deployment"]
+    assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": 2.0}
+    details = record["privacy_loss"]["privacy_unit_details"]
+    assert "at most 3 records of each user" in details
+    assert "replace-one" in details
+    assert "the number of users" in record["dp_variant"]["unprotected_quantities"]
+    assert "epsilon 2 is spent and 1 left" in record["privacy_loss"]["privacy_parameters_details"]
+    assert "clinics" in record["privacy_loss"]["privacy_parameters_details"]
+    assert package_facts()["sha256"] in record["implementation"]["mechanisms"]
+    universe = found.facts.universe
+    assert universe["points"] == 25
+    assert universe["sha256"] in record["dp_variant"]["data_domain"]
+    approximate = mdp.evidence(told("zCDP")).registry()["deployment"]
+    assert approximate["dp_variant"]["variant_name"] == "Approximate DP"
+    assert approximate["privacy_loss"]["privacy_parameters"]["delta"] == 1e-6
+    assert "zCDP" in approximate["implementation"]["composition"]
+    for trust, name in (("local", "Local"), ("shuffle", "Shuffle")):
+        model = mdp.evidence(told(trust)).registry()["deployment"]
+        assert model["deployment_model"]["model_name"] == name
+        assert model["privacy_loss"]["number_of_privacy_units"] == 500
+    assert mdp.evidence(told("uniform")).registry()["deployment"]["privacy_loss"][
+        "privacy_parameters"
+    ] == {"epsilon": 0.0}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", 0), (0, 0), ("3", "1e-6")])
+def test_odds_are_those_of_the_promise(epsilon, delta):
+    receipt = told("partition").receipt.to_dict()
+    receipt |= {"epsilon_exact": str(epsilon), "delta_exact": str(delta)}
+    facts = Facts.of(receipt)
+    for prior in (0.5, 0.1):
+        factor = math.exp(float(Fraction(epsilon)))
+        assert facts.odds(prior) == pytest.approx(factor * prior / (factor * prior + 1 - prior))
+
+
+def test_answers_take_the_place_of_blanks():
+    answers = {
+        "curator": "Regional Health Office",
+        "curator_type": "Government",
+        "name": "Where clinics could stand",
+        "units": "9,000",
+        "sector": "Healthcare",
+    }
+    found = mdp.evidence(told("partition"), answers=answers)
+    record = found.registry()
+    assert problems(record) == []
+    curators = record["deployment"]["basic"]["data_curators"]
+    assert curators == [
+        {"data_curator_name": "Regional Health Office", "data_curator_type": "Government"}
+    ]
+    assert record["url_slug"].startswith("where-clinics-could-stand-")
+    assert record["deployment"]["privacy_loss"]["number_of_privacy_units"] == 9000
+    assert "placeholder" not in json.dumps(record)
+    assert not set(answers) & set(found.blanks)
+    assert record["deployment"]["administrative"]["tier"] == 2
+    full = {name: answers.get(name, "told") for name in QUESTIONS}
+    whole = mdp.evidence(told("partition"), answers=full)
+    assert BLANK not in json.dumps(whole.registry()["deployment"]["basic"])
+    assert whole.registry()["deployment"]["administrative"]["tier"] == 3
+    assert all(point.answered for point in whole.checklist())
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"colour": "red"}, "there is no blank 'colour'"),
+        ({"curator": ""}, "must be a text"),
+        ({"curator": 1.5}, "must be a text"),
+        ({"curator_type": "Bank"}, "must be one of Government"),
+        ({"units": "many"}, "must be a whole number"),
+        (["curator"], "must be a mapping"),
+    ],
+)
+def test_odd_answers_are_refused(answers, words):
+    with pytest.raises(InputError, match=words):
+        mdp.evidence(told("partition"), answers=answers)
+
+
+@pytest.mark.parametrize(
+    "given", [None, 3, "result.json", {}, {"receipt": None}, {"receipt": 3}, {"receipt": {"k": 1}}]
+)
+def test_what_has_no_receipt_is_refused(given):
+    with pytest.raises(InputError, match="receipt"):
+        mdp.evidence(given)
+    with pytest.raises(InputError, match="receipt"):
+        mdp.evidence(mdp.k_median(grid(), k=2))
+
+
+def test_an_audit_counts_for_its_own_package_only():
+    audit = {
+        "passed": True,
+        "package": package_facts(),
+        "checks": [{"passed": True}] * 3,
+        "planted": [{"caught": True}, {"caught": True}],
+    }
+    said = mdp.evidence(told("partition"), audit=audit).facts.audited()
+    assert said.startswith("passed, of this very package: 3 of 3 checks passed, 2 of 2 planted")
+    other = audit | {"package": {"sha256": "0" * 64}, "passed": False}
+    assert (
+        mdp.evidence(told("partition"), audit=other)
+        .facts.audited()
+        .startswith("FAILED, of ANOTHER package")
+    )
+    for odd in ({}, {"passed": "yes"}, {"passed": True, "checks": [], "planted": [3]}):
+        with pytest.raises(InputError, match="no result of"):
+            mdp.evidence(told("partition"), audit=odd)
+
+
+def test_yaml_says_what_the_record_says():
+    yaml = pytest.importorskip("yaml", reason="needs the extra evidence")
+    found = mdp.evidence(told("partition"))
+    text = found.yaml()
+    assert yaml.safe_load(text) == found.registry()
+    assert "data_curator_type: Government  # FOR YOU TO ANSWER" in text
+    answered = mdp.evidence(told("partition"), answers={"curator_type": "Nonprofit"}).yaml()
+    assert "data_curator_type: Nonprofit\n" in answered
+
+
+def test_without_the_extra_it_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
+    with pytest.raises(mdp.MetricDPError, match=r"metricdp\[evidence\]"):
+        mdp.evidence(told("partition")).yaml()
+
+
+def test_no_canary_sings():
+    universe, _, demand = scene()
+    with small_nets():
+        result = mdp.k_median(universe, demand, 3, epsilon=0.3)
+    found = mdp.evidence(result)
+    for text in (json.dumps(found.to_dict()), found.html(), repr(found.facts.made)):
+        assert not sings(text)
