@@ -40,7 +40,7 @@ class PublicUniverse:
 
 
 def _facts(universe: Any) -> dict[str, Any]:
-    told = {"kind": type(universe).__name__, "name": str(universe.name)}
+    told: dict[str, Any] = {"kind": type(universe).__name__, "name": str(universe.name)}
     if isinstance(universe, EuclideanSpace):
         box = np.stack([universe.lower, universe.upper]).astype("<f8")
         told |= {"dimension": universe.dimension, "box": box.tolist()}

@@ -269,7 +269,7 @@ def explore(
         forecasts = [prediction.forecast(i) for i in range(len(order))]
     levels = _levels(tuple(order), results, forecasts, tuple(order.values()))
     receipts = [result.receipt for result in results if result.receipt is not None]
-    asked = {"k": int(k), "objective": objective, "seed": seed}
+    asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
     asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
     made = provenance(
         "explore",
