@@ -81,7 +81,7 @@ def provenance(
         "call": call,
         "method": method,
         "model": "central",
-        "max_contributions": demand.max_contributions,
+        "max_contributions": demand.protects.max_contributions,
         "options": {name: {"value": _plain(value)} for name, value in asked.items()} | own,
         "chooses": chooses,
         "afterwards": afterwards,

@@ -106,10 +106,17 @@ class Facts:
         told = f"epsilon = {_number(self.epsilon)}"
         return told + (f", delta = {_number(self.delta)}" if self.delta else "")
 
+    @property
+    def shared(self) -> bool:
+        """Whether every user has one unit of weight over all their records."""
+        return self.receipt.get("weighting") == "share"
+
     def protected(self) -> str:
         """The unit of privacy with its contribution bound."""
         if self.unit == "record":
             return "one record"
+        if self.shared:
+            return "one user: all records of a user, who has one unit of weight spread over them"
         m = self.made.get("max_contributions")
         if m is None:
             return f"one user; {UNKNOWN}: how many records of a user are kept"
@@ -138,6 +145,11 @@ class Facts:
             bound = (
                 f"at most {m:,} records of each user, a uniform sample by secret coins, are kept"
             )
+            if self.shared:
+                bound = (
+                    f"every user has one unit of weight, {self.receipt['grains']:,} grains, spread "
+                    f"over all their records; sensitivities and scales are in grains"
+                )
             change = (
                 f"one of them holds one user more, with all records of that user (add-remove); "
                 f"{bound}; the number of users is private"

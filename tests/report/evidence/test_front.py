@@ -50,7 +50,9 @@ def box():
 
 def demanded(universe, users=None):
     n = 900
-    own = {} if users is None else {"user": np.arange(n) // 4, "max_contributions": users}
+    own = {} if users is None else {"user": np.arange(n) // 4}
+    if users is not None:
+        own |= {"weighting": "share"} if users == "share" else {"max_contributions": users}
     if universe is grid():
         return mdp.PrivateDemand(universe, [universe.ids[i % 7] for i in range(n)], **own)
     points = np.random.default_rng(0).normal(0.5, 0.1, (n, 2))
@@ -77,6 +79,7 @@ CASES = {
     **{name: lambda name=name: clustered(name, universe_of(name)) for name in LISTED},
     "default in a box": lambda: clustered("partition", box()),
     "users, replace-one": lambda: clustered("partition", grid(), 0, "replace-one", 3),
+    "users with shares": lambda: clustered("partition", grid(), 0, "add-remove", "share"),
     "users, add-remove": lambda: clustered("hst", grid(), 0, "add-remove", 2),
     "records, replace-one": lambda: clustered("max-coverage", grid(), "1e-6", "replace-one"),
     "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
@@ -186,6 +189,9 @@ def test_what_is_told_is_right():
     universe = found.facts.universe
     assert universe["points"] == 25
     assert universe["sha256"] in record["dp_variant"]["data_domain"]
+    shared = mdp.evidence(told("users with shares")).registry()["deployment"]["privacy_loss"]
+    assert "one unit of weight" in shared["privacy_unit"]
+    assert "65,536 grains" in shared["privacy_unit_details"]
     approximate = mdp.evidence(told("zCDP")).registry()["deployment"]
     assert approximate["dp_variant"]["variant_name"] == "Approximate DP"
     assert approximate["privacy_loss"]["privacy_parameters"]["delta"] == 1e-6
