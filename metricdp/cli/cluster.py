@@ -105,8 +105,8 @@ def register(subparsers: parsing.Subparsers) -> None:
 
 def _add_search(group: Any) -> None:
     where = (
-        "vertices where centers may stand: a table with a column 'vertex', or of one column "
-        "(default: all)"
+        "vertices where centers may stand: a table with a column 'vertex', or of one column, or "
+        "points of a geographic file, each moved to the nearest vertex (default: all)"
     )
     group.add_argument("--candidates", metavar="FILE", help=where)
     already = (

@@ -66,9 +66,15 @@ def run(args: Namespace) -> int:
         weight=None,
         source=None,
         target=None,
+        layer=None,
+        crs=None,
         demand_column=None,
         x=None,
         y=None,
+        demand_layer=None,
+        demand_crs=None,
+        max_snap=None,
+        box=None,
     )
     metric = inputs.read_metric(options)
     if args.k > len(metric):

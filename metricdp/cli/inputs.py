@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli.streams import say
@@ -26,6 +27,8 @@ _READ = (
     "nodes",
     "source",
     "target",
+    "layer",
+    "crs",
     "symmetrize",
     "largest_component",
     "directed",
@@ -49,18 +52,23 @@ def read_metric(args: Namespace) -> GraphMetric:
         options = {**options, **usual}
     metric = mdp.read_graph(path, **options)
     if not args.quiet:
-        places = {
-            "lonlat": "longitude and latitude",
-            "xy": "planar coordinates",
-            None: "no coordinates",
-        }
+        lengths = f", lengths: {metric.graph.measured}" if metric.graph.measured else ""
         say(
             f"read {metric.name}: {len(metric):,} vertices, {metric.graph.edges_in_words}, "
-            f"{places[metric.coordinate_system]}"
+            f"{_places(metric)}{lengths}"
         )
         if metric.graph.asymmetry is not None:
             say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
     return metric
+
+
+def _places(metric: GraphMetric) -> str:
+    """What is known of where vertices are."""
+    from metricdp.universe.crs import WGS84, described
+
+    plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
+    known = plain[metric.coordinate_system]
+    return known if metric.crs in (None, WGS84) else f"{known}, {described(metric.crs)}"
 
 
 def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
@@ -68,12 +76,18 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     import metricdp as mdp
 
     _check_coordinates(args, metric)
-    column = args.demand_column or "vertex"
+    column = args.demand_column
     whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}
     whose["weighting"] = getattr(args, "weighting", None) or "record"
+    where = {
+        "layer": args.demand_layer,
+        "crs": args.demand_crs,
+        "max_snap": args.max_snap,
+        "box": args.box,
+    }
     engine = getattr(args, "engine", None) or "embedded"
     return mdp.PrivateDemand.from_frame(
-        metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose
+        metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose, **where
     )
 
 
@@ -94,7 +108,13 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
 
 
 def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
-    """Read public vertex ids from a table: its column ``vertex``, or its only one."""
+    """Read public vertex ids from a table: its column ``vertex``, or its only one; or the vertices
+    nearest to the points of a geographic file.
+    """
+    from metricdp.records.engines.geographic import is_geographic
+
+    if is_geographic(path):
+        return _nearest_vertices(path, metric)
     from metricdp.universe.tables import read_table
 
     table = read_table(path)
@@ -106,6 +126,22 @@ def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
     ids = list(table.strings(name) if text else table.ids(name))
     metric.positions(ids)  # unknown ids are told of before anything is charged
     return ids
+
+
+def _nearest_vertices(path: str, metric: GraphMetric) -> list[Any]:
+    """Vertices nearest to public sites, each once."""
+    import numpy as np
+
+    from metricdp.metrics.placing import placing
+    from metricdp.universe.formats.format import File
+    from metricdp.universe.formats.geographic import frame_crs, layer, places_of
+    from metricdp.universe.text import read_bytes
+
+    file = File(Path(path), read_bytes(path))
+    frame = layer(file, None)
+    place = placing(metric, geometry=True, file_crs=frame_crs(frame, None, file), what=path)
+    at = np.unique(place(places_of(frame, file)))
+    return [metric.ids[i] for i in at.tolist()]
 
 
 def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:

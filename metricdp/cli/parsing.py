@@ -75,7 +75,16 @@ class Parser(argparse.ArgumentParser):
         """Refuse what no file name or number can hold."""
         if any("\0" in text for text in args or ()):
             self.error("an argument holds a NUL character")
-        return super().parse_known_args(args, namespace)
+        return super().parse_known_args(_joined(args), namespace)
+
+
+def _joined(args: Any) -> Any:
+    """A box may start with a minus, which argparse takes for an option."""
+    given = list(sys.argv[1:] if args is None else args)
+    for at in range(len(given) - 1, 0, -1):
+        if given[at - 1] == "--box" and re.match(r"-[0-9.]", given[at]):
+            given[at - 1 : at + 1] = [f"--box={given[at]}"]
+    return given
 
 
 class ShowVersion(argparse.Action):
@@ -164,6 +173,23 @@ def column(text: str) -> str:
     return text
 
 
+def box(text: str) -> list[float]:
+    """Return the four numbers of a box.
+
+    Examples
+    --------
+    >>> box("-71.4,-30,-71,-29.5")
+    [-71.4, -30.0, -71.0, -29.5]
+    """
+    try:
+        edges = [float(part) for part in text.split(",")]
+    except ValueError:
+        edges = []
+    if len(edges) != 4 or not all(map(math.isfinite, edges)):
+        raise argparse.ArgumentTypeError(f"must be XMIN,YMIN,XMAX,YMAX, got {text[:60]!r}")
+    return edges
+
+
 _GRAPH = f"the public graph: {', '.join(FORMATS.values())}; also .gz; or dataset:NAME"
 _GRAPH_OPTIONS = (
     (
@@ -178,6 +204,13 @@ _GRAPH_OPTIONS = (
     ),
     ("--source", "COLUMN", "column with one end of an edge (default: source, from, u, …)"),
     ("--target", "COLUMN", "column with its other end (default: target, to, v, …)"),
+    ("--layer", "NAME", "layer of a geographic file (default: its only one, or edges)"),
+    (
+        "--crs",
+        "CRS",
+        "coordinate reference system of its coordinates, such as EPSG:32719, where the file "
+        "declares none",
+    ),
     (
         "--format",
         "NAME",
@@ -224,10 +257,23 @@ def add_graph_options(parser: argparse.ArgumentParser, *, required: bool = True)
 def add_demand_options(parser: argparse.ArgumentParser, *, required: bool) -> Any:
     """Add the demand file and its columns; return the group, for more options."""
     group = parser.add_argument_group("the demand (private)")
-    rows = "CSV, TSV or Parquet (also .gz), one row a record; repeats count"
+    rows = (
+        "CSV, TSV or Parquet (also .gz), or points as GeoPackage, GeoJSON, GeoParquet, Shapefile; "
+        "one row a record; repeats count"
+    )
     group.add_argument("--demand", metavar="FILE", required=required, help=rows)
     for option, text in _DEMAND_OPTIONS:
         group.add_argument(option, metavar="COLUMN", type=column, help=text)
+    group.add_argument("--demand-layer", metavar="NAME", help="layer of a geographic file")
+    declared = "coordinate reference system of coordinates whose file declares none"
+    group.add_argument("--demand-crs", metavar="CRS", help=declared)
+    near = "leave out records farther than this from every vertex: 500m, 2km, 0.3mi"
+    group.add_argument("--max-snap", metavar="D", help=near)
+    inside = (
+        "where all coordinates are, as far as is publicly known: XMIN,YMIN,XMAX,YMAX; a box that "
+        "misses the graph is refused, and so are records outside"
+    )
+    group.add_argument("--box", metavar="BOX", type=box, help=inside)
     return group
 
 

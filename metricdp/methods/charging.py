@@ -70,6 +70,7 @@ class Payer:
             )
         self.demand = demand
         self._ledger = ledger
+        demand._check_relation(self.neighboring)
 
     @property
     def neighboring(self) -> Neighboring:

@@ -25,6 +25,7 @@ from metricdp.metrics.searches import (
 )
 from metricdp.metrics.snapping import Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network
+from metricdp.universe.crs import described, meters_per_unit
 from metricdp.universe.graph import CoordinateSystem, Graph
 
 MAX_GRID_DISTANCE = 2**40
@@ -60,6 +61,9 @@ class Metric(ABC):
     coordinates : ndarray of float64, shape (n_points, 2), or None
         For drawing and snapping.
     coordinate_system : {"lonlat", "xy"} or None
+    crs : str or None
+        The coordinate reference system that was declared, such as ``"EPSG:32719"``. Longitude and
+        latitude without one are WGS 84.
     name : str
     grid_error : float
         The most by which a distance may exceed the same on the grid: 0 unless points are snapped.
@@ -84,6 +88,7 @@ class Metric(ABC):
     unit: float
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: CoordinateSystem | None = None
+    crs: str | None = None
     name: str = "universe"
     grid_error: float = 0.0
     on_grid: bool = False
@@ -320,6 +325,24 @@ class Metric(ABC):
         stretched = Stretch(self._stretch())
         return Snapper(stretched(self.coordinates[located]), located=located, project=stretched)
 
+    def snap_radius(self, meters: float) -> float:
+        """So many meters on the ground, in the units of what `snapper` searches.
+
+        Raises
+        ------
+        InputError
+            The universe's coordinates have no known unit.
+        """
+        if self.coordinate_system == "lonlat":
+            return meters / METERS_A_DEGREE
+        unit = meters_per_unit(self.crs)
+        if unit is None:
+            raise InputError(
+                f"{self.name} has {described(self.crs)}, so meters mean nothing there: declare it "
+                f"(crs=, --crs), or give a plain number of its own units"
+            )
+        return meters / unit
+
     def snap(self, points: ArrayLike) -> NDArray[np.int64]:
         """Position of the point of the universe nearest to each point, shape (n,).
 
@@ -343,6 +366,8 @@ class Metric(ABC):
         latitude = self.coordinates[:, 1]
         return np.array([np.cos(np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)), 1.0])
 
+
+METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
 
 _known = Kept()
 

@@ -137,6 +137,7 @@ class GraphMetric(Metric):
         self.name = self.graph.name
         self.coordinates = self.graph.coordinates
         self.coordinate_system = self.graph.coordinate_system
+        self.crs = self.graph.crs
         n = len(self.graph)
         ones = csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
@@ -425,6 +426,8 @@ def read_graph(
     nodes: str | Path | None = None,
     source: str | None = None,
     target: str | None = None,
+    layer: str | None = None,
+    crs: Any = None,
     symmetrize: bool = False,
     largest_component: bool = False,
     resolution: float | None = None,
@@ -435,7 +438,8 @@ def read_graph(
     `GraphMetric`.
 
     OR-Library pmed, DIMACS, METIS, GraphML, edge lists (CSV, TSV, Parquet) and TNTP, also gzipped,
-    by the file's ending or `format`.
+    and lines of a geographic file (GeoPackage, GeoJSON, GeoParquet, Shapefile; extra ``geo``), by
+    the file's ending or `format`.
 
     Raises
     ------
@@ -450,6 +454,8 @@ def read_graph(
         nodes=nodes,
         source=source,
         target=target,
+        layer=layer,
+        crs=crs,
         symmetrize=symmetrize,
         largest_component=largest_component,
         directed=directed,

@@ -15,6 +15,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.metrics.snapping import Snapper, finite_points
+from metricdp.universe.crs import WGS84
 
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the Earth in meters (IUGG)."""
@@ -80,6 +81,7 @@ class HaversineMetric(RowMetric):
         self.name = f"{len(self.points):,} places"
         self.coordinates = self.points
         self.coordinate_system = "lonlat"
+        self.crs = WGS84
         self._vectors = _vectors(self.points)
         self.unit = max(_FINEST, public_grid(np.pi * EARTH_RADIUS, len(self.points)))
 
@@ -120,6 +122,10 @@ class HaversineMetric(RowMetric):
     def snapper(self) -> Snapper:
         """The nearest point on the sphere."""
         return Snapper(self._vectors, project=_checked_vectors, dimension=2)
+
+    def snap_radius(self, meters: float) -> float:
+        """The chord of an arc on the unit sphere."""
+        return float(2 * np.sin(min(meters / (2 * EARTH_RADIUS), np.pi / 2)))
 
     def structure(self) -> Iterator[NDArray[Any]]:
         """The coordinates."""

@@ -36,6 +36,8 @@ class Snapper:
         Maps coordinates to where `points` are; can be pickled. By default they are there.
     dimension : int, optional
         Number of coordinates that are given; by default that of `points`.
+    limit : float, optional
+        What is farther from every point, where these are searched, has position -1.
 
     Examples
     --------
@@ -51,11 +53,13 @@ class Snapper:
         located: NDArray[np.int64] | None = None,
         project: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
         dimension: int | None = None,
+        limit: float | None = None,
     ) -> None:
         self._points = points
         self._power = power
         self._located = located
         self._project = project
+        self._limit = limit
         self._name = uuid4().hex
         self._tree: cKDTree | None = None
         self.dimension = int(points.shape[1] if dimension is None else dimension)
@@ -71,8 +75,27 @@ class Snapper:
         array = np.clip(finite_points(points, self.dimension), -FAR, FAR)
         if self._project is not None:
             array = self._project(array)
-        at = self._built().query(array, p=self._power)[1]
-        return (at if self._located is None else self._located[at]).astype(np.int64)
+        away, at = self._built().query(array, p=self._power)
+        found = (at if self._located is None else self._located[at]).astype(np.int64)
+        if self._limit is not None:
+            found[away > self._limit] = -1
+        return found
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has a limit."""
+        return self._limit is not None
+
+    def within(self, limit: float) -> Snapper:
+        """The same, with a limit."""
+        return Snapper(
+            self._points,
+            self._power,
+            located=self._located,
+            project=self._project,
+            dimension=self.dimension,
+            limit=limit,
+        )
 
     def _built(self) -> cKDTree:
         """Every copy of this that a process is sent finds the tree of the first."""

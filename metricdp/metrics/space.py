@@ -4,6 +4,8 @@ points.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,6 +15,7 @@ from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
 from metricdp.metrics.snapping import FINITE, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.universe.crs import crs_text
 
 
 class EuclideanSpace:
@@ -23,6 +26,8 @@ class EuclideanSpace:
     lower, upper : array_like, shape (d,)
         Public corners; they must come from public knowledge, never from the data. Points outside
         are moved to the nearest point of the box.
+    crs : str, optional
+        Coordinate reference system of the plane, such as ``"EPSG:32719"``.
 
     Examples
     --------
@@ -33,7 +38,8 @@ class EuclideanSpace:
     2.236
     """
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, crs: Any = None) -> None:
+        self.crs = crs_text(crs)
         self.lower, self.upper = (
             np.atleast_1d(floats(corner, "lower and upper must be numbers")).copy()
             for corner in (lower, upper)

@@ -14,16 +14,17 @@ from metricdp.accounting.binding import Protection
 from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.placing import Placing, placing, present
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
 from metricdp.records.engines import Source, asked, bounding, opened
 from metricdp.records.engines import weighting as shares_of
-from metricdp.records.engines.frames import are_ids
+from metricdp.records.engines.frames import Wanted, are_ids
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
-from metricdp.releases import Unit, Weighting
+from metricdp.releases import Neighboring, Unit, Weighting
 from metricdp.unique import Unique
 
 Universe = Metric | EuclideanSpace
@@ -90,7 +91,7 @@ class PrivateDemand(Unique):
     PrivateDemand(a box in R^2; protects each user, one unit of weight over all records of each)
     """
 
-    __slots__ = ("__weakref__", "_part", "_protects", "_universe")
+    __slots__ = ("__weakref__", "_leaves_out", "_part", "_protects", "_universe")
     _why = "private records stay where they were put in; make another from the data"
     __iter__ = None
     __contains__ = None
@@ -135,25 +136,56 @@ class PrivateDemand(Unique):
         user: Users = None,
         max_contributions: int | None = None,
         weighting: Weighting = "record",
+        crs: Any = None,
+        max_snap: float | str | None = None,
+        box: Sequence[float] | None = None,
     ) -> PrivateDemand:
-        """Demand at points of shape (n, d) in the universe's own coordinates, each moved to its
-        nearest point.
+        """Demand at points of shape (n, d), each moved to its nearest point.
+
+        **Privacy.** As `PrivateDemand`. With `max_snap` a unit adds 0 to m records, by its own
+        points alone; as then not even replace-one neighbors have as many records, only add-remove
+        ledgers pay for it.
+
+        Parameters
+        ----------
+        universe : Metric or EuclideanSpace
+        points : array_like, shape (n, d)
+        user, max_contributions, weighting
+            As for `PrivateDemand`.
+        crs : anything that pyproj reads, optional
+            The points' coordinate reference system; by default the universe's own.
+        max_snap : float or str, optional
+            Leave out a record that is farther than this from every point of the universe: "500m",
+            "0.3 mi"; a plain number counts meters where the universe's coordinates have a known
+            unit. Not with shares, which are of all records of a user.
+        box : sequence of four floats, optional
+            Where all points are, as far as is publicly known: x least, y least, x most, y most. A
+            box that misses the universe is refused, and so is a point outside of it.
 
         Raises
         ------
         InputError
-            The universe has no coordinates, a point is not finite, or as for `PrivateDemand`.
+            The universe has no coordinates, a point is not finite, coordinate systems do not fit
+            each other, or as for `PrivateDemand`.
         """
-        if not isinstance(universe, Metric):
-            m = max_contributions
+        m = max_contributions
+        if not isinstance(universe, Metric) and (crs, max_snap, box) == (None, None, None):
             return cls(universe, points, user=user, max_contributions=m, weighting=weighting)
-        rule = f"points must be finite numbers of shape (n, d); {_SECRET}"
-        place = universe.snap
+        if not isinstance(universe, Metric | EuclideanSpace):
+            return cls(universe, points)  # refuses it
+        place = placing(universe, crs=crs, max_snap=max_snap, box=box)
+        bound = _bound(user, m, weighting, place.limited)
+        rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
         array = _read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
-        kept = _read(rule, lambda: within(universe, place(array)))
+        kept: NDArray[Any]
+        if isinstance(universe, Metric):
+            finite = universe
+            kept = _read(rule, lambda: within(finite, place(array), place.limited))
+        else:
+            kept = _read(rule, lambda: place(array))
         demand = cls.__new__(cls)
-        demand._seal(universe, kept, user, _bound(user, max_contributions, weighting))
+        demand._seal(universe, kept, user, bound, leaves_out=place.limited)
         return demand
 
     @classmethod
@@ -161,7 +193,7 @@ class PrivateDemand(Unique):
         cls,
         universe: Universe,
         frame_or_path: Any,
-        node: str = "vertex",
+        node: str | None = None,
         x: str | None = None,
         y: str | None = None,
         user: str | None = None,
@@ -170,6 +202,10 @@ class PrivateDemand(Unique):
         columns: Sequence[str] | None = None,
         engine: str = "embedded",
         weighting: Weighting = "record",
+        layer: str | None = None,
+        crs: Any = None,
+        max_snap: float | str | None = None,
+        box: Sequence[float] | None = None,
     ) -> PrivateDemand:
         """Demand from columns of a table of any size, counted where it is
         (`metricdp.records.engines`).
@@ -188,9 +224,12 @@ class PrivateDemand(Unique):
         frame_or_path : table or path
             A pandas, Polars (also lazy) or PyArrow table, an Arrow data set, a DuckDB relation, a
             Dask or PySpark data frame; a CSV or TSV (also gzipped) or Parquet file, a folder or a
-            glob of such; for a box also `numpy.memmap` or an ``.npy`` file, shape (n, d).
-        node : str
-            Column of ids, unless columns of coordinates are named.
+            glob of such; for a box also `numpy.memmap` or an ``.npy`` file, shape (n, d). A
+            GeoDataFrame; a GeoPackage, GeoJSON, GeoParquet, Shapefile or FlatGeobuf: unless columns
+            are named, its points are the records, moved from the system that it declares to the
+            universe's.
+        node : str, optional
+            Column of ids, "vertex" unless columns of coordinates are named.
         x, y, user : str, optional
             Columns; see `from_coordinates` and `PrivateDemand`.
         max_contributions : int, optional
@@ -200,6 +239,10 @@ class PrivateDemand(Unique):
             Columns of coordinates, as many as the universe has, in place of `x` and `y`.
         engine : {"embedded", "dask", "spark"}
             What reads a path: this process, the default Dask client, or the current Spark session.
+        layer : str, optional
+            Of a geographic file that has several.
+        crs, max_snap, box
+            As `from_coordinates`.
 
         Raises
         ------
@@ -210,11 +253,11 @@ class PrivateDemand(Unique):
         """
         if (x is None) != (y is None):
             raise InputError("coordinates need both x= and y=")
-        bound = _bound(user, max_contributions, weighting)
-        public = [*(columns or ([n for n in (x, y) if n is not None] or [node]))]
-        frame = opened(frame_or_path, engine, [*public, *([] if user is None else [user])])
-        encode = asked(frame, universe, node, x, y, columns, user)
-        what = "a finite point"
+        bound = _bound(user, max_contributions, weighting, max_snap is not None)
+        wanted = Wanted(node, x, y, columns, user, {"crs": crs, "max_snap": max_snap, "box": box})
+        frame = opened(frame_or_path, engine, wanted.names, layer)
+        encode = asked(frame, universe, wanted)
+        what = encode.place.rule if isinstance(encode.place, Placing) else "a finite point"
         if are_ids(encode):
             kind = type(universe.ids[0]).__name__  # type: ignore[union-attr]
             what = f"the id ({kind}) of a point of {universe.name}"
@@ -225,12 +268,18 @@ class PrivateDemand(Unique):
         m = bound.max_contributions
         shares = bound.weighting == "share"
         source = _read(rule, lambda: frame.records(universe, encode, user, m, shares=shares))
+        far = isinstance(encode.place, Placing) and encode.place.limited
         demand = cls.__new__(cls)
-        demand._place(universe, source, bound, None)
+        demand._place(universe, source, bound, None, leaves_out=far)
         return demand
 
     def _seal(
-        self, universe: Universe, records: NDArray[Any], user: Users, bound: Protection
+        self,
+        universe: Universe,
+        records: NDArray[Any],
+        user: Users,
+        bound: Protection,
+        leaves_out: bool = False,
     ) -> None:
         """Bound what each user contributes, and put the records away."""
         if isinstance(user, str | bytes):
@@ -247,7 +296,9 @@ class PrivateDemand(Unique):
                 held = _read(
                     rule, lambda: records[bounding.sample(names_of(user), len(records), m)]
                 )
-        self._place(universe, held, bound, None)
+        if leaves_out:  # what is kept of a user first, then what is near: each by itself
+            held = present(np.asarray(held))
+        self._place(universe, held, bound, None, leaves_out)
 
     def _place(
         self,
@@ -255,12 +306,14 @@ class PrivateDemand(Unique):
         records: NDArray[Any] | Source,
         protects: Protection,
         part: object,
+        leaves_out: bool = False,
     ) -> None:
         if isinstance(universe, Metric):
             universe.check()  # public, and before anything can be charged
         self._universe = universe
         self._protects = protects
         self._part = part
+        self._leaves_out = leaves_out
         _vault._put(self, records)
 
     def _restricted(
@@ -271,8 +324,18 @@ class PrivateDemand(Unique):
         """
         demand = type(self).__new__(type(self))
         place = (self._universe, object()) if universe is None else (universe, self._part)
-        demand._place(place[0], records, self._protects, place[1])
+        demand._place(place[0], records, self._protects, place[1], self._leaves_out)
         return demand
+
+    def _check_relation(self, neighboring: Neighboring) -> None:
+        """Refuse replace-one where a unit may add no record: its proofs take 1 to m for granted, so
+        that the number of records is no secret (`CountQuery`).
+        """
+        if self._leaves_out and neighboring == "replace-one":
+            raise InputError(
+                "max_snap leaves records out, so that how many there are is no public fact: it "
+                "needs a ledger of add-remove neighbors"
+            )
 
     @property
     def universe(self) -> Universe:
@@ -335,17 +398,27 @@ def _read(rule: str, work: Callable[[], T]) -> T:
     return _vault._quietly(rule, work, FAULT)
 
 
-def within(universe: Metric, at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions that the universe's own code found, if they are some of it."""
-    known = at.ndim == 1 and at.dtype == np.int64 and ((at >= 0) & (at < len(universe))).all()
+def within(universe: Metric, at: NDArray[np.int64], limited: bool = False) -> NDArray[np.int64]:
+    """Positions that the universe's own code found, if they are some of it (or, if it is limited,
+    -1).
+    """
+    least = -1 if limited else 0
+    known = at.ndim == 1 and at.dtype == np.int64 and ((at >= least) & (at < len(universe))).all()
     if not known:
         raise InputError("positions out of range")
     return at
 
 
-def _bound(user: object, max_contributions: int | None, weighting: Any) -> Protection:
-    """Who is protected, by three public arguments."""
+def _bound(
+    user: object, max_contributions: int | None, weighting: Any, limited: bool = False
+) -> Protection:
+    """Who is protected, by public arguments."""
     chosen(weighting, get_args(Weighting), "weighting")
+    if weighting == "share" and limited:
+        raise InputError(
+            "max_snap leaves out records, and weighting='share' is about all records of a user: "
+            "give one or the other"
+        )
     if weighting == "share":
         if user is None:
             raise InputError(

@@ -472,6 +472,7 @@ def _check(
             "and nothing else is"
         )
     grant.check(demand.protects)
+    demand._check_relation(grant.neighboring)
 
 
 def _noisy(

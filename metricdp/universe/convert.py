@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats, hashable, shown
 from metricdp.errors import InputError
+from metricdp.universe.crs import WGS84, declared_by_graph, kind_of
 from metricdp.universe.edges import EdgeData, float_lengths, node_points
 from metricdp.universe.graph import CoordinateSystem, Graph
 
@@ -22,7 +23,7 @@ ACCEPTED = (
     "metricdp Graph"
 )
 
-Coordinates = tuple[NDArray[np.float64], CoordinateSystem] | tuple[None, None]
+Coordinates = tuple[NDArray[np.float64], CoordinateSystem, str | None] | tuple[None, None, None]
 
 
 def graph_from(
@@ -69,9 +70,9 @@ def graph_from(
 
     Notes
     -----
-    Coordinates are the node attributes x and y (degrees if the graph's attribute ``crs`` is
-    EPSG:4326, as OSMnx writes, else planar), or lon and lat, or the pair pos. Vertices without any
-    have NaN. O(n + m log m) time.
+    Coordinates are the node attributes x and y, in the system that the graph's attribute ``crs``
+    declares, as OSMnx writes it, else planar; or lon and lat, or the pair pos. The system is kept
+    (`Graph.crs`). Vertices without any have NaN. O(n + m log m) time.
 
     Examples
     --------
@@ -143,33 +144,45 @@ def _from_networkx(graph: Any, weight: Hashable | None) -> EdgeData:
             }
             raise _missing(weight, lacking, len(values), list(known))
         lengths = float_lengths(values, weight)
-    xy, system = _networkx_coordinates(graph)
+    xy, system, crs = _networkx_coordinates(graph)
     name = graph.graph.get("name")
     label = name if isinstance(name, str) and name else "graph"
-    return EdgeData(tails, heads, lengths, ids, graph.is_directed(), "shortest", xy, system, label)
+    both: dict[str, Any] = {"crs": crs, "measured": _measured(weight)}
+    return EdgeData(
+        tails, heads, lengths, ids, graph.is_directed(), "shortest", xy, system, label, **both
+    )
 
 
-def _is_degrees(crs: object) -> bool:
-    folded = str(crs).lower()
-    return "4326" in folded or "crs84" in folded
+def _measured(weight: Hashable | None) -> str:
+    return "hops" if weight is None else f"attribute {weight!r}"
+
+
+def _system(first: str, declared: object) -> tuple[CoordinateSystem, str | None]:
+    """What node attributes are: those named lon or longitude are degrees, those named x what the
+    graph's ``crs`` says, or plane.
+    """
+    crs = declared_by_graph(declared)
+    if first != "x":
+        return "lonlat", crs if crs is not None and kind_of(crs) == "lonlat" else WGS84
+    return ("xy", None) if crs is None else (kind_of(crs), crs)
 
 
 def _networkx_coordinates(graph: Any) -> Coordinates:
     present: set[Any] = set()
     for _, data in graph.nodes(data=True):
         present.update(data)
-    system: CoordinateSystem
     for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):
         if first in present and second in present:
             xs, ys = ([v for _, v in graph.nodes(data=a)] for a in (first, second))
-            system = "lonlat" if first != "x" or _is_degrees(graph.graph.get("crs")) else "xy"
-            return node_points(xs, ys, f"{first!r} and {second!r}"), system
+            return node_points(xs, ys, f"{first!r} and {second!r}"), *_system(
+                first, graph.graph.get("crs")
+            )
     if "pos" in present:
         pairs = [v for _, v in graph.nodes(data="pos")]
         if all(v is None or (hasattr(v, "__len__") and len(v) == 2) for v in pairs):
             pairs = [(None, None) if v is None else v for v in pairs]
-            return node_points([v[0] for v in pairs], [v[1] for v in pairs], "'pos'"), "xy"
-    return None, None
+            return node_points([v[0] for v in pairs], [v[1] for v in pairs], "'pos'"), "xy", None
+    return None, None, None
 
 
 def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
@@ -193,16 +206,17 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
         lengths = float_lengths(values, weight)
     xy: NDArray[np.float64] | None = None
     system: CoordinateSystem | None = None
+    crs: str | None = None
     for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):
         if xy is None and first in attributes and second in attributes:
             xy = node_points(graph.vs[first], graph.vs[second], f"{first!r} and {second!r}")
-            crs = graph["crs"] if "crs" in graph.attributes() else None
-            system = "lonlat" if first != "x" or _is_degrees(crs) else "xy"
+            declared = graph["crs"] if "crs" in graph.attributes() else None
+            system, crs = _system(first, declared)
     name = graph["name"] if "name" in graph.attributes() else None
     label = name if isinstance(name, str) and name else "graph"
-    return EdgeData(
-        pairs[:, 0], pairs[:, 1], lengths, ids, graph.is_directed(), "shortest", xy, system, label
-    )
+    ends = (pairs[:, 0], pairs[:, 1])
+    both: dict[str, Any] = {"crs": crs, "measured": _measured(weight)}
+    return EdgeData(*ends, lengths, ids, graph.is_directed(), "shortest", xy, system, label, **both)
 
 
 def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:

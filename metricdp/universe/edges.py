@@ -40,6 +40,10 @@ class EdgeData:
     coordinates : ndarray of float64, shape (n_points, 2), or None
     coordinate_system : {"lonlat", "xy"} or None
     name : str
+    crs : str or None
+        As `Graph.crs`.
+    measured : str
+        As `Graph.measured`.
     """
 
     tails: NDArray[np.int64]
@@ -51,6 +55,8 @@ class EdgeData:
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: CoordinateSystem | None = None
     name: str = "graph"
+    crs: str | None = None
+    measured: str = ""
 
     def build(
         self,
@@ -74,6 +80,8 @@ class EdgeData:
             coordinates=self.coordinates,
             coordinate_system=self.coordinate_system,
             name=self.name,
+            crs=self.crs,
+            measured=self.measured,
         )
 
     def with_coordinates(
@@ -82,6 +90,7 @@ class EdgeData:
         points: NDArray[np.float64],
         system: CoordinateSystem,
         source: object = "nodes",
+        crs: str | None = None,
     ) -> EdgeData:
         """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left
         out.
@@ -94,6 +103,8 @@ class EdgeData:
         system : {"lonlat", "xy"}
         source : object
             Where they come from, for messages.
+        crs : str or None
+            Their declared system.
 
         Raises
         ------
@@ -111,7 +122,7 @@ class EdgeData:
         if (at < 0).all():
             raise InputError(f"{source}: none of its node ids is a vertex of the graph")
         xy = np.where((at >= 0)[:, None], points[at], np.nan)
-        return replace(self, coordinates=xy, coordinate_system=system)
+        return replace(self, coordinates=xy, coordinate_system=system, crs=crs)
 
 
 def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSystem | None) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from metricdp.arguments import file_path, shown
 from metricdp.errors import GraphFileError, InputError
-from metricdp.universe.edges import UNIT
+from metricdp.universe.crs import crs_text, described, kind_of
+from metricdp.universe.edges import UNIT, EdgeData
 from metricdp.universe.formats import FORMATS, formats
 from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.graph import Graph
@@ -23,6 +25,8 @@ def read_graph_file(
     nodes: str | Path | None = None,
     source: str | None = None,
     target: str | None = None,
+    layer: str | None = None,
+    crs: Any = None,
     symmetrize: bool = False,
     largest_component: bool = False,
     directed: bool = False,
@@ -45,6 +49,10 @@ def read_graph_file(
         coordinates.
     source, target : str or None
         Endpoint columns of an edge list.
+    layer : str or None
+        Of a geographic file that has several.
+    crs : anything that pyproj reads, or None
+        The coordinate reference system of a file that declares none.
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
@@ -89,8 +97,9 @@ def read_graph_file(
     for option, column in (("weight", weight), ("source", source), ("target", target)):
         if column is not None and not isinstance(column, str):
             raise InputError(f"{option} must be the name of a column, got {shown(column)}")
+    said = crs_text(crs)
     file = File(path, read_bytes(path))
-    columns = Columns(weight, source, target)
+    columns = Columns(weight, source, target, layer, said)
     kind = format or _told(file)
     _check_options(path, kind, columns)
     with naming(path):
@@ -98,6 +107,7 @@ def read_graph_file(
     beside = file_path(nodes, "nodes") if nodes is not None else _beside(formats()[kind], path)
     if beside is not None:
         edges = edges.with_coordinates(*read_nodes(beside), source=beside)
+    edges = _declared(edges, said, path)
     with naming(path):
         return replace(edges, name=path.name).build(
             symmetrize=symmetrize, largest_component=largest_component, one_way=directed
@@ -111,10 +121,29 @@ def _check_options(path: Path, kind: str, columns: Columns) -> None:
             f"the format {kind} has no named columns, so weight={columns.weight!r} means nothing"
         )
         raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
+    if "layer" not in has and columns.layer is not None:
+        raise InputError(f"{path}: the format {kind} has no layers; leave layer= out")
     if "source" not in has and (columns.source is not None or columns.target is not None):
         raise InputError(
             f"{path}: source and target name columns of an edge list; the format here is {kind}"
         )
+
+
+def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
+    """Edges whose coordinates are in the system that the caller says, or that the file declares."""
+    if crs is None:
+        return edges
+    if edges.coordinates is None:
+        raise InputError(f"{path}: has no coordinates that crs= (--crs) could be about")
+    if edges.crs not in (None, crs):
+        raise InputError(
+            f"{path}: declares {described(edges.crs)}, not {described(crs)}; leave crs= (--crs) out"
+        )
+    if edges.coordinate_system == "lonlat" and kind_of(crs) != "lonlat":
+        raise InputError(
+            f"{path}: its columns are named longitude and latitude, which {described(crs)} has not"
+        )
+    return replace(edges, crs=crs, coordinate_system=kind_of(crs))
 
 
 def _told(file: File) -> str:

@@ -72,6 +72,11 @@ class Graph:
         Whether arcs go one way: some have no reverse of the same length.
     asymmetry : Asymmetry or None
         Of a graph that was symmetrized, how far both directions differ.
+    crs : str or None
+        The coordinate reference system that was declared, such as ``"EPSG:32719"``; None where none
+        was.
+    measured : str
+        What the lengths are, in words, where the reader knows: "column 'length'", "hops".
     """
 
     ids: list[Hashable]
@@ -83,6 +88,8 @@ class Graph:
     name: str = "graph"
     directed: bool = False
     asymmetry: Asymmetry | None = None
+    crs: str | None = None
+    measured: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -124,6 +131,8 @@ def build_graph(
     coordinates: ArrayLike | None = None,
     coordinate_system: CoordinateSystem | None = None,
     name: str = "graph",
+    crs: str | None = None,
+    measured: str = "",
 ) -> Graph:
     """Validate edges and build the `Graph`.
 
@@ -147,7 +156,7 @@ def build_graph(
         refusing a disconnected graph.
     parallel : {"shortest", "last"}
         Which of several edges between the same vertices counts; "last" is OR-Library's rule.
-    coordinates, coordinate_system, name
+    coordinates, coordinate_system, name, crs, measured
         As on `Graph`.
 
     Raises
@@ -222,7 +231,8 @@ def build_graph(
     np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
     system = coordinate_system if xy is not None else None
     kept = one_way and unmatched > 0
-    return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, kept, asymmetry)
+    said = (kept, asymmetry, crs if xy is not None else None, measured)
+    return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, *said)
 
 
 def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:

@@ -145,7 +145,7 @@ def test_options(tmp_path, name, content, options, expected):
             "a.xyz",
             "1 2\n",
             {},
-            "cannot tell the graph format.*--format.*pmed, dimacs, metis, graphml, edgelist, tntp",
+            "cannot tell the graph format.*--format.*pmed, dimacs, metis, graphml, geographic",
         ),
         ("a.csv", "1,2\n", {"format": "csv"}, "unknown graph format 'csv'; formats: pmed, dimacs"),
         (

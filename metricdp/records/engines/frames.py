@@ -7,7 +7,7 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import shown
 from metricdp.errors import InputError, ReadingError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.placing import Placing, placing, present
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines.sources import (
     Answer,
@@ -30,6 +31,7 @@ from metricdp.records.engines.sources import (
 from metricdp.records.engines.weighting import GrainsAt, Weighted, with_grains
 from metricdp.records.engines.work import Sum, Work, added, checked
 from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder
+from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change
 
@@ -47,6 +49,10 @@ class Frame(ABC):
 
     lines: bool = False
     """Whether each row is a line of a text file."""
+    geometry: bool = False
+    """Whether rows have a place of their own: in the columns `AXES`."""
+    crs: str | None = None
+    """The coordinate reference system that it declares for that."""
 
     def __init__(self, native: Any, path: str | None = None) -> None:
         self.native = native
@@ -108,9 +114,9 @@ class Frame(ABC):
         if user is not None and shares:
             return self._all_shared(universe, Reading(encode, user))
         if user is not None:
-            reading = Reading(encode, user)
+            reading = Reading(replace(encode, steps=()), user)
             frame = self.bounded(reading, m, secrets.token_hex(32))
-            encode = reading.encoder()
+            encode = replace(reading.encoder(), steps=encode.steps)
         if isinstance(universe, Metric):
             held, _ = frame.total(encode, Tallied(np.asarray, len(universe)))
             return Tally(np.flatnonzero(held), held[held > 0])
@@ -208,54 +214,97 @@ def _nothing(block: NDArray[Any]) -> NDArray[np.int64]:
     return np.zeros(0, np.int64)
 
 
-def asked(
-    frame: Frame,
-    universe: Metric | EuclideanSpace,
-    node: str,
-    x: str | None,
-    y: str | None,
-    columns: Sequence[str] | None,
-    user: str | None,
-) -> Encoder:
+@dataclass(frozen=True)
+class Wanted:
+    """Which columns records are made of, and where coordinates are; all public.
+
+    Parameters
+    ----------
+    node, x, y : str, optional
+        The column of ids; those of coordinates.
+    columns : sequence of str, optional
+        Of coordinates, in place of x and y.
+    user : str, optional
+    where : dict
+        Options of `metricdp.metrics.placing.placing`.
+    """
+
+    node: str | None = None
+    x: str | None = None
+    y: str | None = None
+    columns: Sequence[str] | None = None
+    user: str | None = None
+    where: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> list[Any]:
+        """Columns of coordinates, if any are named."""
+        return list(self.columns or [n for n in (self.x, self.y) if n is not None])
+
+    @property
+    def names(self) -> list[Any]:
+        """All columns that are named, or meant by their usual name."""
+        return [*(self.axes or [self.node or NODE]), *([] if self.user is None else [self.user])]
+
+
+NODE = "vertex"
+"""The usual name of the column of ids."""
+
+
+def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> Encoder:
     """How a record is made of columns that are all there.
 
     Raises
     ------
     InputError
         A column is missing, coordinates are named in part, or the universe has none, or another
-        number of them.
+        number of them, or is in a system that theirs cannot be brought to.
     """
     if not isinstance(universe, Metric | EuclideanSpace):
         raise InputError(
             f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
         )
-    names: list[Any] = list(columns or [n for n in (x, y) if n is not None])
-    if (
-        columns is None
-        and not names
-        and isinstance(universe, EuclideanSpace)
-        and not isinstance(frame.columns, range)
-    ):
+    names = wanted.axes
+    positional = isinstance(frame.columns, range)
+    geometry = frame.geometry and not names and wanted.node is None
+    if not names and isinstance(universe, EuclideanSpace) and not (positional or geometry):
         raise InputError("coordinates need both x= and y=, or columns=")
-    if not names and isinstance(frame.columns, range):
+    if not names and positional:
         names = [*frame.columns]
-    frame.check([*(names or [node]), *([] if user is None else [user])])
+    if geometry:
+        names = list(AXES)
+    user = [] if wanted.user is None else [wanted.user]
+    frame.check([*(names or [wanted.node or NODE]), *user])
     if not names:
         assert isinstance(universe, Metric)
-        return ids_encoder(node, universe.ids)
-    place: Any
-    if isinstance(universe, Metric):
-        place = universe.snapper()
-        dimension = place.dimension
-    else:
-        place = universe.clip
-        dimension = universe.dimension
-    if len(names) != dimension:
+        if any(given is not None for given in wanted.where.values()):
+            raise InputError(
+                "crs, max_snap and box are about coordinates, and the records are ids: name x= and "
+                "y= (--x, --y), or leave these out"
+            )
+        return ids_encoder(wanted.node or NODE, universe.ids)
+    said = () if geometry or wanted.columns else names
+    place = placing(
+        universe,
+        names=said,
+        geometry=geometry,
+        file_crs=frame.crs if geometry else None,
+        what=frame.path or "the demand",
+        **wanted.where,
+    )
+    if len(names) != place.dimension:
         raise InputError(
-            f"points of {universe.name} have {dimension} coordinates, {len(names)} columns are "
-            f"named"
+            f"points of {universe.name} have {place.dimension} coordinates, {len(names)} columns "
+            f"are named"
         )
-    return Encoder(tuple(names), place)
+    encode = Encoder(tuple(names), simplest(place))
+    return encode.then(present) if place.limited else encode
+
+
+def simplest(place: Placing) -> Any:
+    """What it places with alone, where nothing else is asked of a point."""
+    plain = place.move is None and place.box is None and not place.degrees
+    return place.place if plain and not place.limited else place
 
 
 def are_ids(encode: Encoder) -> bool:

@@ -45,11 +45,16 @@ class AtOnce(Frame):
     def __init__(self, frame: LocalFrame) -> None:
         super().__init__(None, frame.path)
         self._frame, self.lines = frame, frame.lines
+        self.geometry, self.crs = frame.geometry, frame.crs
 
     @property
     def columns(self) -> Sequence[Any]:
         """Names of the columns."""
         return self._frame.columns
+
+    def check(self, names: Sequence[Any]) -> None:
+        """As where it is."""
+        self._frame.check(names)
 
     def records(
         self,
@@ -80,7 +85,7 @@ class AtOnce(Frame):
         if read is not None and shares:
             return weighting.shared(universe, users, records)
         if read is not None:
-            records = records[bounding.sample(users, len(records), m)]
+            records = encode.stepped(records[bounding.sample(users, len(records), m)])
         if isinstance(universe, Metric):
             return Tally(*np.unique(records, return_counts=True))
         return records

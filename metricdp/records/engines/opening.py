@@ -9,10 +9,13 @@ from typing import Any
 from metricdp.arguments import chosen, shown
 from metricdp.errors import InputError
 from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.geographic import geographic_file, is_geographic
 from metricdp.records.engines.registry import READERS, engines
 
 
-def opened(source: Any, engine: str = "embedded", asked: Sequence[Any] = ()) -> Frame:
+def opened(
+    source: Any, engine: str = "embedded", asked: Sequence[Any] = (), layer: str | None = None
+) -> Frame:
     """A frame of a path, a glob, an array in a file, or a table of some library.
 
     Parameters
@@ -25,6 +28,8 @@ def opened(source: Any, engine: str = "embedded", asked: Sequence[Any] = ()) -> 
         Who reads a path. Tables are counted where they are.
     asked : sequence of str
         The columns that will be read.
+    layer : str, optional
+        Of a geographic file.
 
     Raises
     ------
@@ -40,6 +45,12 @@ def opened(source: Any, engine: str = "embedded", asked: Sequence[Any] = ()) -> 
             raise InputError(f"a path cannot hold {shown(path)}")
         if path.lower().endswith(".npy") and engine != READERS[0]:
             raise InputError(f"{path}: arrays are read by the embedded engine")
+        if is_geographic(path):
+            if engine != READERS[0]:
+                raise InputError(f"{path}: geographic files are read by the embedded engine")
+            return geographic_file(path, layer)
+        if layer is not None:
+            raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
         return next(e for e in engines() if e.reads == engine).file(path, asked)
     for one in engines():
         if one.takes(source):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "arrays",
+    "geo_frames",
     "duck",
     "polars_frames",
     "ibis_frames",

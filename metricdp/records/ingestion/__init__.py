@@ -10,6 +10,7 @@ already is read cell by cell all the same (`cells`).
 - `cells`: what one cell means, as text (users, ids) and as a number (coordinates).
 - `columns`: the same for whole columns, of pandas, Polars, Arrow, NumPy and lists.
 - `matching`: from cells to points of a finite universe.
+- `geometry`: what one geometry means, a place.
 - `lines`: CSV, TSV and blank-separated files: one line is one record.
 - `encoders`: from blocks of a table to records and users, on any engine.
 """

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.metrics.placing import Placing
 from metricdp.records.ingestion import columns as cells_of
 from metricdp.records.ingestion.lines import Lines
 from metricdp.records.ingestion.matching import Matcher, matcher
@@ -183,7 +184,9 @@ class Reading:
 
     def encoder(self) -> Encoder:
         """The encoder of such rows."""
-        place = as_positions if self.kind is np.int64 else self.encode.place
+        placed = self.encode.place  # records are where the universe has them: not moved again
+        plain = placed.place if isinstance(placed, Placing) else placed
+        place = as_positions if self.kind is np.int64 else plain
         return Encoder(tuple(self.names[:-1]), place, read=True)
 
 

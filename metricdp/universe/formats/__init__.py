@@ -13,6 +13,7 @@ FORMATS = {
     "dimacs": "DIMACS .gr",
     "metis": "METIS .graph",
     "graphml": "GraphML",
+    "geographic": "lines in GeoPackage, GeoJSON, GeoParquet, Shapefile",
     "edgelist": "edges as CSV/TSV/Parquet",
     "tntp": "TNTP",
 }

@@ -43,11 +43,15 @@ class File:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns (or attributes) of a file mean what; None: the usual names."""
+    """Which columns (or attributes) of a file mean what; None: the usual names. Of a
+    geographic file its layer too, and the system of one that declares none.
+    """
 
     weight: str | None = None
     source: str | None = None
     target: str | None = None
+    layer: str | None = None
+    crs: str | None = None
 
 
 def _never(file: File) -> bool:

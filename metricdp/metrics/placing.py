@@ -1,0 +1,290 @@
+"""From coordinates, in whatever system, to where a universe has them.
+
+All that is decided here is decided from public facts, before a record is read: which system the
+coordinates are declared in, whether that is the universe's, how to get from one to the other, how
+far from every point a record may be, and in which box the coordinates were said to lie. What is
+left is one function of each point alone.
+
+**Privacy.** `Placing` maps each point by itself: one fixed operation of PROJ, chosen from the two
+systems and the universe's own extent, then the nearest point of the universe. A point outside the
+stated box, or of no degrees where degrees are meant, breaks a rule, as an unknown id does. One
+farther than the limit has position -1 and is left out (`present`): what it adds to every sum is 0
+instead of 1, and what others add stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.arguments import floats, positive, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.snapping import Snapper, finite_points
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.universe.crs import (
+    WGS84,
+    Transformation,
+    check_extent,
+    crs_text,
+    described,
+    kind_of,
+    transformation,
+)
+from metricdp.universe.nodes import LAT_NAMES, LON_NAMES
+
+OUTSIDE = "a point lies outside the box that was stated"
+NO_DEGREES = "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"
+_METERS = {"m": 1.0, "km": 1000.0, "ft": 0.3048, "mi": 1609.344, "yd": 0.9144}
+_DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Coordinates to records of a universe, each point by itself. It travels to the workers.
+
+    Parameters
+    ----------
+    place : Snapper or a method of EuclideanSpace
+    dimension : int
+    degrees : bool
+        Whether `place` expects longitude and latitude.
+    move : Transformation, optional
+        From the coordinates' system to the universe's.
+    box : tuple of four floats, optional
+        Where the coordinates were said to lie, in their own system.
+    """
+
+    place: Any
+    dimension: int
+    degrees: bool = False
+    move: Transformation | None = None
+    box: tuple[float, float, float, float] | None = None
+
+    def __call__(self, points: ArrayLike) -> NDArray[Any]:
+        """Positions (-1 beyond the limit), shape (n,), or points of a box.
+
+        Raises
+        ------
+        InputError
+            A point is not finite, outside the stated box, or of no degrees; no value is told.
+        """
+        array = finite_points(points, self.dimension)
+        if self.box is not None:
+            low, high = np.array(self.box[:2]), np.array(self.box[2:])
+            if ((array < low) | (array > high)).any():
+                raise InputError(OUTSIDE)
+        if self.move is not None:
+            array = self.move(array)
+        if self.degrees and (np.abs(array) > (180.0, 90.0)).any():
+            raise InputError(NO_DEGREES)
+        placed: NDArray[Any] = self.place(array)
+        return placed
+
+    @property
+    def limited(self) -> bool:
+        """Whether it may leave out a record."""
+        return isinstance(self.place, Snapper) and self.place.limited
+
+    @property
+    def rule(self) -> str:
+        """What a record must be, in words."""
+        said = ["a finite point"]
+        said += ["of longitude and latitude"] * (self.degrees and self.move is None)
+        said += ["inside the box that was stated"] * (self.box is not None)
+        return " ".join(said)
+
+
+def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those that are within the limit: a step of an encoder."""
+    return positions[positions >= 0]
+
+
+def placing(
+    universe: Metric | EuclideanSpace,
+    *,
+    crs: Any = None,
+    max_snap: Any = None,
+    box: Any = None,
+    names: Sequence[str] = (),
+    file_crs: str | None = None,
+    geometry: bool = False,
+    what: str = "the demand",
+) -> Placing:
+    """How coordinates become records, or why they cannot: told from public facts alone.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    crs : anything that pyproj reads, optional
+        What the caller declares the coordinates to be.
+    max_snap : float or str, optional
+        How far from every point of the universe a record may be: "500m", "2 km", "0.3 mi"; a plain
+        number counts meters where the universe's coordinates have a known unit, else their own
+        units. What is farther is left out.
+    box : sequence of four floats, optional
+        (x least, y least, x most, y most) of all coordinates, as far as is known in public.
+    names : sequence of str
+        Columns that the coordinates stand in.
+    file_crs : str, optional
+        What the file or table declares.
+    geometry : bool
+        Whether these are a layer's geometries, which are in some system, rather than columns.
+    what : str
+        The demand, in messages.
+
+    Raises
+    ------
+    InputError
+        Systems that cannot be brought together, axes that are swapped, a universe outside the area
+        of its system or of the box, a limit without a unit.
+    """
+    own = _own_system(universe)
+    declared = _declared(crs, file_crs, what)
+    _check_axes(names, declared, own, universe)
+    if own is not None and isinstance(universe, Metric) and universe.coordinates is not None:
+        check_extent(_placed(universe), own, universe.name)
+    move = None
+    if declared is not None and own is not None:
+        area = _placed(universe) if isinstance(universe, Metric) else None
+        move = transformation(declared, own, area)
+    elif declared != own and (geometry or crs is not None):
+        lacks = "the universe's (--crs)" if own is None else "the demand's (crs=, --demand-crs)"
+        raise InputError(
+            f"{what} has {_has(declared)}, and {universe.name} has {_has(own)}: declare {lacks} to "
+            f"bring them together"
+        )
+    limits = _box(box, move, universe)
+    if isinstance(universe, EuclideanSpace):
+        if max_snap is not None:
+            raise InputError("max_snap is about the points of a finite universe, and a box has all")
+        return Placing(universe.clip, universe.dimension, False, move, limits)
+    place = universe.snapper()
+    if max_snap is not None:
+        place = place.within(_radius(max_snap, universe))
+    degrees = universe.coordinate_system == "lonlat"
+    return Placing(place, place.dimension, degrees, move, limits)
+
+
+def _has(crs: str | None) -> str:
+    return described(crs) if crs is None else f"the coordinate system {described(crs)}"
+
+
+def what_declares(names: Sequence[str]) -> str | None:
+    """What names of columns say: "lonlat", "latlon" (swapped), or None."""
+    folded = [str(name).strip().lower() for name in names]
+    if len(folded) != 2:
+        return None
+    if folded[0] in LON_NAMES or folded[1] in LAT_NAMES:
+        return "lonlat"
+    return "latlon" if folded[0] in LAT_NAMES or folded[1] in LON_NAMES else None
+
+
+def _own_system(universe: Metric | EuclideanSpace) -> str | None:
+    if universe.crs is not None:
+        return universe.crs
+    lonlat = isinstance(universe, Metric) and universe.coordinate_system == "lonlat"
+    return WGS84 if lonlat else None
+
+
+def _declared(crs: Any, file_crs: str | None, what: str) -> str | None:
+    said = crs_text(crs)
+    if said is not None and file_crs is not None and said != file_crs:
+        raise InputError(
+            f"{what} declares {described(file_crs)}, not {described(said)}: leave crs= "
+            f"(--demand-crs) out, or correct the file"
+        )
+    return file_crs if said is None else said
+
+
+def _check_axes(
+    names: Sequence[str], declared: str | None, own: str | None, universe: Metric | EuclideanSpace
+) -> None:
+    """Refuse columns whose names say that they are other axes."""
+    said = what_declares(names)
+    if said == "latlon":
+        raise InputError(
+            f"the axes are swapped: x= (--x) names {names[0]!r}, y= (--y) names {names[1]!r}; x is "
+            f"the longitude (or easting), y the latitude (or northing)"
+        )
+    plane = isinstance(universe, EuclideanSpace) or universe.coordinate_system == "xy"
+    if said == "lonlat" and declared is None and own is not None and plane:
+        raise InputError(
+            f"the columns {names[0]!r} and {names[1]!r} are named as longitude and latitude, and "
+            f"{universe.name} is in {described(own)}: declare theirs (crs=, --demand-crs "
+            f"{WGS84}), and they are transformed"
+        )
+    if said == "lonlat" and declared is not None and kind_of(declared) != "lonlat":
+        raise InputError(
+            f"the columns {names[0]!r} and {names[1]!r} are named as longitude and latitude, and "
+            f"{described(declared)} has none"
+        )
+
+
+def _placed(universe: Metric) -> NDArray[np.float64]:
+    xy = universe.coordinates
+    assert xy is not None
+    return np.asarray(xy[np.isfinite(xy).all(axis=1)], np.float64)
+
+
+def _box(
+    box: Any, move: Transformation | None, universe: Metric | EuclideanSpace
+) -> tuple[float, float, float, float] | None:
+    """The stated box, if some of the universe lies in it."""
+    if box is None:
+        return None
+    rule = "box must be four numbers: x least, y least, x most, y most"
+    edges = floats(box, rule)
+    if edges.shape != (4,) or not np.isfinite(edges).all():
+        raise InputError(rule)
+    if (edges[:2] >= edges[2:]).any():
+        raise InputError(f"{rule}, each least one below the most")
+    west, south, east, north = edges.tolist()
+    if isinstance(universe, Metric) and universe.coordinates is not None:
+        points = _placed(universe)
+        corners = np.array([(x, y) for x in (west, east) for y in (south, north)])
+        if not _meet(_moved(corners, move), points):
+            swapped = _meet(_moved(corners[:, ::-1], move), points)
+            low, high = points.min(axis=0), points.max(axis=0)
+            raise InputError(
+                f"the stated box does not meet {universe.name}, whose x is {low[0]:.6g} to "
+                f"{high[0]:.6g} and y {low[1]:.6g} to {high[1]:.6g}"
+                + (": x and y are swapped" if swapped else "")
+            )
+    return west, south, east, north
+
+
+def _moved(corners: NDArray[np.float64], move: Transformation | None) -> NDArray[np.float64]:
+    return corners if move is None else move(corners)
+
+
+def _meet(corners: NDArray[np.float64], points: NDArray[np.float64]) -> bool:
+    """Whether the box about some corners shares a place with that about some points."""
+    if not np.isfinite(corners).all():
+        return False
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return bool((low <= points.max(axis=0)).all() and (high >= points.min(axis=0)).all())
+
+
+def _radius(max_snap: Any, universe: Metric) -> float:
+    """The limit in the units of what the universe's snapper searches."""
+    if isinstance(max_snap, str):
+        read = _DISTANCE.fullmatch(max_snap)
+        unit = read.group(2).lower() if read else ""
+        if read is None or (unit and unit not in _METERS):
+            raise InputError(
+                f"max_snap must be a distance such as 500m, 2km, 0.3mi or 1000ft, got "
+                f"{shown(max_snap)}"
+            )
+        number = positive(float(read.group(1)), "max_snap")
+        if unit:
+            return universe.snap_radius(number * _METERS[unit])
+    else:
+        number = positive(max_snap, "max_snap")
+    known = universe.coordinate_system == "lonlat" or universe.crs is not None
+    return universe.snap_radius(number) if known else number

@@ -1,0 +1,223 @@
+"""Geographic files: GeoPackage, Shapefile and FlatGeobuf through GDAL (pyogrio), GeoParquet through
+Arrow, GeoJSON as JSON.
+
+What a reader learns from a file as a whole are public facts of its header: its layers, the names
+and declared types of its columns, its coordinate reference system. Types are never inferred: GDAL
+does so for GeoJSON, from all features, so that one record would change what another means; there
+each value is what its own JSON says. Extents that headers state are not read: they were measured on
+the records.
+
+What GDAL warns of may quote a cell, so its log is closed while private rows are read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from metricdp.arguments import shown
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.records.engines.embedded import chunks, large
+from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.local import LocalFrame
+from metricdp.records.engines.memory import AtOnce
+from metricdp.records.ingestion import geometry
+from metricdp.records.ingestion.encoders import VALUES
+from metricdp.records.ingestion.geometry import AXES
+from metricdp.universe.geo import (
+    GDAL,
+    GEOJSON,
+    chosen_layer,
+    geojson_crs,
+    geoparquet_column,
+    layers_of,
+)
+
+_ROWS = VALUES // 8
+
+
+def is_geographic(path: str) -> bool:
+    """Whether a path names a geographic file: by its ending, or Parquet whose header says so."""
+    bare = path.lower().removesuffix(".gz")
+    if bare.endswith((*GDAL, *GEOJSON)):
+        return True
+    return bare.endswith((".parquet", ".pq", ".geoparquet")) and _is_geoparquet(path)
+
+
+def _is_geoparquet(path: str) -> bool:
+    if "://" in path or not Path(path).is_file():
+        return False
+    try:
+        return geoparquet_column(path) is not None
+    except (MissingExtraError, GraphFileError):
+        return False
+
+
+def geographic_file(path: str, layer: str | None = None) -> Frame:
+    """A frame of a geographic file; small ones are read at once.
+
+    Raises
+    ------
+    InputError
+        There is no such file or layer, or several layers and none is named.
+    MissingExtraError
+        pyogrio, shapely or pyproj is not installed.
+    """
+    if not Path(path).is_file():
+        raise GraphFileError(path, "no such file")
+    bare = path.lower().removesuffix(".gz")
+    frame: LocalFrame
+    if bare.endswith(GEOJSON):
+        frame = _geojson(path)
+    elif bare.endswith(GDAL):
+        frame = Layer(path, layer)
+    else:
+        frame = GeoParquet(path)
+    if layer is not None and not isinstance(frame, Layer):
+        raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
+    return frame if large(path) else AtOnce(frame)
+
+
+class Layer(LocalFrame):
+    """A layer of a file that GDAL reads, in Arrow's batches: columns are of the types that the
+    header declares, and cells are read one by one.
+    """
+
+    geometry = True
+
+    def __init__(self, path: str, layer: str | None) -> None:
+        super().__init__(None, path)
+        with quiet_gdal():
+            self._layer, facts = chosen_layer(path, layer, layers_of(path))
+        self.crs = facts.crs
+        self._names = facts.names
+        self._shapes = facts.geometry
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, and of the place."""
+        return [*self._names, *AXES]
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Places from well-known binary, and other columns as they are."""
+        from pyogrio.raw import open_arrow
+
+        plain = [name for name in names if name not in AXES]
+        place = len(plain) < len(names)
+        with (
+            quiet_gdal(),
+            open_arrow(
+                self.path,
+                layer=self._layer,
+                columns=plain,
+                read_geometry=place,
+                use_pyarrow=True,
+                batch_size=_ROWS,
+            ) as (facts, reader),
+        ):
+            held = facts.get("geometry_name") or "wkb_geometry"
+            for batch in reader:
+                places = geometry.of_wkb(batch.column(held)) if place else {}
+                yield geometry.block(places, {n: batch.column(n) for n in plain}, names)
+
+
+class GeoParquet(LocalFrame):
+    """A Parquet file whose header names a column of geometries."""
+
+    geometry = True
+
+    def __init__(self, path: str) -> None:
+        super().__init__(None, path)
+        found = geoparquet_column(path)
+        assert found is not None
+        self._shapes, self.crs = found
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, and of the place."""
+        import pyarrow.parquet as pq
+
+        return [*pq.read_schema(self.path).names, *AXES]
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Row groups in parts."""
+        import pyarrow.parquet as pq
+
+        plain = [name for name in names if name not in AXES]
+        place = len(plain) < len(names)
+        wanted = list(dict.fromkeys([*plain, *([self._shapes] if place else [])]))
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(_ROWS, columns=wanted):
+                places = geometry.of_wkb(batch.column(self._shapes)) if place else {}
+                yield geometry.block(places, {n: batch.column(n) for n in plain}, names)
+
+
+class Features(LocalFrame):
+    """Features of a GeoJSON file. Which properties they have is theirs alone: one that lacks a
+    property has a missing cell there.
+    """
+
+    geometry = True
+
+    def __init__(self, features: list[Any], path: str, crs: str) -> None:
+        super().__init__(features, path)
+        self.crs = crs
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The places; properties are not listed, for they are the features' own."""
+        return list(AXES)
+
+    def check(self, names: Sequence[Any]) -> None:
+        """Any text may name a property."""
+        bad = [name for name in names if not isinstance(name, str)]
+        if bad:
+            raise InputError(f"a property's name is text, not {shown(bad[0])}")
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Some features at a time."""
+        for start in range(0, len(self.native), _ROWS):
+            some = self.native[start : start + _ROWS]
+            plain = geometry.properties(some, [name for name in names if name not in AXES])
+            yield geometry.block(geometry.of_geojson(some), plain, names)
+
+
+def _geojson(path: str) -> Features:
+    """Features of a collection, read where nothing that fails can quote one."""
+    content: Any = None
+    try:
+        content = json.loads(b"".join(chunks(path)))
+    except (OSError, EOFError, ValueError, RecursionError):
+        content = None
+    features = content.get("features") if isinstance(content, dict) else None
+    if not isinstance(features, list):
+        raise InputError(f"{path}: is not a readable GeoJSON FeatureCollection")
+    return Features(features, path, geojson_crs(content, path))
+
+
+@contextmanager
+def quiet_gdal() -> Iterator[None]:
+    """Close the logs of pyogrio and its warnings, which may quote cells."""
+    names = [n for n in logging.Logger.manager.loggerDict if n.partition(".")[0] == "pyogrio"]
+    logs = [logging.getLogger(name) for name in {*names, "pyogrio", "pyogrio._io"}]
+    before = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for log, level in zip(logs, before):
+            log.setLevel(level)
+
+
+def is_file(path: Any) -> bool:
+    """Whether it is a path at all."""
+    return isinstance(path, str | os.PathLike)

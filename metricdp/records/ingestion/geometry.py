@@ -1,0 +1,104 @@
+"""What one private geometry means: a place, two numbers.
+
+A point is its x and y, and a collection of exactly one point is that point. Anything else (no
+geometry, an empty one, a line, several points) has no place: NaN, which every rule refuses. Each
+geometry is read by itself; the system of a layer, and whether it has one, is a public fact of its
+header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.records.ingestion.columns import simplified
+
+AXES = ("geometry.x", "geometry.y")
+"""Columns that hold the places of a layer's rows."""
+_POINTS = ("Point", "MultiPoint")
+
+
+def of_shapes(shapes: Any) -> dict[str, NDArray[np.float64]]:
+    """Columns `AXES` of geometries of shapely.
+
+    Examples
+    --------
+    >>> from shapely import MultiPoint, Point
+    >>> of_shapes([Point(3, 4), MultiPoint([(5, 6)]), None])["geometry.x"].tolist()
+    [3.0, 5.0, nan]
+    """
+    import shapely
+
+    cells = np.array(list(shapes), dtype=object)
+    if not len(cells):
+        return dict(zip(AXES, (np.empty(0), np.empty(0))))
+    alone = shapely.get_num_geometries(cells) == 1
+    kinds = shapely.get_type_id(cells)
+    first = np.where(alone & (kinds == 4), shapely.get_geometry(cells, 0), cells)
+    place = np.array(first, dtype=object)
+    place[shapely.is_empty(place)] = None  # GEOS fails on the x of an empty point
+    return dict(zip(AXES, (shapely.get_x(place), shapely.get_y(place))))
+
+
+def of_wkb(cells: Any) -> dict[str, NDArray[np.float64]]:
+    """Columns `AXES` of geometries as well-known binary; bytes that are none have no place."""
+    import shapely
+
+    values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
+    plain = np.array([None, *values], dtype=object)[1:]  # of no common type
+    return of_shapes(shapely.from_wkb(plain, on_invalid="ignore"))
+
+
+def of_geojson(features: Sequence[Any]) -> dict[str, NDArray[np.float64]]:
+    """Columns `AXES` of features of GeoJSON, as Python reads JSON.
+
+    Examples
+    --------
+    >>> place = {"geometry": {"type": "Point", "coordinates": [3, 4]}}
+    >>> of_geojson([place, {"geometry": None}, 7])["geometry.y"].tolist()
+    [4.0, nan, nan]
+    """
+    places = np.array([_place(feature) for feature in features], np.float64).reshape(-1, 2)
+    return dict(zip(AXES, (places[:, 0].copy(), places[:, 1].copy())))
+
+
+def _place(feature: Any) -> tuple[float, float]:
+    geometry = feature.get("geometry") if isinstance(feature, dict) else None
+    held: dict[str, Any] = geometry if isinstance(geometry, dict) else {}
+    kind = held.get("type")
+    at = held.get("coordinates") if kind in _POINTS else None
+    if kind == "MultiPoint":
+        at = at[0] if isinstance(at, list) and len(at) == 1 else None
+    if not isinstance(at, list) or len(at) < 2:
+        return np.nan, np.nan
+    return _number(at[0]), _number(at[1])
+
+
+def _number(cell: Any) -> float:
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return np.nan
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.nan
+
+
+def properties(features: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Columns of features' properties; None where a feature lacks one."""
+    rows = [_properties(feature) for feature in features]
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _properties(feature: Any) -> dict[str, Any]:
+    held = feature.get("properties") if isinstance(feature, dict) else None
+    return held if isinstance(held, dict) else {}
+
+
+def block(
+    places: dict[str, NDArray[np.float64]], columns: dict[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
+    """The asked columns of some rows: places, and others as `columns` holds them."""
+    return {name: places[name] if name in AXES else simplified(columns[name]) for name in names}

@@ -1,0 +1,246 @@
+"""Lines as edges: GeoPackage (OSMnx's too), GeoJSON, GeoParquet, Shapefile, FlatGeobuf.
+
+A layer with columns for endpoints (u and v, from and to, …) is a table of edges whose vertices have
+ids; their places are those of a layer of points with ids beside it (OSMnx writes ``nodes``), else
+the ends of the lines. Without such columns vertices are where lines end: the same place, the same
+vertex, numbered from 0 in the order of the file. A length is the column that holds it, else the
+line's own, in meters where the layer declares a coordinate reference system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import GraphFileError, InputError
+from metricdp.universe.crs import kind_of, lengths_of
+from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
+from metricdp.universe.formats import edgelist
+from metricdp.universe.formats.format import Columns, File, Format
+from metricdp.universe.geo import GDAL, GEOJSON, chosen_layer, layers_of, need_geo
+from metricdp.universe.tables import Table
+
+_NODES = ("osmid", "node_id", "id", "node", "vertex", "vertex_id", "osm_id", "name")
+_POINTS = ("nodes", "points", "vertices")
+_LINES = ("edges", "links", "lines", "roads", "streets")
+_LENGTHS = ("length", "length_m", "weight", "cost", "time", "travel_time")
+
+
+def read_geographic(file: File, columns: Columns) -> EdgeData:
+    """Parse a layer of lines.
+
+    Raises
+    ------
+    GraphFileError, InputError
+        No layer of lines, or several; lines without geometry; unknown columns.
+    MissingExtraError
+        The extra ``geo`` is not installed.
+    """
+    need_geo()
+    frame = layer(file, columns.layer, _LINES)
+    shapes, table = frame.geometry, _table(file, frame)
+    if (columns.source is None) != (columns.target is None):
+        raise GraphFileError(file.path, "name both endpoint columns (source and target) or none")
+    crs = frame_crs(frame, columns.crs, file)
+    ends = _ends(table, columns)
+    if ends is None:
+        return _by_places(file, shapes, table, columns, crs)
+    edges = _by_ids(file, shapes, table, ends, crs)
+    edges = replace(edges, **_lengths(shapes, table, columns, crs, ends))
+    return edgelist._with_directions(table, edges)
+
+
+def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
+    """A GeoDataFrame of a layer of a public file: the one asked for, one of the usual names, or the
+    only one.
+    """
+    import geopandas
+    import pyogrio
+
+    if file.name.endswith((".parquet", ".pq", ".geoparquet")) or file.data[:4] == b"PAR1":
+        return _read(file, lambda: geopandas.read_parquet(_bytes(file)))
+    path = str(file.path)
+    if file.name.endswith(GDAL):
+        known = layers_of(path)
+        first = next((name for name in known if name.lower() in usual), None)
+        asked, _ = chosen_layer(path, asked or (first if len(known) > 1 else None), known)
+        return _read(file, lambda: pyogrio.read_dataframe(path, layer=asked))
+    return _read(file, lambda: pyogrio.read_dataframe(_bytes(file)))
+
+
+def _bytes(file: File) -> Any:
+    from io import BytesIO
+
+    return BytesIO(file.data)
+
+
+def _read(file: File, work: Any) -> Any:
+    problem, found = "", None
+    try:
+        found = work()
+    except Exception as error:  # GDAL and Arrow raise many kinds
+        problem = str(error).split("\n")[0][:200]
+    if found is None:
+        raise GraphFileError(file.path, f"cannot be read as a geographic file ({problem})")
+    if getattr(found, "_geometry_column_name", None) is None:
+        raise GraphFileError(file.path, "has no geometries")
+    return found
+
+
+def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
+    """The system that a layer declares, or that was said of one that declares none."""
+    from metricdp.universe.crs import crs_text, described
+
+    own, declared = crs_text(frame.crs), crs_text(said)
+    if own is not None and declared is not None and own != declared:
+        raise GraphFileError(
+            file.path, f"declares {described(own)}, not {described(declared)}; leave crs= out"
+        )
+    return own if declared is None else declared
+
+
+def _table(file: File, frame: Any) -> Table:
+    """The attributes, as edge lists are read."""
+    import pyarrow as pa
+
+    held: dict[str, Any] = {}
+    for name in frame.columns.drop(frame.geometry.name):
+        column = frame[name]
+        if column.dtype == object:
+            column = column.map(lambda cell: None if cell is None else str(cell))
+        held[str(name)] = pa.array(column, from_pandas=True)
+    return Table(file.path, held, len(frame))
+
+
+def _ends(table: Table, columns: Columns) -> tuple[str, str] | None:
+    if columns.source is not None and columns.target is not None:
+        return columns.source, columns.target
+    for pair in edgelist.ENDPOINT_NAMES:
+        u, v = (table.find(name) for name in pair)
+        if u is not None and v is not None:
+            return u, v
+    return None
+
+
+def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First and last place of each line."""
+    import shapely
+
+    lines = shapely.line_merge(np.asarray(shapes.array, dtype=object))
+    if not (shapely.get_type_id(lines) == 1).all() or shapely.is_empty(lines).any():
+        bad = int((shapely.get_type_id(lines) != 1).sum())
+        raise GraphFileError(
+            file.path, f"edges are lines, each in one piece; {bad:,} of {len(lines):,} are not"
+        )
+    first, last = shapely.get_point(lines, 0), shapely.get_point(lines, -1)
+    return tuple(  # type: ignore[return-value]
+        np.column_stack([shapely.get_x(p), shapely.get_y(p)]) for p in (first, last)
+    )
+
+
+def _by_places(
+    file: File, shapes: Any, table: Table, columns: Columns, crs: str | None
+) -> EdgeData:
+    """Vertices are the places where lines end."""
+    tails, heads = _tips(file, shapes)
+    every = np.stack([tails, heads], axis=1).reshape(-1, 2)
+    places, first, at = np.unique(every, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    ends = rank[at.ravel()].reshape(-1, 2)
+    facts = _lengths(shapes, table, columns, crs, ())
+    edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
+    where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
+    return edgelist._with_directions(table, replace(edges, **facts, **where))
+
+
+def _by_ids(
+    file: File, shapes: Any, table: Table, ends: tuple[str, str], crs: str | None
+) -> EdgeData:
+    """Vertices have ids; they are where a layer of points says, else where lines end."""
+    tails, heads, ids = index_endpoints(*edgelist._same_kind(table, *ends))
+    edges = EdgeData(tails, heads, None, ids, False)
+    points = _points(file)
+    if points is not None:
+        return edges.with_coordinates(*points, source=file.path, crs=crs)
+    places = np.full((len(ids), 2), np.nan)
+    for at, where in zip((tails, heads), _tips(file, shapes)):
+        places[at] = where
+    return replace(edges, coordinates=places, coordinate_system=_kind(crs), crs=crs)
+
+
+def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
+    """Ids and places of a layer of points beside the lines."""
+    if not file.name.endswith(GDAL):
+        return None
+    name = next((n for n in layers_of(file.path) if n.lower() in _POINTS), None)
+    if name is None:
+        return None
+    frame = layer(file, name)
+    table = _table(file, frame)
+    column = table.find(*_NODES)
+    if column is None:
+        return None
+    keys = table.ids(column)
+    where = places_of(frame, file)
+    ids = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    return ids, where, _kind(frame_crs(frame, None, file))
+
+
+def places_of(frame: Any, file: File) -> NDArray[np.float64]:
+    """Places of a public layer of points, shape (n, 2).
+
+    Raises
+    ------
+    GraphFileError
+        Some of its geometries are no points.
+    """
+    import shapely
+
+    shapes = np.asarray(frame.geometry.array, dtype=object)
+    if not ((shapely.get_type_id(shapes) == 0) & ~shapely.is_empty(shapes)).all():
+        raise GraphFileError(file.path, "its geometries must be points")
+    return np.column_stack([shapely.get_x(shapes), shapely.get_y(shapes)])
+
+
+def _kind(crs: str | None) -> Any:
+    return "xy" if crs is None else kind_of(crs)
+
+
+def _lengths(
+    shapes: Any, table: Table, columns: Columns, crs: str | None, ends: tuple[str, ...]
+) -> dict[str, Any]:
+    """Lengths of the edges, and what they are in words."""
+    if columns.weight == UNIT and UNIT not in table:
+        return {"lengths": None, "measured": "hops"}
+    named = columns.weight
+    if named is None:
+        known = [n for n in table.names if n.strip().lower() in _LENGTHS and n not in ends]
+        if len(known) > 1:
+            raise InputError(
+                f"several columns may be lengths: {', '.join(known)}; name one (weight=, --weight)"
+            )
+        named = known[0] if known else None
+    if named is not None:
+        return {"lengths": table.numbers(named), "measured": f"column {named!r}"}
+    own = "the lines' own, in " + ("coordinate units" if crs is None else "meters")
+    return {"lengths": lengths_of(np.asarray(shapes.array), crs), "measured": own}
+
+
+def _certain(file: File) -> bool:
+    if file.data[:4] == b"PAR1":
+        tail = file.data[-1_000_000:]
+        return b'"primary_column"' in tail
+    return file.data[:15] == b"SQLite format 3"
+
+
+FORMAT = Format(
+    endings=(*GDAL, *GEOJSON),
+    read=read_geographic,
+    options=frozenset({"weight", "source", "target", "layer", "crs"}),
+    certain=_certain,
+)

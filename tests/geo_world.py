@@ -1,0 +1,72 @@
+"""A projected street grid, homes about it in every geographic format, and a table of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+for _name in ("pyogrio", "pyproj", "shapely", "pyarrow"):
+    pytest.importorskip(_name)
+gpd, pd = pytest.importorskip("geopandas"), pytest.importorskip("pandas")
+
+
+UTM = "EPSG:32719"
+SIDE, STEP = 6, 200.0
+EAST, NORTH = 280_000.0, 6_690_000.0  # La Serena
+
+
+def street_graph() -> nx.MultiDiGraph:
+    """As OSMnx holds a projected graph: x, y in meters, `crs`, lengths of both directions."""
+    graph = nx.MultiDiGraph(crs=UTM)
+    for i in range(SIDE):
+        for j in range(SIDE):
+            graph.add_node(100 + i * SIDE + j, x=EAST + j * STEP, y=NORTH + i * STEP)
+    for u in list(graph):
+        i, j = divmod(u - 100, SIDE)
+        for v in [u + 1] * (j + 1 < SIDE) + [u + SIDE] * (i + 1 < SIDE):
+            graph.add_edge(u, v, length=STEP, osmid=u)
+            graph.add_edge(v, u, length=STEP, osmid=u)
+    return graph
+
+
+def edge_frame() -> Any:
+    from shapely import LineString
+
+    graph = street_graph()
+    at = {v: (d["x"], d["y"]) for v, d in graph.nodes(data=True)}
+    pairs = [(u, v) for u, v in graph.edges() if u < v]
+    lines = [LineString([at[u], at[v]]) for u, v in pairs]
+    ends = {"u": [u for u, _ in pairs], "v": [v for _, v in pairs]}
+    return gpd.GeoDataFrame({**ends, "length": STEP}, geometry=lines, crs=UTM)
+
+
+def node_frame() -> Any:
+    graph = street_graph()
+    xy = np.array([(d["x"], d["y"]) for _, d in graph.nodes(data=True)])
+    places = gpd.points_from_xy(*xy.T)
+    return gpd.GeoDataFrame({"osmid": list(graph)}, geometry=places, crs=UTM)
+
+
+def homes(n: int = 400, crs: str = "EPSG:4326", **columns: Any) -> Any:
+    """Within 60 m of two corners, by turns, as points of longitude and latitude."""
+    rng = np.random.default_rng(5)
+    corner = np.where(np.arange(n)[:, None] % 2 == 0, 0.0, (SIDE - 1) * STEP)
+    xy = np.array([EAST, NORTH]) + corner + rng.uniform(-40, 40, (n, 2))
+    frame = gpd.GeoDataFrame(columns, geometry=gpd.points_from_xy(*xy.T), crs=UTM)
+    return frame.to_crs(crs)
+
+
+def write(frame: Any, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_file(path)
+    return path
+
+
+def as_table(frame: Any) -> Any:
+    return pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y})

@@ -1,0 +1,105 @@
+"""Networks, and what their coordinates are in, from geographic files and OSMnx's graphs."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import GraphFileError, InputError
+from tests import geo_world as world
+
+FORMATS = ["edges.gpkg", "edges.geojson", "edges.shp", "edges.parquet", "edges.fgb"]
+
+
+def rows_of(metric):
+    return metric.distances(metric.ids)
+
+
+def test_an_osmnx_graph_keeps_its_system():
+    metric = mdp.GraphMetric(world.street_graph())
+    assert (metric.crs, metric.coordinate_system) == (world.UTM, "xy")
+    degrees = nx.MultiDiGraph(world.street_graph(), crs="epsg:4326")
+    for _, data in degrees.nodes(data=True):
+        data["x"], data["y"] = -71.0, -29.0
+    assert mdp.GraphMetric(degrees).crs == "EPSG:4326"
+    assert mdp.GraphMetric(degrees).coordinate_system == "lonlat"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_lines_with_ids_are_edges(tmp_path, name):
+    path = world.write(world.edge_frame(), tmp_path / name)
+    known = mdp.GraphMetric(world.street_graph())
+    metric = mdp.read_graph(path)
+    assert sorted(metric.ids) == sorted(known.ids)
+    order = [metric.ids.index(i) for i in known.ids]
+    assert np.array_equal(rows_of(metric)[np.ix_(order, order)], rows_of(known))
+    assert metric.crs == world.UTM
+    assert np.allclose(metric.coordinates[order], known.coordinates, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_lines_without_ids_meet_where_they_end(tmp_path, name):
+    frame = world.edge_frame()[["geometry"]]
+    metric = mdp.read_graph(world.write(frame, tmp_path / name))
+    assert len(metric) == world.SIDE**2
+    rows = rows_of(metric)
+    assert rows.max() == pytest.approx(10 * world.STEP, abs=2)  # lengths in meters, also of degrees
+    assert "meters" in metric.graph.measured
+
+
+def test_nodes_of_an_osmnx_geopackage_are_places(tmp_path):
+    path = tmp_path / "osmnx.gpkg"
+    world.node_frame().to_file(path, layer="nodes")
+    world.edge_frame().to_file(path, layer="edges", mode="a")
+    metric = mdp.read_graph(path)
+    known = mdp.GraphMetric(world.street_graph())
+    order = [metric.ids.index(i) for i in known.ids]
+    assert np.allclose(metric.coordinates[order], known.coordinates)
+    assert metric.graph.measured == "column 'length'"
+
+
+def test_one_way_streets_are_directed(tmp_path):
+    frame = world.edge_frame()
+    frame["oneway"] = [True, *[False] * (len(frame) - 1)]
+    path = world.write(frame, tmp_path / "edges.gpkg")
+    with pytest.raises(InputError, match="directed"):
+        mdp.read_graph(path)
+    assert len(mdp.read_graph(path, symmetrize=True)) == world.SIDE**2
+
+
+def test_refusals_say_what_there_is(tmp_path):
+    frame = world.edge_frame()
+    frame["travel_time"] = 3.0
+    path = world.write(frame, tmp_path / "edges.gpkg")
+    with pytest.raises(InputError, match=r"length, travel_time; name one"):
+        mdp.read_graph(path)
+    assert rows_of(mdp.read_graph(path, weight="travel_time")).max() == 30
+    frame.to_file(tmp_path / "two.gpkg", layer="a")
+    frame.to_file(tmp_path / "two.gpkg", layer="b", mode="a")
+    with pytest.raises(GraphFileError, match="several layers: a, b"):
+        mdp.read_graph(tmp_path / "two.gpkg", weight="length")
+    with pytest.raises(GraphFileError, match="no layer 'c'; layers: a, b"):
+        mdp.read_graph(tmp_path / "two.gpkg", weight="length", layer="c")
+    assert len(mdp.read_graph(tmp_path / "two.gpkg", weight="length", layer="b")) == 36
+    with pytest.raises(GraphFileError, match="declares EPSG:32719"):
+        mdp.read_graph(path, weight="length", crs="EPSG:4326")
+    with pytest.raises(GraphFileError, match="edges are lines"):
+        mdp.read_graph(world.write(world.homes(9), tmp_path / "homes.gpkg"))
+    (tmp_path / "bad.gpkg").write_bytes(b"SQLite format 3\0 and no more")
+    with pytest.raises(GraphFileError, match="not a geographic file"):
+        mdp.read_graph(tmp_path / "bad.gpkg")
+
+
+def test_a_table_may_be_told_its_system(tmp_path):
+    graph = world.street_graph()
+    nodes = "id,x,y\n" + "".join(f"{v},{d['x']},{d['y']}\n" for v, d in graph.nodes(data=True))
+    (tmp_path / "nodes.csv").write_text(nodes)
+    edges = "from,to,length\n" + "".join(f"{u},{v},200\n" for u, v in graph.edges() if u < v)
+    (tmp_path / "edges.csv").write_text(edges)
+    both = {"nodes": tmp_path / "nodes.csv"}
+    assert mdp.read_graph(tmp_path / "edges.csv", **both).crs is None
+    assert mdp.read_graph(tmp_path / "edges.csv", **both, crs=32719).crs == world.UTM
+    with pytest.raises(InputError, match="unknown coordinate system 'nowhere'"):
+        mdp.read_graph(tmp_path / "edges.csv", **both, crs="nowhere")
+    with pytest.raises(InputError, match="no coordinates"):
+        mdp.read_graph(tmp_path / "edges.csv", crs=32719)
