@@ -42,6 +42,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     more.add_argument("--answers", metavar="FILE", help=told)
     audit = "what `python -m metricdp.audit --json` wrote"
     more.add_argument("--audit", metavar="FILE", help=audit)
+    report = "what `metricdp evaluate --epsilon` told of these centers: the error, with intervals"
+    more.add_argument("--evaluation", metavar="FILE", help=report)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -51,11 +53,11 @@ def run(args: Namespace) -> int:
     from metricdp.report.evidence.front import evidence
 
     given = {"RESULT": args.result, "--answers": args.answers, "--audit": args.audit}
+    given["--evaluation"] = args.evaluation
     streams.check_targets({"--registry": args.registry, "--html": args.html}, given)
     _check_endings(args)
-    found = evidence(
-        _json(args.result), answers=_optional(args.answers), audit=_optional(args.audit)
-    )
+    more = {name: _optional(getattr(args, name)) for name in ("answers", "audit", "evaluation")}
+    found = evidence(_json(args.result), **more)
     files = {path: found.text_for(path) for path in (args.registry, args.html) if path is not None}
     problem = streams.show_result(streams.to_json(found.to_dict()))
     for path, text in files.items():

@@ -100,6 +100,15 @@ _FIGURES = {
 }
 
 
+def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Names of figures and their estimates with both ends, of the JSON of an evaluation."""
+    rows = [(text, told[name]) for name, text in _FIGURES.items() if name in told]
+    for i, limit in enumerate(told.get("within", [])):
+        ends = {end: told["share"][end][i] for end in ("estimate", "low", "high")}
+        rows.append((f"Share within {show_number(limit)}", ends))
+    return rows
+
+
 def intervals_html(evaluation: Any) -> str:
     """Figures with their intervals, as a table; nothing without an evaluation.
 
@@ -111,11 +120,7 @@ def intervals_html(evaluation: Any) -> str:
     if evaluation is None:
         return ""
     told = evaluation.to_dict()
-    rows = [(text, told[name]) for name, text in _FIGURES.items() if name in told]
-    share = told.get("share")
-    for i, limit in enumerate(told.get("within", [])):
-        ends = {end: share[end][i] for end in ("estimate", "low", "high")}
-        rows.append((f"Share within {show_number(limit)}", ends))
+    rows = figures_of(told)
     body = "".join(
         f"<tr><td>{escape(text)}</td><td>{show_number(ends['estimate'])}</td>"
         f"<td>{show_number(ends['low'])} to {show_number(ends['high'])}</td></tr>"

@@ -14,7 +14,7 @@ from typing import Any
 
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
-from metricdp.report.words import show_number
+from metricdp.report.words import figures_of, show_number
 
 UNKNOWN = "NOT ON THE RECEIPT"
 """Begins what software should have known and the receipt does not say."""
@@ -44,21 +44,24 @@ class Facts:
         JSON of ``python -m metricdp.audit --json``.
     missing : list of str
         What software should have known and the receipt does not say.
+    evaluation : mapping or None
+        JSON of a private evaluation of what is published.
     """
 
     receipt: Mapping[str, Any]
     made: Mapping[str, Any]
     audit: Mapping[str, Any] | None = None
     missing: list[str] = field(default_factory=list)
+    evaluation: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, receipt: Any, audit: Any = None) -> Facts:
+    def of(cls, receipt: Any, audit: Any = None, evaluation: Any = None) -> Facts:
         """Read a receipt's JSON form.
 
         Raises
         ------
         InputError
-            It is none.
+            It is none; no result of an audit; no private evaluation.
         """
         lacks = [] if isinstance(receipt, Mapping) else ["everything"]
         lacks = lacks or [name for name in _RECEIPT if name not in receipt]
@@ -69,7 +72,9 @@ class Facts:
         told = receipt.get("made")
         made = told if isinstance(told, Mapping) else {}
         missing = [f"{name}: {what}" for name, what in KEYS.items() if _lacks(made, name)]
-        return cls(receipt, made, audit, missing)
+        if evaluation is not None and not is_evaluation(evaluation):
+            raise InputError("this is no private evaluation, as mdp.evaluate or --epsilon tells it")
+        return cls(receipt, made, audit, missing, evaluation)
 
     @property
     def epsilon(self) -> Fraction:
@@ -288,6 +293,20 @@ class Facts:
         named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
         return "; ".join([text, *named]) + "."
 
+    def figures(self) -> str:
+        """How good it is, with intervals, as far as a private evaluation told."""
+        if self.evaluation is None:
+            return ""
+        told = figures_of(self.evaluation)
+        said = "; ".join(
+            f"{name} {show_number(ends['estimate'])} ({show_number(ends['low'])} to "
+            f"{show_number(ends['high'])})"
+            for name, ends in told
+        )
+        price = (self.evaluation.get("receipt") or {}).get("epsilon_exact")
+        paid = f" It cost epsilon {show_number(price)} besides, unless the sum above holds it."
+        return f"Private evaluation, 95 % intervals: {said}.{paid if price else ''}"
+
     def spent_by_device(self) -> Fraction:
         """Local epsilon of one message."""
         return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
@@ -298,6 +317,14 @@ class Facts:
         """
         grown = prior * math.exp(min(float(self.epsilon), 700.0))
         return grown / (grown + 1 - prior)
+
+
+def is_evaluation(told: Any) -> bool:
+    """Whether this is the JSON of a private evaluation."""
+    return isinstance(told, Mapping) and all(
+        isinstance(told.get(name), Mapping) and {"estimate", "low", "high"} <= told[name].keys()
+        for name in ("mean", "median", "p90", "share")
+    )
 
 
 def _is_audit(audit: Any) -> bool:

@@ -12,7 +12,7 @@ from metricdp.arguments import file_path
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.report.evidence.checklist import Point, checklist
-from metricdp.report.evidence.facts import Facts
+from metricdp.report.evidence.facts import Facts, is_evaluation
 from metricdp.report.evidence.people import CHOICES, QUESTIONS, checked_answers
 from metricdp.report.evidence.registry import placeholders, record, to_yaml
 from metricdp.report.evidence.statement import page
@@ -104,7 +104,11 @@ class Evidence:
 
 
 def evidence(
-    result: Any, *, answers: Mapping[str, str] | None = None, audit: Mapping[str, Any] | None = None
+    result: Any,
+    *,
+    answers: Mapping[str, str] | None = None,
+    audit: Mapping[str, Any] | None = None,
+    evaluation: Any = None,
 ) -> Evidence:
     """What to sign: record for the registry of deployments, statement, checklist.
 
@@ -116,11 +120,13 @@ def evidence(
         What only a person knows, by the names in `Evidence.blanks`.
     audit : mapping, optional
         What ``python -m metricdp.audit --json`` wrote.
+    evaluation : Evaluation or its JSON form, optional
+        How well these centers serve (`metricdp.evaluate`), which tells the error with intervals.
 
     Raises
     ------
     InputError
-        There is no receipt; an answer to what is not asked; no result of an audit.
+        There is no receipt; an answer to what is not asked; no result of an audit, no evaluation.
 
     Notes
     -----
@@ -137,7 +143,14 @@ def evidence(
     >>> "curator" in told.blanks
     True
     """
-    return Evidence(Facts.of(_receipt(result), audit), checked_answers(answers))
+    shown = result if evaluation is None and _judges(result) else evaluation
+    shown = shown.to_dict() if hasattr(shown, "to_dict") else shown
+    return Evidence(Facts.of(_receipt(result), audit, shown), checked_answers(answers))
+
+
+def _judges(result: Any) -> bool:
+    """Whether the result is an evaluation itself."""
+    return is_evaluation(result) or hasattr(result, "p90")
 
 
 def _receipt(result: Any) -> Any:

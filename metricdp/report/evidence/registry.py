@@ -194,7 +194,7 @@ def _implementation(facts: Facts, asked: _Answered) -> dict[str, Any]:
                 asked("epsilon_reason"),
             ]
         ),
-        "utility": asked("fitness"),
+        "utility": " ".join(filter(None, [facts.figures(), asked("fitness")])),
         "additional_information": _list(
             [
                 f"Data: {asked('collection')}",

@@ -48,6 +48,10 @@ def statement(facts: Facts, answers: Answers) -> str:
         "What is promised": promise(facts),
         "What is not promised": _limits(facts, answers),
         "How it was made": [*_how(facts), *_asked(answers, "unit_reason", "epsilon_reason")],
+        "How good it is": [
+            facts.figures() or "Not evaluated under privacy.",
+            *_asked(answers, "fitness"),
+        ],
         "How much of the budget is spent": [facts.ledger()],
         "How it can be checked": _checks(facts),
     }

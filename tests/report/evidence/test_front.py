@@ -288,6 +288,19 @@ def test_an_audit_counts_for_its_own_package_only():
             mdp.evidence(told("partition"), audit=odd)
 
 
+def test_an_evaluation_tells_the_error():
+    report = told("evaluate")
+    figures = mdp.evidence(report).facts.figures()
+    assert figures.startswith("Private evaluation, 95 % intervals: Records ")
+    assert "Share within 2 " in figures
+    for shown in (report, report.to_dict()):
+        found = mdp.evidence(told("partition"), evaluation=shown)
+        assert found.registry()["deployment"]["implementation"]["utility"].startswith(figures)
+        assert figures.split(":")[0] in found.html()
+    with pytest.raises(InputError, match="no private evaluation"):
+        mdp.evidence(told("partition"), evaluation={"mean": 3})
+
+
 def test_yaml_says_what_the_record_says():
     yaml = pytest.importorskip("yaml", reason="needs the extra evidence")
     found = mdp.evidence(told("partition"))

@@ -1,0 +1,45 @@
+"""Map and explore pages hold the statement; the map shows intervals of an evaluation."""
+
+import pytest
+
+import metricdp as mdp
+from metricdp.report import write_map
+from metricdp.report.words import intervals_html
+from tests.report.evidence.test_front import demanded, grid, told
+
+pytest.importorskip("plotly", reason="needs the extra maps")
+
+
+def test_the_map_holds_statement_and_intervals(tmp_path):
+    result = told("partition")
+    shown = {"receipt": result.receipt, "method": result.method}
+    path = write_map(tmp_path / "plain.html", grid(), result.centers, **shown)
+    text = path.read_text("utf-8")
+    assert "<summary>Privacy statement</summary>" in text
+    assert "What is not promised" in text
+    assert "FOR YOU TO ANSWER" not in text
+    assert 'class="intervals"' not in text
+    report = mdp.evaluate(grid(), demanded(grid()), result.centers, epsilon=1, within=[2])
+    path = write_map(tmp_path / "more.html", grid(), result.centers, **shown, evaluation=report)
+    assert intervals_html(report) in path.read_text("utf-8")
+
+
+def test_a_page_without_circumstances_has_no_statement(tmp_path):
+    result = mdp.k_median(grid(), k=2)
+    path = write_map(tmp_path / "public.html", grid(), result.centers, basis="public")
+    assert "Privacy statement" not in path.read_text("utf-8")
+
+
+def test_intervals_are_those_of_the_report():
+    report = told("evaluate")
+    table = intervals_html(report)
+    assert table.count("<tr>") == 1 + 5 + 1
+    assert "Share within 2" in table
+    assert "95 % interval" in table
+    assert intervals_html(None) == ""
+
+
+def test_the_explore_page_holds_the_statement():
+    text = told("explore").page()
+    assert "<summary>Privacy statement</summary>" in text
+    assert "noisy answers" in text
