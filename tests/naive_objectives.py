@@ -49,3 +49,34 @@ def fewest(covers, allowed, opened=()):
         if found:
             return k
     return None
+
+
+def with_prices(costs, weights, prices):
+    """Weighted distances and what the rows cost to open."""
+    return float(weights @ costs.min(axis=0)) + float(np.sum(prices))
+
+
+def within_room(costs, weights, loads, room, limit=None):
+    """Cheapest service within the rows' room, by linear programming; None if there is none."""
+    from scipy.optimize import linprog
+
+    cost = costs * weights
+    if limit is not None:
+        costs = np.where(costs > limit * (1 + 1e-9), 30 * limit, costs)
+        cost = np.vstack([costs * weights, 10 * limit * weights])
+        room = np.r_[room, loads.sum() + 1]
+    m, n = cost.shape
+    found = linprog(
+        cost.ravel(),
+        A_ub=np.kron(np.eye(m), loads),
+        b_ub=room,
+        A_eq=np.tile(np.eye(n), m),
+        b_eq=np.ones(n),
+    )
+    return None if found.status == 2 else float(found.fun)
+
+
+def equal_distance(costs, weights, kappa):
+    """Kolm and Pollak's equally distributed equivalent."""
+    near = costs.min(axis=0)
+    return float(np.log(weights @ np.exp(kappa * near) / weights.sum()) / kappa)

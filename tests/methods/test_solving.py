@@ -73,6 +73,10 @@ def _cases(limit):
     }
 
 
+PRICES = np.array([3.0, 9, 4, 2, 7, 5, 5, 8, 1, 6, 3])
+ROOM = np.array([12.0, 30, 9, 14, 8, 20, 11, 25, 9, 13, 16])
+
+
 CASES = sorted(_cases(1.0))
 
 
@@ -116,6 +120,122 @@ def test_the_best_choice_of_public_demand(universe, case):
     some = [1, 3, 5, 6, 8, 10]
     plan = mdp.solve(metric, objective, weights=weights, candidates=[metric.ids[i] for i in some])
     _checked(plan, value, costs, weights, some, [], metric)
+
+
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+def test_opening_costs(universe):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.ids)
+    weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
+    for scale in (0.2, 2.0):
+        prices = PRICES * float(np.median(costs)) * scale
+        for opened in ([], [4]):
+            best = min(
+                value
+                for k in range(max(len(opened), 1), N + 1)
+                if (
+                    value := naive.best_of(
+                        lambda rows, prices=prices: naive.with_prices(
+                            costs[rows], weights, prices[rows]
+                        ),
+                        np.arange(N),
+                        k,
+                        range(N),
+                        opened,
+                    )
+                )
+                is not None
+            )
+            asked = {"opened": [metric.ids[i] for i in opened]}
+            given = dict(zip(metric.ids, prices)) if opened else prices
+            plan = mdp.solve(metric, o.FacilityLocation(given), weights=weights, **asked)
+            at = metric.positions(plan.centers)
+            assert plan.value == pytest.approx(
+                naive.with_prices(costs[at], weights, prices[at]), rel=1e-9
+            )
+            assert plan.value == pytest.approx(best, rel=1e-9)
+            assert plan.gap == pytest.approx(0, abs=1e-6)
+            assert set(opened) <= set(at)
+
+
+@pytest.mark.parametrize("universe", ["graph", "euclidean", "haversine"])
+@pytest.mark.parametrize("way", ["plain", "loads", "limit", "opened"])
+def test_capacities(universe, way):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.ids)
+    rng = np.random.default_rng(9)
+    weights = rng.integers(0, 6, N).astype(float)
+    loads = rng.integers(0, 5, N).astype(float) if way == "loads" else weights
+    limit = _limit(metric) if way == "limit" else None
+    opened = [4] if way == "opened" else []
+    scale = loads.sum() / 45 if way != "limit" else 0.3
+    room = ROOM * scale
+    at = weights > 0
+    best = naive.best_of(
+        lambda rows: naive.within_room(
+            costs[rows][:, at], weights[at], loads[at], room[rows], limit
+        ),
+        np.arange(N),
+        3,
+        range(N),
+        opened,
+    )
+    plan = mdp.solve(
+        metric,
+        o.Capacitated(3, dict(zip(metric.ids, room)), limit=limit),
+        weights=weights,
+        loads=loads if way == "loads" else None,
+        opened=[metric.ids[i] for i in opened],
+    )
+    assert plan.value == pytest.approx(best, rel=1e-4)
+    assert plan.bound <= best * (1 + 1e-6)
+    assert plan.gap <= 1e-3
+    for site, load in plan.loads.items():
+        assert load <= room[metric.positions([site])[0]] * (1 + 1e-8)
+    frame = plan.to_frame()
+    served = frame.groupby("vertex")["share"].sum()
+    if way != "limit":
+        assert np.allclose(served, 1)
+        paid = (frame["weight"] * frame["share"] * frame["distance"]).sum()
+        assert paid == pytest.approx(plan.value)
+    else:
+        assert frame["distance"].max() <= limit * (1 + 1e-9)
+        left = (
+            (frame["weight"] * (1 - frame["vertex"].map(served))).groupby(frame["vertex"]).first()
+        )
+        paid = (frame["weight"] * frame["share"] * frame["distance"].fillna(0)).sum()
+        assert paid + 10 * limit * left.sum() == pytest.approx(plan.value)
+    assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+def test_equity(universe):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.ids)
+    weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
+    for kappa in (0.3 / np.median(costs), 4 / np.median(costs)):
+        best = naive.best_of(
+            lambda rows, kappa=kappa: naive.equal_distance(rows, weights, kappa), costs, 3, range(N)
+        )
+        plan = mdp.solve(metric, o.Equity(3, kappa=kappa), weights=weights)
+        assert plan.value == pytest.approx(best, rel=1e-6)
+        assert plan.gap == pytest.approx(0, abs=1e-4)
+    plan = mdp.solve(metric, o.Equity(3, aversion=0.5), weights=weights)
+    near = costs[metric.positions(plan.centers)].min(axis=0)
+    assert plan.mean <= plan.value <= near[weights > 0].max()
+
+
+def test_new_objectives_answer_releases():
+    metric = UNIVERSES["graph"]
+    demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 400 + [metric.ids[8]] * 250)
+    release = mdp.release(metric, demand, epsilon=2)
+    total = np.maximum(release.weights, 0).sum()
+    plan = release.solve(o.Capacitated(2, 0.7 * total))
+    assert plan.noisy
+    assert max(plan.loads.values()) <= 0.7 * total * (1 + 1e-8)
+    assert sum(plan.loads.values()) == pytest.approx(total)
+    assert release.solve(o.FacilityLocation(0)).value == pytest.approx(0, abs=1e-6)
+    assert release.solve(o.Equity(2)).receipt is release.receipt
 
 
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
@@ -237,6 +357,14 @@ def test_units_of_limits():
         (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
         (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
         (lambda m: mdp.solve(m, o.KMedian(1), time_limit=-1), "time_limit"),
+        (lambda m: mdp.solve(m, o.Capacitated(2, 4)), "capacities are below the demand"),
+        (lambda m: mdp.solve(m, o.Capacitated(2, -4)), "finite and not negative"),
+        (lambda m: mdp.solve(m, o.Capacitated(2, {0: 9})), "names no number for the site 1"),
+        (lambda m: mdp.solve(m, o.FacilityLocation(-1)), "finite and not negative"),
+        (lambda m: mdp.solve(m, o.FacilityLocation([1, 2])), "costs must be one number"),
+        (lambda m: mdp.solve(m, o.FacilityLocation("a")), "costs must be numbers"),
+        (lambda m: mdp.solve(m, o.FacilityLocation({0: "a"})), "costs must be one number"),
+        (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
     ],
 )
 def test_bad_input_gets_one_clear_line(make, rule):

@@ -6,13 +6,28 @@ releases. ``docs/objectives.md`` has the names that ArcGIS and spopt give them.
 
 from __future__ import annotations
 
+from metricdp.solvers.objectives.capacitated import Capacitated
 from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, SetCover
+from metricdp.solvers.objectives.equity import Equity
+from metricdp.solvers.objectives.facility_location import FacilityLocation
 from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.p_center import PCenter
 
 OBJECTIVES: dict[str, type[Objective]] = {
-    one.name: one for one in (KMedian, KMeans, KZ, PCenter, MaxCoverage, BackupCoverage, SetCover)
+    one.name: one
+    for one in (
+        KMedian,
+        KMeans,
+        KZ,
+        PCenter,
+        MaxCoverage,
+        BackupCoverage,
+        SetCover,
+        FacilityLocation,
+        Capacitated,
+        Equity,
+    )
 }
 """By the names that the command line uses."""
 
@@ -20,6 +35,9 @@ __all__ = [
     "KZ",
     "OBJECTIVES",
     "BackupCoverage",
+    "Capacitated",
+    "Equity",
+    "FacilityLocation",
     "KMeans",
     "KMedian",
     "MaxCoverage",

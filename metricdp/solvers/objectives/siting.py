@@ -42,6 +42,8 @@ class Siting:
     seed : int
         Public coins.
     deadline : Deadline
+    kept : dict
+        What an objective found out once and needs again.
     """
 
     metric: Metric
@@ -51,6 +53,7 @@ class Siting:
     loads: Floats | None = None
     seed: int = 0
     deadline: Deadline = NEVER
+    kept: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def demand(self) -> Positions:

@@ -1,0 +1,258 @@
+"""Sites that can be full, on a block of all costs: exchanges judged by the transportation problem,
+a Lagrangian bound of fractional knapsacks, and HiGHS on the sites that are left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint
+from scipy.sparse import csr_array, eye_array, hstack, kron
+
+from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
+from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.objectives.siting import Floats
+from metricdp.solvers.stopping import Deadline
+
+_STEPS, _PATIENCE, _EVERY = 400, 15, 10
+_TRIED, _MOVES = 24, 60
+"""Exchanges judged exactly before the search ends, and most of them taken."""
+_PROGRAM_PAIRS, _SECONDS, _CLOSE = 60_000, 30.0, 1e-4
+"""HiGHS is asked about so many pairs of site and client, for so long, where the gap is larger."""
+
+Rows = NDArray[np.int64]
+
+
+class CapacitySearch:
+    """k rows of least cost of serving everybody within their room.
+
+    Parameters
+    ----------
+    costs : ndarray of float64, shape (n_sites, n_clients)
+        Of serving all of each client.
+    loads : ndarray of float64, shape (n_clients,)
+    room : ndarray of float64, shape (n_sites,)
+    k : int
+    fixed : ndarray of int64
+        Rows that must be open.
+    spare : ndarray of float64, shape (n_clients,), or None
+        What leaving each client unserved costs, where that is allowed.
+    deadline : Deadline
+
+    Attributes
+    ----------
+    best : ndarray of int64, shape (k,)
+    upper, lower : float
+    """
+
+    def __init__(
+        self,
+        costs: Floats,
+        loads: Floats,
+        room: Floats,
+        k: int,
+        fixed: Rows,
+        spare: Floats | None,
+        deadline: Deadline,
+    ) -> None:
+        self.costs, self.loads, self.room = np.ascontiguousarray(costs), loads, room
+        self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
+        self.best, self.upper, self.lower = fixed, np.inf, 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unit = np.where(loads > 0, costs / np.where(loads > 0, loads, 1.0), 0.0)
+        self.unit = np.ascontiguousarray(unit)
+
+    def run(self, first: Rows) -> None:
+        """Search from some rows, bound, search from what the bound opens, and settle the rest."""
+        self.descend(self.with_room(first))
+        rows = self._climb()
+        gap = self.upper - self.lower
+        if gap > _CLOSE * abs(self.upper) and len(rows) * len(self.loads) <= _PROGRAM_PAIRS:
+            self._program(rows)
+        self.lower = min(self.lower, self.upper)
+
+    def with_room(self, rows: Rows) -> Rows:
+        """The same rows, the smallest exchanged for the roomiest until all demand has room."""
+        rows = np.array(rows)
+        others = [i for i in np.argsort(-self.room, kind="stable") if i not in set(rows.tolist())]
+        need = self.loads.sum() if self.spare is None else 0.0
+        free = np.setdiff1d(rows, self.fixed)
+        for out, into in zip(free[np.argsort(self.room[free], kind="stable")], others):
+            if self.room[rows].sum() >= need:
+                break
+            rows[rows == out] = into
+        return rows
+
+    def flow(self, rows: Rows) -> tuple[float, Floats | None]:
+        """Cost of serving everybody from these rows, and who gets how much (the last row: nothing,
+        where there is a price for that); infinite without room.
+        """
+        unit, room = self.unit[rows], self.room[rows]
+        if self.spare is not None:
+            none = np.where(self.loads > 0, self.spare / np.where(self.loads > 0, self.loads, 1), 0)
+            unit, room = np.vstack([unit, none]), np.r_[room, self.loads.sum()]
+        flow = np.empty_like(unit)
+        if not transport(unit, self.loads, room, flow):
+            return np.inf, None
+        free = self.loads <= 0  # clients of no load are served by the cheapest
+        extra = float(self.costs[rows][:, free].min(axis=0).sum()) if free.any() else 0.0
+        return float((unit * flow).sum()) + extra, flow
+
+    def descend(self, rows: Rows) -> None:
+        """Exchange one row for another while that lowers the cost, the most promising first."""
+        cost, flow = self.flow(rows)
+        for _ in range(_MOVES):
+            if flow is None or self.deadline.over:
+                break
+            better = False
+            for leaves, enters in self._promising(rows, flow):
+                tried = np.where(rows == leaves, enters, rows)
+                value, its = self.flow(tried)
+                if value < cost * (1 - 1e-9):
+                    rows, cost, flow, better = tried, value, its, True
+                    break
+            if not better:
+                break
+        if cost < self.upper:
+            self.best, self.upper = rows, cost
+
+    def _promising(self, rows: Rows, flow: Floats) -> list[tuple[int, int]]:
+        """Exchanges that look best by what room is worth."""
+        unit = self.unit[rows]
+        served = flow[: len(rows)]
+        price = _prices(unit, served, self.room[rows])
+        paid = (unit + price[:, None]).min(axis=0) * self.loads
+        if self.spare is not None:
+            paid = np.minimum(paid, self.spare)
+        earns = np.empty(len(self.costs))
+        knapsacks(self.costs, paid, self.loads, self.room, earns)
+        earns[rows] = -np.inf
+        ends = np.argsort(-earns, kind="stable")[:_TRIED]
+        pairs = []
+        full = unit + price[:, None]
+        for t, row in enumerate(rows):
+            if row in self.fixed or len(rows) == 1:
+                continue
+            other = np.delete(full, t, axis=0).min(axis=0)
+            loss = float(((other - unit[t]) * served[t]).sum())
+            pairs += [(loss - earns[i], int(row), int(i)) for i in ends if np.isfinite(earns[i])]
+        if len(rows) == 1 and len(self.fixed) == 0:
+            pairs = [(-earns[i], int(rows[0]), int(i)) for i in ends if np.isfinite(earns[i])]
+        return [(leaves, enters) for _, leaves, enters in sorted(pairs)[:_TRIED]]
+
+    def _climb(self) -> Rows:
+        """Subgradient steps on what clients pay; rows that may be part of anything better."""
+        costs, m = self.costs, len(self.costs)
+        price = np.partition(costs, min(self.k, m - 1), axis=0)[min(self.k, m - 1)] * 1.0
+        if self.spare is not None:
+            price = np.minimum(price, self.spare)
+        pace, vain, at, top = 1.0, 0, price, -np.inf
+        known: set[bytes] = set()
+        for step in range(_STEPS):
+            value, _, chosen, slope = self._relaxed(price)
+            vain = 0 if value > top + 1e-5 * abs(self.upper) else vain + 1
+            if value > top:
+                top, at = value, price.copy()
+            if step % _EVERY == _EVERY - 1 and np.sort(chosen).tobytes() not in known:
+                known.add(np.sort(chosen).tobytes())
+                self.descend(self.with_room(chosen))
+            if top >= self.upper * (1 - 1e-9) or pace < 5e-3 or self.deadline.over:
+                break
+            if vain >= _PATIENCE:
+                pace, vain, price = pace / 2, 0, at.copy()
+                continue
+            length = float(slope @ slope)
+            if length == 0 or not np.isfinite(self.upper):
+                break
+            price = np.maximum(price + pace * (self.upper * 1.0005 - value) / length * slope, 0.0)
+            if self.spare is not None:
+                price = np.minimum(price, self.spare)
+        self.lower = max(self.lower, min(top, self.upper))
+        value, earns, chosen, _ = self._relaxed(at)
+        free = np.setdiff1d(chosen, self.fixed)
+        if len(free) == 0:
+            return chosen
+        bound = value + earns[free].min() - earns
+        return np.union1d(np.flatnonzero(bound <= self.upper), np.r_[chosen, self.best])
+
+    def _relaxed(self, price: Floats) -> tuple[float, Floats, Rows, Floats]:
+        """Bound, earnings, rows opened and the slope of the bound."""
+        earns = np.empty(len(self.costs))
+        knapsacks(self.costs, price, self.loads, self.room, earns)
+        free = np.setdiff1d(np.arange(len(earns)), self.fixed)
+        left = self.k - len(self.fixed)
+        top = free[np.argsort(-earns[free], kind="stable")[:left]]
+        chosen = np.r_[self.fixed, top].astype(np.int64)
+        served = np.zeros(len(self.loads))
+        for i in chosen:
+            fill_knapsack(self.costs[i], price, self.loads, self.room[i], served, 1.0)
+        value = float(price.sum() - earns[chosen].sum())
+        return value - 1e-12 * abs(float(price.sum())), earns, chosen, 1.0 - served
+
+    def _program(self, rows: Rows) -> None:
+        """HiGHS on some rows, outside of which nothing better is."""
+        m, n = len(rows), len(self.loads)
+        spare = self.spare is not None
+        served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
+        nothing = csr_array((n, m))
+        rules = [LinearConstraint(hstack([nothing, *served], format="csr"), 1.0, 1.0)]
+        filled = kron(eye_array(m), self.loads[None, :])
+        room = -np.minimum(self.room[rows], self.loads.sum())
+        blank = [csr_array((m, n))] if spare else []
+        rules.append(
+            LinearConstraint(
+                hstack([csr_array(np.diag(room)), filled, *blank], format="csr"), -np.inf, 0.0
+            )
+        )
+        linked = kron(eye_array(m), np.ones((n, 1)))
+        blank = [csr_array((m * n, n))] if spare else []
+        rules.append(
+            LinearConstraint(hstack([linked, -eye_array(m * n), *blank], format="csr"), 0.0, np.inf)
+        )
+        n_vars = m + m * n + (n if spare else 0)
+        count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, n_vars))
+        rules.append(LinearConstraint(count, float(self.k), float(self.k)))
+        must = np.flatnonzero(np.isin(rows, self.fixed))
+        if len(must):
+            held = (np.ones(len(must)), (np.arange(len(must)), must))
+            rules.append(LinearConstraint(csr_array(held, (len(must), n_vars)), 1.0, 1.0))
+        parts = [np.zeros(m), self.costs[rows].ravel()]
+        if self.spare is not None:
+            parts.append(self.spare)
+        whole = np.zeros(n_vars, np.int8)
+        whole[:m] = 1
+        answer = solved(
+            np.concatenate(parts),
+            rules,
+            whole,
+            np.ones(n_vars),
+            self.deadline,
+            most=_SECONDS,
+            gap=_CLOSE / 10,
+        )
+        if answer.x is not None:
+            chosen = rows[np.argsort(-answer.x[:m], kind="stable")[: self.k]]
+            value, _ = self.flow(chosen)
+            if value < self.upper:
+                self.best, self.upper = chosen, value
+        self.lower = max(self.lower, min(answer.bound, self.upper))
+
+
+def _prices(unit: Floats, flow: Floats, room: Floats) -> Floats:
+    """What a unit of room more at each site would save: shortest chains from sites that have
+    some.
+    """
+    k = len(unit)
+    used = flow.sum(axis=1)
+    arcs = np.full((k, k), np.inf)
+    for a in range(k):
+        here = np.flatnonzero(flow[a] > 0)
+        if len(here):
+            arcs[a] = (unit[:, here] - unit[a, here]).min(axis=1)
+    at = np.where(used < room * (1 - 1e-9), 0.0, np.inf)
+    for _ in range(k):
+        reached = np.minimum(at, (at[:, None] + arcs).min(axis=0))
+        if np.array_equal(reached, at):
+            break
+        at = reached
+    return np.maximum(0.0, -np.where(np.isfinite(at), at, 0.0))

@@ -1,0 +1,286 @@
+"""Facility location: sites cost something to open, and their number follows from that."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint
+from scipy.sparse import csr_array
+
+from metricdp.errors import InputError
+from metricdp.kernels.dual_ascent import reduced_costs
+from metricdp.kernels.opening import open_and_close
+from metricdp.solvers import kmedian
+from metricdp.solvers.objectives.objective import Objective, per_site
+from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting, first_opened
+from metricdp.threads import in_threads
+
+_STARTS = 12
+_START_ENTRIES = 40_000_000
+"""Random starts, fewer where blocks are large."""
+_STEPS, _PATIENCE = 1200, 25
+_PROGRAM_PAIRS = 250_000
+"""Pairs of a site that may still open and a client it may serve, up to which HiGHS is asked."""
+_COARSE = 1500
+"""Places and clients of the coarse problem in large universes."""
+_EQUAL = 1e-9
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class FacilityLocation(Objective):
+    """Sites of least sum of weight × distance and opening costs: *uncapacitated facility location*.
+
+    Parameters
+    ----------
+    costs : number, mapping from id to number, or array_like of shape (n_points,)
+        What opening each place costs, in units of weight × distance; not negative.
+
+    Notes
+    -----
+    Mandatory sites cost what they cost, too. On a block of all costs up to 20 million: local search
+    over openings, closings and exchanges; a Lagrangian bound (as in `metricdp.solvers.bounds`, Erlenkotter's
+    dual) that also settles most sites; HiGHS on the rest. Beyond: the same for some 1,500 places and
+    the demand around each, and, where all places cost the same, k-median from there at full
+    resolution; without a bound.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.FacilityLocation(costs=3))
+    >>> sorted(plan.centers), plan.value, plan.gap
+    ([1, 4, 7], 15.0, 0.0)
+    """
+
+    name: ClassVar[str] = "facility-location"
+    arcgis: ClassVar[str] = "none (Minimize Weighted Impedance does not weigh opening costs)"
+    spopt: ClassVar[str] = "none (PMedian with opening costs in place of p)"
+
+    costs: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.costs, str | bytes | bool):
+            raise InputError(f"costs must be numbers, got {self.costs!r}")
+
+    def check(self, siting: Siting) -> None:
+        """See `Objective`."""
+        per_site(self.costs, siting, "costs")
+
+    def choose(self, siting: Siting) -> Chosen:
+        """See the class's notes."""
+        prices = per_site(self.costs, siting, "costs")
+        if not siting.fits:
+            return self._coarse(siting, prices)
+        fixed = np.searchsorted(siting.allowed, siting.opened)
+        search = Opening(siting.block() * siting.mass, prices, fixed, siting)
+        search.run()
+        sites = first_opened(siting, siting.allowed[search.best])
+        value = self.judge(siting, sites).value
+        lower = value if search.lower >= search.upper * (1 - _EQUAL) else search.lower
+        return Chosen(sites, value, min(lower, value))
+
+    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+        """See `Objective`."""
+        everywhere = Siting(siting.metric, siting.weights, np.union1d(siting.allowed, sites))
+        prices = per_site(self.costs, everywhere, "costs")
+        price = float(prices[np.searchsorted(everywhere.allowed, sites)].sum())
+        return Chosen(sites, float(siting.mass @ siting.nearest(sites)[1]) + price)
+
+    def _coarse(self, siting: Siting, prices: Floats) -> Chosen:
+        metric, rng = siting.metric, np.random.default_rng(siting.seed)
+        size = min(_COARSE, len(siting.allowed))
+        places = np.union1d(
+            siting.allowed[rng.choice(len(siting.allowed), size, replace=False)], siting.opened
+        )
+        label, _ = siting.nearest(places)
+        weights = np.zeros(len(metric))
+        mass = np.bincount(label, siting.mass, len(places))
+        weights[places] = mass
+        inner = Siting(
+            metric, weights, places, siting.opened, seed=siting.seed, deadline=siting.deadline
+        )
+        price = prices[np.searchsorted(siting.allowed, places)]
+        clients = places[mass > 0]
+        block = inner.block(places, clients) * mass[mass > 0]
+        search = Opening(block, price, np.searchsorted(places, siting.opened), inner)
+        search.search()
+        sites = places[search.best]
+        if np.ptp(prices) == 0:
+            full = np.zeros(len(metric))
+            full[siting.demand] = siting.mass
+            sites = kmedian.solve(
+                metric,
+                full,
+                len(sites),
+                candidates=siting.allowed,
+                opened=siting.opened,
+                seed=siting.seed,
+                first=sites,
+            ).centers
+        return self.judge(siting, first_opened(siting, sites))
+
+
+class Opening:
+    """Opening costs on a block of weighted costs.
+
+    Attributes
+    ----------
+    best : ndarray of int64
+        Rows of the sites found.
+    upper, lower : float
+        Their cost, and what any choice costs at least.
+    """
+
+    def __init__(
+        self, costs: Floats, prices: Floats, fixed: NDArray[np.int64], siting: Siting
+    ) -> None:
+        self.costs, self.prices, self.fixed = np.ascontiguousarray(costs), prices, fixed
+        self.deadline, self.rng = siting.deadline, np.random.default_rng(siting.seed)
+        self.best, self.upper, self.lower = fixed, np.inf, 0.0
+        self.rows = np.arange(len(prices))
+        self.must = np.isin(self.rows, fixed)
+
+    def run(self) -> None:
+        """Search, bound, and settle what is left."""
+        self.search()
+        self._climb()
+        if self.lower >= self.upper * (1 - _EQUAL) or self.deadline.over:
+            return
+        self._program()
+
+    def search(self) -> None:
+        """Local search from one site, from all, and from random ones."""
+        m = len(self.prices)
+        alone = np.zeros(m, bool)
+        alone[int(np.argmin(self.costs.sum(axis=1) + self.prices))] = True
+        self._descend(alone)
+        many = _START_ENTRIES // self.costs.size
+        for _ in range(int(np.clip(many, 1, _STARTS))):
+            if self.deadline.over:
+                break
+            self._descend(self.rng.random(m) < max(2 * len(self.best), 2) / m)
+
+    def _descend(self, is_open: NDArray[np.bool_]) -> None:
+        is_open[self.fixed] = True
+        if not is_open.any():
+            is_open[0] = True
+        may_close = ~np.isin(self.rows, self.fixed) if len(is_open) == len(self.rows) else None
+        may_close = np.ones(len(is_open), bool) if may_close is None else may_close
+        order = self.rng.permutation(len(is_open))
+        scale = self.upper if np.isfinite(self.upper) else float(self.costs.max() + 1)
+        cost = open_and_close(
+            self.costs, self.prices, is_open, may_close, order, 1e-12 * abs(scale)
+        )
+        if cost < self.upper * (1 - 1e-12):
+            self.best, self.upper = np.flatnonzero(is_open), float(cost)
+
+    def _values(self, prices: Floats, costs: Floats, own: Floats) -> Floats:
+        """What opening each row is worth at these multipliers."""
+        reduced = np.empty(len(costs))
+        size = max(-(-len(costs) // (os.cpu_count() or 1)), 64)
+        in_threads(
+            lambda at: reduced_costs(costs[at : at + size], prices, reduced[at : at + size]),
+            range(0, len(costs), size),
+        )
+        return reduced + own
+
+    def _climb(self) -> None:
+        """Subgradient steps; rows that cannot be part of anything better are dropped, those that
+        must be are noted.
+        """
+        costs, own, must = self.costs, self.prices, self.must.copy()
+        rows = np.arange(len(own))
+        opened = costs[self.best]
+        multipliers = np.partition(opened, min(1, len(opened) - 1), axis=0)[min(1, len(opened) - 1)]
+        pace, vain, top, at = 1.0, 0, -np.inf, multipliers
+        direction = np.zeros(len(multipliers))
+        for step in range(_STEPS):
+            worth = self._values(multipliers, costs, own)
+            chosen = must | (worth < 0)
+            value = float(multipliers.sum() + worth[chosen].sum())
+            value -= (len(multipliers) + len(own)) * 1e-15 * abs(self.upper)
+            vain = 0 if value > top + 1e-6 * self.upper else vain + 1
+            if value > top:
+                top, at = value, multipliers.copy()
+            if top > self.upper * (1 - _EQUAL) or pace < 1e-3 or self.deadline.over:
+                break
+            if vain >= _PATIENCE:
+                pace, vain, multipliers = pace / 2, 0, at.copy()
+                direction[:] = 0
+                continue
+            slope = 1.0 - np.count_nonzero(costs[chosen] < multipliers, axis=0)
+            direction = slope + 0.6 * direction
+            length = float(direction @ direction)
+            if length == 0:
+                break
+            multipliers = np.maximum(
+                multipliers + pace * (self.upper * (1 + 1e-4) - value) / length * direction, 0.0
+            )
+            if step % 50 == 49:
+                keep, must = self._settled(at, top, costs, own, must)
+                costs, own, rows, must = costs[keep], own[keep], rows[keep], must[keep]
+        self.lower = max(self.lower, min(top, self.upper))
+        keep, must = self._settled(at, top, costs, own, must)
+        self.rows, self.must = rows[keep], must[keep]
+
+    def _settled(
+        self, at: Floats, top: float, costs: Floats, own: Floats, must: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Rows that may be part of something better than `upper`, and those that must be."""
+        worth = self._values(at, costs, own)
+        chosen = must | (worth < 0)
+        value = float(at.sum() + worth[chosen].sum()) - 1e-9 * abs(self.upper)
+        keep = must | (value + np.maximum(worth, 0.0) <= self.upper)
+        return keep, must | (value - np.minimum(worth, 0.0) > self.upper)
+
+    def _program(self) -> None:
+        """HiGHS on the rows left; a client is served by one of them, or the cheapest that must be
+        open.
+        """
+        costs, own, must = self.costs[self.rows], self.prices[self.rows], self.must
+        safe = costs[must].min(axis=0) if must.any() else np.full(costs.shape[1], np.inf)
+        optional = np.flatnonzero(~must)
+        pairs = np.argwhere(costs[optional] < safe)
+        if len(pairs) > _PROGRAM_PAIRS:
+            return
+        m, n = len(optional), costs.shape[1]
+        sure = np.flatnonzero(np.isfinite(safe))
+        n_vars = m + len(pairs) + len(sure)
+        x = m + np.arange(len(pairs))
+        served = csr_array(
+            (
+                np.ones(len(pairs) + len(sure)),
+                (np.r_[pairs[:, 1], sure], np.r_[x, m + len(pairs) + np.arange(len(sure))]),
+            ),
+            (n, n_vars),
+        )
+        linked = csr_array(
+            (
+                np.r_[np.ones(len(pairs)), -np.ones(len(pairs))],
+                (np.tile(np.arange(len(pairs)), 2), np.r_[pairs[:, 0], x]),
+            ),
+            (len(pairs), n_vars),
+        )
+        cost = np.r_[own[optional], costs[optional][pairs[:, 0], pairs[:, 1]], safe[sure]]
+        whole = np.zeros(n_vars, np.int8)
+        whole[:m] = 1
+        rules = [LinearConstraint(served, 1.0, 1.0)]
+        if len(pairs):
+            rules.append(LinearConstraint(linked, 0.0, np.inf))
+        answer = solved(cost, rules, whole, np.ones(n_vars), self.deadline, most=_SECONDS)
+        paid = float(own[must].sum())
+        if answer.x is not None and answer.value + paid < self.upper * (1 - 1e-12):
+            chosen = np.r_[self.rows[must], self.rows[optional[answer.x[:m] > 0.5]]]
+            is_open = np.zeros(len(self.prices), bool)
+            is_open[chosen] = True
+            near = self.costs[chosen].min(axis=0).sum() + self.prices[chosen].sum()
+            if near < self.upper:
+                self.best, self.upper = np.flatnonzero(is_open), float(near)
+        settled = self.upper if answer.proven else answer.bound + paid
+        self.lower = max(self.lower, min(settled, self.upper))
