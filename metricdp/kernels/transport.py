@@ -196,9 +196,9 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
                 break
         target = -1
         for i in range(k):
-            if used[i] < room[i] - slack and distance[i] < np.inf:
-                if target < 0 or distance[i] < distance[target]:
-                    target = i
+            has_room = used[i] < room[i] - slack and distance[i] < np.inf
+            if has_room and (target < 0 or distance[i] < distance[target]):
+                target = i
         if target < 0:
             return used[source] <= room[source] * (1 + 1e-9)
         amount = min(used[source] - room[source], room[target] - used[target])

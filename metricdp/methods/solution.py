@@ -14,7 +14,7 @@ from metricdp.arguments import floats
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective, steps_of
-from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting, site_ids
+from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
 PERCENTILES = (50.0, 90.0, 95.0, 100.0)
 
@@ -229,7 +229,7 @@ class Solution:
             Unknown ids, none, or sites that cannot serve the demand.
         """
         metric = self._siting.metric
-        at = np.unique(site_positions(metric, sites))
+        at = np.unique(metric.site_positions(sites))
         if len(at) == 0:
             raise InputError("compare needs at least one site")
         other = self.objective.judge(self._siting, at).value
@@ -257,17 +257,6 @@ class Solution:
             "receipt": self.receipt and self.receipt.to_dict(),
         }
         return {name: _finite(x) for name, x in found.items()}
-
-
-def site_positions(metric: Any, ids: Iterable[Any]) -> NDArray[np.int64]:
-    """Positions of sites; errors as `Metric.positions`."""
-    return getattr(metric, "site_positions", metric.positions)(ids)
-
-
-def site_names(metric: Any, positions: NDArray[np.int64]) -> list[Any]:
-    """The user's ids of sites."""
-    ids = site_ids(metric)
-    return [ids[i] for i in positions]
 
 
 def _plain(value: Any) -> Any:

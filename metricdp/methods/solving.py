@@ -16,12 +16,12 @@ from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import checked_seed
-from metricdp.methods.solution import Solution, site_names, site_positions
+from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.siting import Siting, site_ids
+from metricdp.solvers.objectives.siting import Siting
 from metricdp.solvers.stopping import Deadline
 
 
@@ -155,7 +155,7 @@ def answered(
     def names(positions: NDArray[np.int64]) -> Any:
         return metric.points[positions] if points else [metric.ids[i] for i in positions]  # type: ignore[attr-defined]
 
-    centers = names(chosen.sites) if points else site_names(metric, chosen.sites)
+    centers = names(chosen.sites) if points else [metric.sites[i] for i in chosen.sites]
     return Solution(
         objective,
         centers,
@@ -187,18 +187,18 @@ def siting_of(
     InputError
         An argument breaks its rule.
     """
-    allowed = np.arange(len(site_ids(metric)))
+    allowed = np.arange(len(metric.sites))
     if candidates is not None:
-        allowed = np.unique(site_positions(metric, candidates))
+        allowed = np.unique(metric.site_positions(candidates))
     fixed = np.empty(0, np.int64)
     if opened is not None:
-        fixed = np.unique(site_positions(metric, opened))
+        fixed = np.unique(metric.site_positions(opened))
     if forbidden is not None:
-        barred = np.unique(site_positions(metric, forbidden))
+        barred = np.unique(metric.site_positions(forbidden))
         both = np.intersect1d(barred, fixed)
         if len(both):
             raise InputError(
-                f"the site {shown(site_names(metric, both)[0])} is both opened and forbidden"
+                f"the site {shown(metric.sites[both[0]])} is both opened and forbidden"
             )
         allowed = np.setdiff1d(allowed, barred)
     allowed = np.union1d(allowed, fixed).astype(np.int64)

@@ -27,7 +27,6 @@ from metricdp.solvers.objectives.siting import (
     Positions,
     Siting,
     first_opened,
-    site_ids,
 )
 from metricdp.solvers.part_median import part_median
 
@@ -42,8 +41,8 @@ _PARTED = 1e-9
 
 @dataclass(frozen=True)
 class Capacitated(Objective):
-    """k sites of least sum of weight × distance, none of which serves more than it can: *capacitated
-    k-median*. Who is served where is part of the answer.
+    """k sites of least sum of weight × distance, none of which serves more than it can:
+    *capacitated k-median*. Who is served where is part of the answer.
 
     Parameters
     ----------
@@ -178,7 +177,7 @@ class Capacitated(Objective):
         return Assignment(clients[kept], sites[kept], shares[kept])
 
     def _moved(self, siting: Siting, sites: Positions) -> Chosen:
-        """Room for everybody, then every site to the median of those it serves, while that helps."""
+        """Room for everybody; then sites move to the medians of whom they serve, if that helps."""
         best = self.judge(siting, self._roomy(siting, sites))
         for _ in range(_ROUNDS):
             moved = self._medians(siting, best)
@@ -220,7 +219,7 @@ class Capacitated(Objective):
             weights[siting.demand[clients]] = siting.mass[clients] * found.assignment.shares[mine]
             part = siting.demand[clients]
             places = siting.allowed
-            if site_ids(siting.metric) is siting.metric.ids:
+            if siting.metric.sites is siting.metric.ids:
                 places = np.intersect1d(part, siting.allowed)
             if len(places) == 0:
                 continue

@@ -44,10 +44,10 @@ class FacilityLocation(Objective):
     Notes
     -----
     Mandatory sites cost what they cost, too. On a block of all costs up to 20 million: local search
-    over openings, closings and exchanges; a Lagrangian bound (as in `metricdp.solvers.bounds`, Erlenkotter's
-    dual) that also settles most sites; HiGHS on the rest. Beyond: the same for some 1,500 places and
-    the demand around each, and, where all places cost the same, k-median from there at full
-    resolution; without a bound.
+    over openings, closings and exchanges; a Lagrangian bound (as in `metricdp.solvers.bounds`) that
+    also settles most sites; HiGHS on the rest. Beyond: the same for some 1,500 places and the
+    demand around each, and, where all places cost the same, k-median from there at full resolution;
+    without a bound.
 
     Examples
     --------

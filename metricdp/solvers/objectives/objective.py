@@ -162,22 +162,22 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
     """
     metric = siting.metric
     rule = (
-        f"{name} must be one number for all sites, {len(metric):,} numbers in the order of "
-        f"metric.ids, or a mapping from id to number; finite and not negative"
+        f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "
+        f"metric.sites, or a mapping from id to number; finite and not negative"
     )
     if hasattr(values, "keys"):
-        table = np.full(len(metric), np.nan)
-        table[metric.positions(values.keys())] = [_number(x, rule) for x in values.values()]
+        table = np.full(len(metric.sites), np.nan)
+        table[metric.site_positions(values.keys())] = [_number(x, rule) for x in values.values()]
         if np.isnan(table[siting.allowed]).any():
-            lacking = metric.ids[siting.allowed[np.isnan(table[siting.allowed])][0]]
+            lacking = metric.sites[siting.allowed[np.isnan(table[siting.allowed])][0]]
             raise InputError(f"{name} names no number for the site {shown(lacking)}")
     else:
         try:
             table = np.asarray(values, np.float64)
         except (TypeError, ValueError):
             raise InputError(rule) from None
-        table = np.full(len(metric), table) if table.ndim == 0 else table
-    if table.shape != (len(metric),):
+        table = np.full(len(metric.sites), table) if table.ndim == 0 else table
+    if table.shape != (len(metric.sites),):
         raise InputError(rule)
     found = table[siting.allowed]
     if not (np.isfinite(found) & (found >= 0)).all():

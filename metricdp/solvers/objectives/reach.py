@@ -7,13 +7,7 @@ from scipy.sparse import csr_array, vstack
 
 from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
-from metricdp.solvers.objectives.siting import (
-    WITHIN,
-    Positions,
-    Siting,
-    costs_between,
-    two_way,
-)
+from metricdp.solvers.objectives.siting import WITHIN, Positions, Siting, costs_between
 
 MOST_ENTRIES = 40_000_000
 """Pairs within the limit that are listed: 160 MB."""
@@ -30,7 +24,7 @@ def reached(siting: Siting, clients: Positions, limit: float) -> csr_array | Non
         return _searched(siting, clients, limit)
     rows, entries = [], 0
     sites = siting.allowed
-    by_sites = len(sites) <= len(clients) or not two_way(siting.metric)
+    by_sites = len(sites) <= len(clients) or siting.metric.directed
     step = max(1, _AT_ONCE // max(len(clients) if by_sites else len(sites), 1))
     for start in range(0, len(sites) if by_sites else len(clients), step):
         part = slice(start, start + step)
@@ -48,10 +42,9 @@ def _searched(siting: Siting, clients: Positions, limit: float) -> csr_array | N
     metric, network = siting.metric, siting.metric.network
     assert network is not None
     indptr, indices, lengths = network.csr
-    back = getattr(network, "back", lengths)
     from_sites = len(siting.allowed) <= len(clients)
     sources, targets = (siting.allowed, clients) if from_sites else (clients, siting.allowed)
-    graph = (indptr, indices, lengths if from_sites else back)
+    graph = (indptr, indices, lengths if from_sites else network.back)
     n = len(metric)
     place = np.full(n, -1, np.int32)
     place[targets] = np.arange(len(targets))

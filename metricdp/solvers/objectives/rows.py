@@ -16,7 +16,6 @@ from metricdp.solvers.objectives.siting import (
     Positions,
     Siting,
     costs_between,
-    site_ids,
 )
 
 
@@ -41,7 +40,7 @@ class Lists:
         self.radius, self.searched = np.inf, 0.0
         self.numbers: list[int] = []
         self._lists: list[tuple[Positions, Floats]] = []
-        n = len(site_ids(siting.metric))
+        n = len(siting.metric.sites)
         self._index = np.full(n, -1, np.int32)
         self._index[siting.allowed] = np.arange(len(siting.allowed))
         self._space: Any = None
@@ -109,8 +108,8 @@ class Lists:
         space, reached = self._space
         steps = self.radius * (1 + WITHIN) / network.unit
         radius = int(steps) if steps < 2**61 else 2**61
-        indptr, indices, lengths = network.csr
-        graph = (indptr, indices, getattr(network, "back", lengths))  # towards the client
+        indptr, indices, _ = network.csr
+        graph = (indptr, indices, network.back)  # towards the client
         count = bounded_search(graph, int(network.rank[client]), radius, reached, space)
         self.searched += count / len(metric)
         at = self._index[network.order[space.touched[:count]]]

@@ -62,7 +62,7 @@ class _Sample:
         searches = max(probe.searched / len(probe), 1e-9)
         size = int(min(_ENTRIES / (2 * pairs), _SEARCHES / (2 * searches), len(drawn)))
         self.points = siting.demand[drawn[: max(size, 8)]]
-        around = getattr(siting.metric, "symmetric", siting.metric)
+        around = siting.metric.symmetric
         label, distance = around.nearest_to(self.points)
         self.label, self.distance = label[siting.demand], distance[siting.demand]
         self.lists = Lists(siting, self.points)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -117,19 +116,9 @@ class Siting:
 
 def costs_between(metric: Metric, sites: Positions, clients: Positions) -> Floats:
     """Costs of serving clients from sites, shape (n_sites, n_clients)."""
-    if len(sites) <= len(clients) or not two_way(metric):
+    if len(sites) <= len(clients) or metric.directed:
         return metric.distance_rows(sites, clients)
     return np.ascontiguousarray(metric.distance_rows(clients, sites).T)
-
-
-def two_way(metric: Metric) -> bool:
-    """Whether costs are the same both ways."""
-    return getattr(metric, "symmetric", metric) is metric
-
-
-def site_ids(metric: Metric) -> Sequence[Hashable]:
-    """Ids of the places where sites may stand at all: usually those of all points."""
-    return getattr(metric, "sites", metric.ids)
 
 
 @dataclass(frozen=True)
