@@ -1,11 +1,12 @@
 """What a guarantee costs, and who keeps count: exact arithmetic on public numbers. Nothing here can
 reach private data.
 
-`binding` says what a ledger is about, `cost` prices mechanisms and their composition, `ledger`
-spends budgets, `journal` keeps a ledger on disk.
+`binding` says what a ledger is about, `policy` for how long, `cost` prices mechanisms and their
+composition, `budget` is what is spent, `ledger` keeps count of it, `journal` keeps that on disk.
 """
 
 from metricdp.accounting.binding import Protection
+from metricdp.accounting.budget import Budget, Grant, Pool
 from metricdp.accounting.cost import (
     Cost,
     exact,
@@ -15,7 +16,7 @@ from metricdp.accounting.cost import (
     zcdp_rho,
 )
 from metricdp.accounting.journal import stated_budget
-from metricdp.accounting.ledger import Budget, Charge, Grant, Ledger, Pool, Quote
+from metricdp.accounting.ledger import Charge, Ledger, Quote
 
 __all__ = [
     "Budget",

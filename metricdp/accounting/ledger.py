@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
+from metricdp.accounting.budget import MIN_EPSILON, Budget, checked_budget
+from metricdp.accounting.cost import Cost
 from metricdp.accounting.journal import Journal, Line, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
-from metricdp.errors import BudgetError, InputError, JournalError
-from metricdp.releases import Neighboring, Receipt, Unit
-from metricdp.unique import Unique
-
-MIN_EPSILON = Fraction(1, 10**9)
-MAX_EPSILON = Fraction(1000)
-"""Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000)
-that protects none.
-"""
+from metricdp.errors import InputError, JournalError
+from metricdp.releases import Neighboring, Unit
 
 
 def today() -> str:
@@ -34,27 +26,6 @@ def today() -> str:
     computations took.
     """
     return datetime.now(UTC).date().isoformat()
-
-
-def _budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON) -> Cost:
-    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever
-    rho its asker had in mind.
-    """
-    cost = _for_any(Cost.of(epsilon, delta))
-    free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all that a rho costs
-    if free or not least <= cost.epsilon <= MAX_EPSILON:
-        asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
-        raise InputError(
-            f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}"
-        )
-    return cost
-
-
-def _for_any(cost: Cost) -> Cost:
-    """What any mechanism may be paid with: a budget that counts epsilon has the rho of pure
-    epsilon.
-    """
-    return cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
 
 
 class Charge(NamedTuple):
@@ -100,256 +71,6 @@ class Quote(NamedTuple):
     epsilon: Fraction
     delta: Fraction
     bound: str
-
-
-class Budget(Unique):
-    """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made
-    it, and no other process.
-    """
-
-    _why = "a copy would spend the same budget twice"
-    _least = Fraction(0)
-    """Of epsilon, that a charge may have: what a grant's shares come to was decided when the ledger
-    was charged.
-    """
-
-    def __init__(
-        self,
-        budget: Cost,
-        neighboring: Neighboring,
-        scope: object = None,
-        payer: Budget | None = None,
-        protects: Protection | None = None,
-    ) -> None:
-        self._epsilon, self._delta, self._neighboring, self._scope = (
-            budget.epsilon,
-            budget.delta,
-            neighboring,
-            scope,
-        )
-        self._payer = payer
-        self._protects = protects
-        self._spent, self._spent_delta = Fraction(0), Fraction(0)
-        self._lock, self._process = Lock(), os.getpid()
-
-    epsilon = property(attrgetter("_epsilon"), doc="Fraction: epsilon in all.")
-    delta = property(attrgetter("_delta"), doc="Fraction: delta in all.")
-    neighboring = property(
-        attrgetter("_neighboring"), doc="The relation of every guarantee paid from it."
-    )
-    scope = property(
-        attrgetter("_scope"), doc="The one demand it may be spent on, or None for any."
-    )
-    protects = property(
-        attrgetter("_protects"),
-        doc="Protection: unit and bound of every guarantee paid from it; None before any.",
-    )
-    payer = property(attrgetter("_payer"), doc="The budget that this one was charged to, or None.")
-    spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
-    spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
-    left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
-    left_delta = property(
-        lambda self: self.delta - self.spent_delta, doc="Fraction: delta still there."
-    )
-
-    def charge(
-        self,
-        epsilon: object,
-        delta: object = 0,
-        purpose: str = "",
-        *,
-        protects: Protection | None = None,
-    ) -> Grant:
-        """Spend from the budget and return what was bought; on a ledger with a journal, once the
-        line is on disk.
-
-        Parameters
-        ----------
-        epsilon : int, float, str, Decimal, Fraction or Cost
-            A `Cost` (`selections`, `Cost.zcdp`) states delta too, and buys a `Pool` if zCDP is its
-            bound.
-        delta : int, float, str, Decimal or Fraction
-        purpose : str
-            A public note for the record.
-        protects : Protection, optional
-            ``demand.protects``, of the demand that it will be spent on. Where it is left out, the
-            gate asks when the grant is first drawn from.
-
-        Raises
-        ------
-        BudgetError
-            It does not fit; carries asked, spent and left. Nothing was spent.
-        InputError, JournalError
-            A bad argument, or a demand that protects others than this budget does; a journal that
-            cannot be written. Nothing was spent.
-        """
-        cost = _budget(epsilon, delta, self._least)
-        with self._current():
-            self._agree(protects)
-            self._require(cost)
-            self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose), protects)
-            self._protects = self._protects or protects
-            known = self._protects
-        kind = Pool if cost.pooled else Grant
-        return kind(cost, self._neighboring, self._scope, self, known)
-
-    def bind(self, protects: Protection) -> None:
-        """Hold this budget, and whatever it was charged to, to one unit and bound: the first that
-        it is used for.
-
-        Raises
-        ------
-        InputError, JournalError
-            It is held to others already: nothing was changed; a journal that cannot be written.
-        """
-        with self._current():
-            self._agree(protects)
-            if self._protects is None:
-                if self._payer is not None:
-                    self._payer.bind(protects)
-                self._note_binding(protects)
-                self._protects = protects
-
-    def check(self, protects: Protection) -> None:
-        """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's; change
-        nothing.
-        """
-        with self._current():
-            self._agree(protects)
-
-    def _agree(self, protects: Protection | None) -> None:
-        if protects is not None and self._protects is None and self._payer is not None:
-            self._payer.check(protects)  # others may have used it since this was bought
-        if protects is not None and self._protects not in (None, protects):
-            raise InputError(
-                f"this ledger protects {self._protects}; the demand protects {protects}: what is "
-                f"promised of one and of the other does not add up, so it needs a ledger of its own"
-            )
-
-    def _note_binding(self, protects: Protection) -> None:
-        pass
-
-    @contextmanager
-    def _current(self) -> Iterator[None]:
-        """Hold all locks, with what other writers added taken in."""
-        with self._lock:
-            self._refuse_after_fork()
-            yield
-
-    def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
-        self._take(cost)
-
-    def _require(self, cost: Cost) -> None:
-        if cost.epsilon > self.left:
-            raise BudgetError(cost.epsilon, self.spent, self.left)
-        if cost.delta > self.left_delta:
-            raise BudgetError(cost.delta, self.spent_delta, self.left_delta, "delta")
-
-    def _take(self, cost: Cost) -> None:
-        self._spent, self._spent_delta = self._spent + cost.epsilon, self._spent_delta + cost.delta
-
-    def _refuse_after_fork(self) -> None:
-        if os.getpid() != self._process:
-            raise InputError(
-                "a forked process would spend this budget twice: open Ledger(..., journal=path) "
-                "in each"
-            )
-
-    def __repr__(self) -> str:
-        spent = (
-            f"spent {float(self.spent):.6g} of {float(self.epsilon):.6g}, left "
-            f"{float(self.left):.6g}"
-        )
-        delta = (
-            f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
-            if self.delta
-            else ""
-        )
-        return f"{type(self).__name__}({spent}{delta}; {self.neighboring})"
-
-
-class Grant(Budget):
-    """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge`
-    makes one.
-
-    **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
-    before it.
-    """
-
-    def draw(self, epsilon: object, delta: object = 0) -> None:
-        """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
-        taken, if it is not there.
-        """
-        piece = Cost.of(epsilon, delta)
-        if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
-            raise InputError("a piece of a grant must not be negative")
-        with self._current():
-            self._require(piece)
-            self._take(piece)
-
-    def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this grant in one statement: their costs add up (basic
-        composition).
-        """
-        return Receipt.combined(receipts)
-
-
-class Pool(Grant):
-    """A grant that counts rho, not epsilon: for many selections or Gaussian counts, however chosen.
-
-    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in
-    view of earlier answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T.
-    Zrnic, "Individual privacy accounting via a Rényi filter", NeurIPS 2021). Proof for one order a:
-    with ``Z = product of (P_i / Q_i)^a · exp(-a(a-1)·sum rho_i)``, each factor has conditional mean
-    at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never
-    passes rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`:
-    what the ledger was charged.
-    """
-
-    def __init__(
-        self,
-        budget: Cost,
-        neighboring: Neighboring,
-        scope: object = None,
-        payer: Budget | None = None,
-        protects: Protection | None = None,
-    ) -> None:
-        super().__init__(budget, neighboring, scope, payer, protects)
-        if budget.rho is None:
-            raise InputError("a pool needs a budget of rho")
-        self._rho, self._spent_rho = budget.rho, Fraction(0)
-
-    rho = property(attrgetter("_rho"), doc="Fraction: rho in all.")
-    spent_rho = property(attrgetter("_spent_rho"), doc="Fraction: rho spent.")
-    spent = property(
-        lambda self: (
-            min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon)
-            if self._spent_rho
-            else Fraction(0)
-        ),
-        doc="Fraction: epsilon of what was spent, at the pool's delta.",
-    )
-    spent_delta = property(
-        lambda self: self._delta if self._spent_rho else Fraction(0),
-        doc="Fraction: delta, once in use.",
-    )
-
-    def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this pool under the pool's own price, which is less than the sum
-        of theirs.
-        """
-        return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
-
-    def _require(self, cost: Cost) -> None:
-        if cost.rho is None:
-            raise InputError(
-                "this budget counts rho (zCDP), and the mechanism states none: charge it apart"
-            )
-        if cost.rho > self._rho - self._spent_rho:
-            raise BudgetError(cost.rho, self._spent_rho, self._rho - self._spent_rho, "rho")
-
-    def _take(self, cost: Cost) -> None:
-        self._spent_rho += cost.rho or 0
 
 
 class Ledger(Budget):
@@ -431,7 +152,7 @@ class Ledger(Budget):
             raise InputError(
                 f"neighboring must be 'add-remove' or 'replace-one', got {shown(neighboring)}"
             )
-        budget = _budget(epsilon, delta)
+        budget = checked_budget(epsilon, delta)
         if isinstance(epsilon, Cost):
             raise InputError("a ledger's budget is two numbers, epsilon and delta")
         if anchor is not None and journal is None:
@@ -576,7 +297,7 @@ class Ledger(Budget):
         >>> quote.fits, quote.bound, quote.epsilon < 1.21
         (True, 'zCDP', True)
         """
-        cost = _budget(epsilon, delta)
+        cost = checked_budget(epsilon, delta)
         with self._current():
             fits = cost.epsilon <= self.left and cost.delta <= self.left_delta
             fits = fits and not self._policy.expired(self._day())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting.ledger import today
+from metricdp.accounting import ledger as ledgers
 from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import BallItems, HierarchyItems
@@ -132,7 +132,7 @@ class LocalEstimate:
                 ),
                 "messages": self.n_messages,
                 "ledger": None,
-                "day": today(),
+                "day": ledgers.today(),
                 "package": package_facts(),
             }
         )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Grant, Ledger
-from metricdp.accounting.ledger import today
+from metricdp.accounting import ledger as ledgers
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.storage import universe_checksum
@@ -86,7 +86,7 @@ def provenance(
         "chooses": chooses,
         "afterwards": afterwards,
         "ledger": ledger_facts(grant),
-        "day": today(),
+        "day": ledgers.today(),
         "package": package_facts(),
     }
     return Provenance(facts, PublicUniverse(demand.universe))

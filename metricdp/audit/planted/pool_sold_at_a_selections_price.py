@@ -13,6 +13,6 @@ CAUGHT_BY = ("any mechanism, until a pool is spent, two points, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Believe the rho that the buyer states."""
-    from metricdp.accounting import ledger
+    from metricdp.accounting import budget
 
-    return patched(ledger, "_for_any", lambda cost: cost)
+    return patched(budget, "_for_any", lambda cost: cost)

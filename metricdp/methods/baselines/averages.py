@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
-from metricdp.accounting.ledger import MIN_EPSILON
+from metricdp.accounting.budget import MIN_EPSILON
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.methods.box.box_release import BoxRelease, searched

@@ -40,6 +40,7 @@ from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.attesting import attested, provenance
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.looks import number_of_parts
@@ -582,4 +583,14 @@ def max_coverage(
         epsilon, delta, purpose="max_coverage", protects=demand.protects
     )
     (selected,), receipt = cover(demand, query, cost, grant, published=published)
-    return Coverage([int(i) if names is None else names[i] for i in selected], receipt)
+    made = provenance(
+        "max_coverage",
+        demand,
+        grant,
+        method="max-coverage of any sets",
+        chooses="Sets, and how many are selected, are public arguments; nothing else is chosen.",
+        afterwards="None beyond the selections themselves: the sets are told as they were drawn.",
+        options={"m": int(m), "sets": system.n_sets, "published": published},
+    )
+    chosen_sets = [int(i) if names is None else names[i] for i in selected]
+    return Coverage(chosen_sets, attested(receipt, made))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from metricdp.accounting.policy import Policy
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
 from metricdp.report.words import figures_of, show_number
@@ -286,11 +287,11 @@ class Facts:
             "purpose": "named purpose",
             "who": "charged by",
             "dataset": "data set",
-            "renews": "the budget renews",
-            "expires": "it expires after",
             "anchor": "anchor of the journal",
         }
         named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
+        policy = str(Policy(told.get("renews"), told.get("expires")))
+        named += [f"the budget {policy}"] * bool(policy)
         return "; ".join([text, *named]) + "."
 
     def figures(self) -> str:
@@ -304,7 +305,7 @@ class Facts:
             for name, ends in told
         )
         price = (self.evaluation.get("receipt") or {}).get("epsilon_exact")
-        paid = f" It cost epsilon {show_number(price)} besides, unless the sum above holds it."
+        paid = f" It was paid for with epsilon {show_number(price)} of its own."
         return f"Private evaluation, 95 % intervals: {said}.{paid if price else ''}"
 
     def spent_by_device(self) -> Fraction:

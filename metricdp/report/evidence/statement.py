@@ -44,7 +44,7 @@ def embedded(receipt: Any) -> str:
 def statement(facts: Facts, answers: Answers) -> str:
     """The statement's sections, as HTML; without answers and blanks if `answers` is None."""
     sections = {
-        "What is published": [product(facts), *_asked(answers, "name", "curator", "intended_use")],
+        "What is published": [product(facts), *_asked(answers, "curator", "intended_use")],
         "What is promised": promise(facts),
         "What is not promised": _limits(facts, answers),
         "How it was made": [*_how(facts), *_asked(answers, "unit_reason", "epsilon_reason")],

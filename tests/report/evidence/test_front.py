@@ -90,6 +90,9 @@ CASES = {
     "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
     "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),
     "explore": lambda: mdp.explore(grid(), demanded(grid()), epsilons=["0.5", 1], k=2, repeats=0),
+    "any sets": lambda: mdp.max_coverage(
+        [[(0, 0), (0, 1)], [(4, 4)]], demanded(grid()), 1, epsilon=1, delta="1e-6"
+    ),
     "mean": lambda: mdp.private_mean(box(), demanded(box()), epsilon=1),
     "median": lambda: mdp.private_median(box(), demanded(box()), epsilon=1),
     "local": lambda: collected("one_round_local"),
