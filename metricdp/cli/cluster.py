@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli import budget, inputs, objectives, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
@@ -51,10 +51,13 @@ examples:
   metricdp cluster roads.csv --demand 'visits/*.parquet' --engine spark -k 20 --epsilon 1
   metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 \\
       --ledger study.ledger --epsilon-budget 1
+  metricdp cluster roads.csv -k 10 --objective max-coverage --limit 900
+  metricdp cluster roads.csv --demand homes.csv -k 10 --objective p-center --threshold 5 --epsilon 1
 
 Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if
-nothing was private. What can be refused is refused before anything is charged. A call that fails
-later stays paid, and says so."""
+nothing was private. Other objectives than k-median and k-means add their value, bound, loads and
+distances, of the noisy weights where the demand is private. What can be refused is refused before
+anything is charged. A call that fails later stays paid, and says so."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -73,9 +76,12 @@ def register(subparsers: parsing.Subparsers) -> None:
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
     group.add_argument(
-        "-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers"
+        "-k",
+        type=parsing.whole_number(1),
+        metavar="K",
+        help="number of centers; needed but for set-cover and facility-location",
     )
-    parsing.add_objective(group)
+    objectives.add_options(group)
     methods = "; ".join(f"{name}: {does}" for name, does in of_finite_universes().items())
     group.add_argument(
         "--method", metavar="NAME", default="partition", help=f"{methods} (default: %(default)s)"
@@ -150,7 +156,7 @@ def run(args: Namespace) -> int:
     start = time.perf_counter()
     _check(args)
     metric = inputs.read_metric(args)
-    if args.k > len(metric):
+    if args.k is not None and args.k > len(metric):
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
     if args.coreset is not None:
         coreset_format(args.coreset, metric.coordinates)
@@ -169,6 +175,7 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> None:
     """Refuse all that can be refused without reading anything."""
+    objectives.check(args)
     _check_options(args)
     import metricdp as mdp
 
@@ -191,6 +198,8 @@ def _check(args: Namespace) -> None:
         "--tree": args.tree,
         "--candidates": args.candidates,
         "--opened": args.opened,
+        "--forbidden": args.forbidden,
+        "--weights": args.weights,
     }
     streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
     if args.map is not None and find_spec("plotly") is None:
@@ -246,13 +255,15 @@ def _solver(args: Namespace) -> Any:
 
 def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the graph itself, or of the demand taken for public."""
-    weights = None
+    weights = objectives.public_weights(args, metric)
     if args.demand is not None:
         say(
             "warning: --non-private: the result is computed from the demand without any "
             "protection and may reveal it"
         )
         weights = inputs.read_as_weights(args, metric)
+    if objectives.planned(args):
+        return _planned(args, metric, metric, weights)
     result = _solver(args)(
         metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric)
     )
@@ -263,6 +274,27 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
             else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven"
         )
     return result, weights
+
+
+def _planned(args: Namespace, metric: Any, universe: Any, weights: Any) -> tuple[Any, Any]:
+    """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
+    import metricdp as mdp
+
+    search = objectives.asked(args, metric)
+    objective = objectives.objective_of(args, metric)
+    public = {} if weights is None else {"weights": weights}
+    result = mdp.solve(universe, objective, **public, **search)
+    if not args.quiet:
+        of = "noisy" if result.noisy else "given"
+        proof = (
+            "nothing is proven"
+            if result.gap is None
+            else "proven best"
+            if result.gap == 0
+            else f"within {_rounded_up(100 * result.gap)} % of the best, proven"
+        )
+        say(f"{objective.name}: {result.value:.6g} for the {of} weights, {proof}")
+    return result, result.weights
 
 
 def _rounded_up(percent: float) -> str:
@@ -285,6 +317,8 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
     """What is asked of the solver besides k; refused here: a refused call leaves no file."""
     from metricdp.methods.question import Question
 
+    if objectives.planned(args):
+        return objectives.asked(args, metric)
     ids = {"candidates": args.candidates, "opened": args.opened}
     read = {
         name: None if path is None else inputs.read_vertices(path, metric)
@@ -316,10 +350,11 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
     with budget.noting_expense(ledger):
         hint = {"records_hint": args.records_hint}
-        if args.save_release is not None and method == "partition":
+        if method == "partition" and (args.save_release is not None or objectives.planned(args)):
             # saved before the search: what was paid for outlives an interruption
             release = mdp.release(metric, demand, seed=args.seed, **paid, **hint)
-            _save(args, release)
+            if args.save_release is not None:
+                _save(args, release)
             result = _question(args, release, search)
         else:
             result = _solver(args)(metric, demand, args.k, method=method, **paid, **hint, **search)
@@ -339,6 +374,8 @@ def _saved(args: Namespace, metric: Any) -> tuple[Any, Any]:
 
 
 def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
+    if objectives.planned(args):
+        return _planned(args, release.universe, release, None)[0]
     ask = release.k_means if args.objective == "k-means" else release.k_median
     return ask(args.k, **search)
 

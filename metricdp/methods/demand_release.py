@@ -219,7 +219,7 @@ class DemandRelease:
             objective,
             np.maximum(self.weights, 0.0),
             points=self.space is not None,
-            receipt=self.receipt,
+            release=self,
             **asked,
         )
 

@@ -40,6 +40,8 @@ class Solution:
         Whether the weights are those of a private release.
     receipt : Receipt or None
         What the release cost; None for public weights.
+    release : release or None
+        That was asked.
 
     Examples
     --------
@@ -58,9 +60,20 @@ class Solution:
     bound: float | None
     noisy: bool
     receipt: Receipt | None
+    release: Any = field(repr=False)
     _siting: Siting = field(repr=False)
     _chosen: Chosen = field(repr=False)
     _names: Any = field(repr=False)
+
+    @property
+    def method(self) -> str:
+        """How the demand was released, or ``"public"``."""
+        return "public" if self.release is None else str(self.release.method)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Demand of every point that this was found for, in the order of the universe's ids."""
+        return self._siting.weights
 
     @property
     def k(self) -> int:
@@ -245,6 +258,7 @@ class Solution:
         found = {
             "centers": centers,
             "k": self.k,
+            "method": self.method,
             "objective": self.objective.name,
             "value": self.value,
             "bound": self.bound,

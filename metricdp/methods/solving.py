@@ -19,7 +19,6 @@ from metricdp.methods.result import checked_seed
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.siting import Siting
 from metricdp.solvers.stopping import Deadline
@@ -130,10 +129,10 @@ def answered(
     weights: NDArray[np.float64],
     *,
     points: bool = False,
-    receipt: Receipt | None = None,
+    release: Any = None,
     **asked: Any,
 ) -> Solution:
-    """Sites for weights that are public, or were released for `receipt`.
+    """Sites for weights that are public, or were released.
 
     Parameters
     ----------
@@ -143,7 +142,8 @@ def answered(
         None negative.
     points : bool
         Whether sites are told by coordinates: the metric's are points of a box.
-    receipt : Receipt, optional
+    release : release, optional
+        That the weights are of.
     **asked
         `loads`, `candidates`, `opened`, `forbidden`, `seed` and `time_limit` of `solve`.
     """
@@ -161,8 +161,9 @@ def answered(
         centers,
         chosen.value,
         chosen.bound,
-        receipt is not None,
-        receipt,
+        release is not None,
+        None if release is None else release.receipt,
+        release,
         siting,
         chosen,
         names,

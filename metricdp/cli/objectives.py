@@ -1,0 +1,192 @@
+"""The questions of planners on the command line: ``metricdp cluster --objective …``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError, Namespace
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from metricdp.cli import inputs, parsing
+from metricdp.cli.parsing import UsageError
+from metricdp.errors import InputError
+
+PLAIN = ("k-median", "k-means")
+"""Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
+_OPTION_OF = {
+    "k": "k",
+    "limit": "limit",
+    "threshold": "threshold",
+    "z": "z",
+    "first": "first",
+    "costs": "opening_costs",
+    "capacities": "capacity",
+    "aversion": "aversion",
+    "kappa": "kappa",
+}
+"""The command line's name of each field of an objective."""
+_ELSE = ("forbidden", "weights", "measured_in")
+_TABLES = {"opening_costs": "cost", "capacity": "capacity"}
+
+
+def add_options(group: Any) -> None:
+    """Add ``--objective`` and what objectives take."""
+    from metricdp.solvers.objectives import OBJECTIVES
+
+    text = "what makes sites good; all but the first two print an object of their own (docs: "
+    group.add_argument(
+        "--objective",
+        choices=tuple(OBJECTIVES),
+        default="k-median",
+        help=f"{text}objectives.md; default: %(default)s)",
+    )
+    limit = "distance beyond which nobody is served or covered, such as 900, '10 min' or '500 m'"
+    group.add_argument("--limit", metavar="D", type=_limit, help=limit)
+    unit = "what the graph's lengths are measured in (m, km, s, min, …), for limits with a unit"
+    group.add_argument("--measured-in", metavar="UNIT", help=unit)
+    threshold = "p-center, set-cover: only points of more weight than this count (noisy weights)"
+    group.add_argument("--threshold", metavar="W", type=_at_least_0, help=threshold)
+    group.add_argument("--z", metavar="Z", type=parsing.positive_number, help="power of kz")
+    first = "backup-coverage: share that counts when covered once (default: 0.5)"
+    group.add_argument("--first", metavar="SHARE", type=parsing.positive_number, help=first)
+    costs = "facility-location: what opening costs, a number or a table with vertex and cost"
+    group.add_argument("--opening-costs", metavar="COST", help=costs)
+    room = "capacitated: what a site serves at most, a number or a table with vertex and capacity"
+    group.add_argument("--capacity", metavar="LOAD", help=room)
+    aversion = "equity: aversion to inequality (default: 1)"
+    group.add_argument("--aversion", metavar="A", type=parsing.positive_number, help=aversion)
+    kappa = "equity: in one over units of distance, in place of --aversion"
+    group.add_argument("--kappa", metavar="KAPPA", type=parsing.positive_number, help=kappa)
+    forbidden = "vertices where no site may stand, such a table as --candidates"
+    group.add_argument("--forbidden", metavar="FILE", help=forbidden)
+    weights = "public demand: a table with columns vertex and weight, in place of --demand"
+    group.add_argument("--weights", metavar="FILE", help=weights)
+
+
+def planned(args: Namespace) -> bool:
+    """Whether `metricdp.solve` is to answer."""
+    more = [name for name in _ELSE if getattr(args, name) is not None]
+    return args.objective not in PLAIN or args.limit is not None or bool(more)
+
+
+def check(args: Namespace) -> None:
+    """Refuse options that the objective lacks or does not take, before anything is read.
+
+    Raises
+    ------
+    UsageError
+    """
+    from metricdp.solvers.objectives import OBJECTIVES
+
+    kind = OBJECTIVES[args.objective]
+    taken = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    for name, option in _OPTION_OF.items():
+        given = getattr(args, option) is not None
+        shown = "-k" if option == "k" else "--" + option.replace("_", "-")
+        own = name in taken and not (name == "z" and args.objective != "kz")
+        if given and not own:
+            raise UsageError(f"{shown} is of no use with --objective {args.objective}")
+        if own and not given and taken[name].default is MISSING:
+            raise UsageError(f"--objective {args.objective} needs {shown}")
+    if args.weights is not None and (args.demand is not None or args.from_release is not None):
+        raise UsageError("--weights is public demand: leave --demand and --from-release out")
+    if planned(args) and args.certificate:
+        raise UsageError(
+            "--certificate is for k-median and k-means; other questions tell their bound as it is"
+        )
+    if planned(args) and args.method != "partition":
+        raise UsageError(f"--method {args.method} answers k-median and k-means alone")
+
+
+def objective_of(args: Namespace, metric: Any) -> Any:
+    """The objective that was asked for.
+
+    Raises
+    ------
+    InputError
+        A table lacks columns, names unknown vertices, or a number breaks its rule.
+    """
+    from metricdp.solvers.objectives import OBJECTIVES
+
+    if args.measured_in is not None:
+        metric.measured_in = args.measured_in
+    kind = OBJECTIVES[args.objective]
+    values = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        option = _OPTION_OF[field.name]
+        value = getattr(args, option)
+        if value is not None:
+            if option in _TABLES:
+                value = _number_or_table(value, _TABLES[option], metric)
+            values[field.name] = value
+    return kind(**values)
+
+
+def asked(args: Namespace, metric: Any) -> dict[str, Any]:
+    """What is asked of `metricdp.solve` besides the objective, checked: a refused call charges
+    nothing.
+    """
+    from metricdp.methods.solving import siting_of
+
+    files = {"candidates": args.candidates, "opened": args.opened, "forbidden": args.forbidden}
+    read = {
+        name: None if path is None else inputs.read_vertices(path, metric)
+        for name, path in files.items()
+    }
+    found = {**read, "seed": args.seed, "time_limit": args.time_limit}
+    siting = siting_of(metric, np.zeros(len(metric)), loads=np.zeros(len(metric)), **found)
+    objective_of(args, metric).check(siting)
+    return found
+
+
+def public_weights(args: Namespace, metric: Any) -> Any:
+    """The weights of ``--weights``; None if it was not given."""
+    return None if args.weights is None else _table(args.weights, "weight", metric)
+
+
+def _number_or_table(text: str, column: str, metric: Any) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return _table(text, column, metric)
+
+
+def _table(path: str, column: str, metric: Any) -> dict[Any, float]:
+    """A mapping from vertex to number, out of a public table."""
+    from metricdp.universe.tables import read_table
+
+    table = read_table(path)
+    if "vertex" not in table.names or column not in table.names:
+        raise InputError(f"{path}: needs the columns 'vertex' and '{column}'")
+    text = all(isinstance(i, str) for i in metric.ids)
+    ids = list(table.strings("vertex") if text else table.ids("vertex"))
+    metric.positions(ids)
+    if len(set(ids)) < len(ids):
+        raise InputError(f"{path}: a vertex is listed twice")
+    return dict(zip(ids, table.numbers(column).tolist()))
+
+
+def _limit(text: str) -> Any:
+    from metricdp.solvers.objectives.objective import checked_limit
+
+    try:
+        return checked_limit(float(text))
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from None
+    except ValueError:
+        pass
+    try:
+        return checked_limit(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _at_least_0(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise ArgumentTypeError(f"must be a number of at least 0, got {text[:40]!r}")
+    return number

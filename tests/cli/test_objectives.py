@@ -1,0 +1,109 @@
+"""``metricdp cluster --objective …``: every question, for public weights and for private demand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metricdp as mdp
+from tests.cli_world import build_world, run
+
+Capture = pytest.CaptureFixture[str]
+CALLS = {
+    "k-median, limit": "-k 3 --limit 400",
+    "kz": "-k 3 --objective kz --z 3",
+    "p-center": "-k 3 --objective p-center --threshold 0.5",
+    "max-coverage": "-k 3 --objective max-coverage --limit 300",
+    "backup-coverage": "-k 3 --objective backup-coverage --limit 300 --first 0.7",
+    "set-cover": "--objective set-cover --limit 500",
+    "facility-location": "--objective facility-location --opening-costs 800",
+    "capacitated": "-k 3 --objective capacitated --capacity 1e9",
+    "equity": "-k 3 --objective equity --aversion 2",
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
+    options = CALLS[call].split()
+    ran = run(capsys, "cluster", "roads.csv", *options)
+    public = json.loads(ran.out)
+    assert public["weights"] == "public" and public["receipt"] is None
+    assert len(public["centers"]) == public["k"] == len(public["loads"])
+    assert public["gap"] is not None
+    private = ["--demand", "homes.csv", "--epsilon", "1", "--save-release", "kept.release"]
+    noisy = json.loads(run(capsys, "cluster", "roads.csv", *options, *private).out)
+    assert noisy["weights"] == "noisy" and noisy["receipt"]["epsilon"] == 1.0
+    again = json.loads(
+        run(capsys, "cluster", "roads.csv", *options, "--from-release", "kept.release").out
+    )
+    assert again["centers"] == noisy["centers"]
+
+
+def test_public_weights_and_tables(world: Path, capsys: Capture) -> None:
+    metric = mdp.read_graph("roads.csv")
+    ids = list(metric.ids)
+    Path("w.csv").write_text("vertex,weight\n" + f"{ids[0]},5\n{ids[7]},2\n")
+    Path("no.csv").write_text(f"vertex\n{ids[0]}\n")
+    found = json.loads(
+        run(
+            capsys, "cluster", "roads.csv", "-k", "1", "--weights", "w.csv", "--forbidden", "no.csv"
+        ).out
+    )
+    plan = mdp.solve(
+        metric, mdp.objectives.KMedian(1), weights={ids[0]: 5, ids[7]: 2}, forbidden=[ids[0]]
+    )
+    assert found["centers"] == plan.centers and found["value"] == plan.value
+    rows = "".join(f"{i},{n + 1}\n" for n, i in enumerate(ids))
+    Path("c.csv").write_text("vertex,cost\n" + rows)
+    found = json.loads(
+        run(
+            capsys,
+            "cluster",
+            "roads.csv",
+            "--objective",
+            "facility-location",
+            "--opening-costs",
+            "c.csv",
+        ).out
+    )
+    same = mdp.solve(metric, mdp.objectives.FacilityLocation({i: n + 1 for n, i in enumerate(ids)}))
+    assert found["value"] == pytest.approx(same.value)
+
+
+def test_limits_with_units(world: Path, capsys: Capture) -> None:
+    call = ["cluster", "roads.csv", "-k", "2", "--objective", "max-coverage"]
+    plain = json.loads(run(capsys, *call, "--limit", "300").out)
+    unit = json.loads(run(capsys, *call, "--limit", "0.3 km", "--measured-in", "m").out)
+    assert plain["value"] == unit["value"]
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ("", "needs -k"),
+        ("-k 2 --objective max-coverage", "needs --limit"),
+        ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
+        ("-k 2 --z 3", "--z is of no use"),
+        ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
+        ("-k 2 --objective max-coverage --limit -1", "limit must be finite"),
+        ("-k 2 --limit 300m", "not known what distances"),
+        ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
+        ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
+        ("-k 2 --objective p-center --certificate", "--certificate is for k-median"),
+        ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
+        ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
+        ("-k 2 --demand homes.csv --epsilon 1 --limit 300m", "not known what distances"),
+    ],
+)
+def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "cluster", "roads.csv", *options.split())
+    assert ran.status == 2
+    assert rule in ran.err
+    assert not ran.out
