@@ -4,7 +4,10 @@ whose guarantee was stated for what they were made from (queries, set systems).
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, NoReturn
+
+from metricdp.errors import InputError
 
 
 class Unique:
@@ -33,3 +36,65 @@ class Frozen:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is read-only: make another")
+
+
+_OURS = ("metricdp.partitions.", "metricdp.methods.")
+"""Where the package's own partitions are, which keep nothing and never change."""
+
+
+class Apart:
+    """The `encode` of a partition or map as it is now, whatever becomes of the object later, and
+    whatever `encode` would keep.
+
+    A copy is made at once, and encodes nothing: each call is answered by a copy of that copy, which
+    is gone after it. So neither the caller's object nor this one ever holds a record, and no block
+    of records can change how the next one is read.
+
+    Parameters
+    ----------
+    rule : object
+        With ``encode(records)``.
+    universe : object
+        Public, and the very same for all copies.
+
+    Raises
+    ------
+    InputError
+        It cannot be copied.
+
+    Examples
+    --------
+    >>> class Shifted:
+    ...     by = 1
+    ...
+    ...     def encode(self, records):
+    ...         self.by += 1
+    ...         return [r + self.by for r in records]
+    >>> rule = Shifted()
+    >>> apart = Apart(rule, None)
+    >>> rule.by = 7
+    >>> apart([0]), apart([0]), rule.by
+    ([2], [2], 7)
+    """
+
+    def __init__(self, rule: Any, universe: object) -> None:
+        self._universe = universe
+        self._fixed = type(rule).__module__.startswith(_OURS)
+        self._rule = rule
+        if not self._fixed:
+            self._rule = self._copied()
+
+    def __call__(self, records: Any) -> Any:
+        """What `encode` gives for some records."""
+        rule = self._rule if self._fixed else self._copied()
+        return rule.encode(records)
+
+    def _copied(self) -> Any:
+        try:
+            return deepcopy(self._rule, {id(self._universe): self._universe})
+        except Exception:
+            name = type(self._rule).__name__
+        raise InputError(
+            f"{name} cannot be copied, and what encodes private records must be: let copy.deepcopy "
+            "copy it"
+        )

@@ -7,7 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from metricdp.audit.exact import Case
@@ -44,6 +46,31 @@ def price_cases() -> Iterator[tuple[Case, bool]]:
     box = worlds()["a box"]
     some = demands(len(box.places), 2)
     yield Case("a query changed after its price", box, ask, some, "add-remove", reach=0.8), True
+    kept = partial(_counted, Keeping(box.universe))
+    yield Case("a partition that keeps records", box, kept, some, "add-remove"), True
+
+
+@dataclass(eq=False)
+class Keeping:
+    """A partition of the caller's own that keeps what it is asked, and reads the next records by
+    it.
+    """
+
+    universe: Any
+    n_parts: int = 3
+    seen: int = 0
+
+    def encode(self, records: Any) -> Any:
+        """Cell of each point, moved on by what was asked before."""
+        before = self.seen
+        self.seen += len(records)
+        return (UnitCells(self.universe).encode(records) + before) % 3
+
+
+def _counted(partition: Any, demand: Any, ledger: Any) -> Any:
+    from metricdp.privacy import HistogramQuery, measure
+
+    return measure(demand, HistogramQuery(partition), EPSILON, ledger.charge(EPSILON))
 
 
 def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:

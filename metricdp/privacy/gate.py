@@ -42,6 +42,7 @@ from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
+from metricdp.unique import Apart
 
 TRUSTED = (
     CountQuery,
@@ -378,9 +379,10 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
             "a PrivateDemand can be mapped into an EuclideanSpace, by a map of its own universe"
         )
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
+    apart = Apart(rule, demand.universe)
     return demand._restricted(
         _vault._quietly(
-            failed, lambda: engines.mapped(_vault._open(demand), _Images(rule.encode, space))
+            failed, lambda: engines.mapped(_vault._open(demand), _Images(apart, space))
         ),
         space,
     )

@@ -28,6 +28,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines import total
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring
+from metricdp.unique import Apart
 
 
 class Query(ABC):
@@ -103,7 +104,8 @@ class HistogramQuery(Query):
 
     The proof needs that a record's part depends on that record alone. In a finite universe this
     holds by construction: `labels` encodes the public universe once, and records look their part
-    up. In a box it is `Partition.encode`'s duty.
+    up. In a box it is `Partition.encode`'s duty. What is asked is a copy of the partition, made
+    with the query: changes of the caller's object come too late, and nothing stays in it.
 
     Parameters
     ----------
@@ -113,6 +115,8 @@ class HistogramQuery(Query):
 
     partition: Partition
     n_parts: int = field(init=False, repr=False, compare=False)
+    universe: Any = field(init=False, repr=False, compare=False)
+    encode: Apart = field(init=False, repr=False, compare=False)
     labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -125,6 +129,8 @@ class HistogramQuery(Query):
                 "a histogram needs a partition with universe, n_parts >= 1 and encode(records)"
             )
         object.__setattr__(self, "n_parts", n_parts)
+        object.__setattr__(self, "universe", universe)
+        object.__setattr__(self, "encode", Apart(self.partition, universe))
         labels = (
             sealed(self._encoded(np.arange(len(universe))))
             if isinstance(universe, Metric)
@@ -139,7 +145,7 @@ class HistogramQuery(Query):
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
-        if self.partition.universe is not universe:
+        if self.universe is not universe:
             raise InputError(
                 "the partition and the demand are of different universes: use one metric object "
                 "for both"
@@ -174,7 +180,7 @@ class HistogramQuery(Query):
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        parts = np.asarray(self.partition.encode(records))
+        parts = np.asarray(self.encode(records))
         fits = parts.shape == (len(records),) and parts.dtype.kind in "iu"
         if not fits or (len(parts) and not (parts.min() >= 0 and parts.max() < self.n_parts)):
             raise InputError(
@@ -225,11 +231,11 @@ class SumsQuery(Query):
 
     def __post_init__(self) -> None:
         boxed = type(self.histogram) is HistogramQuery and isinstance(
-            self.histogram.partition.universe, EuclideanSpace
+            self.histogram.universe, EuclideanSpace
         )
         if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
-        box = self.histogram.partition.universe
+        box = self.histogram.universe
         n_parts = self.histogram.n_parts
         around = (
             (box.lower + box.upper) / 2
@@ -270,7 +276,7 @@ class SumsQuery(Query):
     def n_values(self) -> int:
         """Numbers in an answer."""
         parts = 1 if self.folded else self.histogram.n_parts
-        return parts * int(self.histogram.partition.universe.dimension)
+        return parts * int(self.histogram.universe.dimension)
 
     def check(self, universe: object) -> None:
         """The partition must be of this universe, the very object."""
@@ -285,7 +291,7 @@ class SumsQuery(Query):
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """At most B·√d a record in all, rounded down."""
-        d = self.histogram.partition.universe.dimension
+        d = self.histogram.universe.dimension
         shape = (d,) if self.folded else (self.histogram.n_parts * d,)
         most = n_records * math.isqrt(4**self.bits * d)
         return answer.shape == shape and int(np.abs(answer).sum()) <= most
@@ -294,7 +300,7 @@ class SumsQuery(Query):
         """Floor of m·B·√d, or of 2m·B·√d."""
         return math.isqrt(
             self.squared_sensitivity(neighboring, max_contributions)
-            * self.histogram.partition.universe.dimension
+            * self.histogram.universe.dimension
         )
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:

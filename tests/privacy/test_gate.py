@@ -68,13 +68,13 @@ def test_the_grant_pays_before_the_vault_opens(opened):
         (
             {"query": "count"},
             "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-            "OpeningQuery, TotalsQuery, got str",
+            "OpeningQuery, TotalsQuery, PeeledSums, got str",
         ),
         ({"query": CountQuery}, "query must be one of"),
         (
             {"query": Sneaky()},
             "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-            "OpeningQuery, TotalsQuery, got Sneaky",
+            "OpeningQuery, TotalsQuery, PeeledSums, got Sneaky",
         ),
         ({"query": HistogramQuery(finest(THREE))}, "different universes"),
         (
@@ -246,7 +246,7 @@ def test_a_release_holds_only_noise():
     )
     assert "4861" not in text
     assert CANARY not in text
-    assert vars(release.query).keys() == {"partition", "n_parts", "labels"}
+    assert vars(release.query).keys() == {"partition", "n_parts", "universe", "encode", "labels"}
 
 
 def test_calls_from_many_threads():

@@ -1,0 +1,113 @@
+"""Partitions and maps of a caller's own are asked apart: what changes or keeps them is without
+effect on what was priced, and nothing of the records is left in them.
+"""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.grid import Grid
+from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
+from metricdp.unique import Apart
+
+BOX = EuclideanSpace([0.0], [4.0])
+POINTS = np.array([[0.5], [1.5], [1.6], [3.5]])
+
+
+class Cuts:
+    """A box cut at some places."""
+
+    def __init__(self, cuts, universe=BOX):
+        self.universe = universe
+        self.cuts = np.array(cuts, float)
+        self.n_parts = len(cuts) + 1
+        self.kept = []
+
+    def encode(self, records):
+        self.kept.append(records.copy())
+        return np.searchsorted(self.cuts, records[:, 0])
+
+
+class Doubled:
+    """A map of a box into another."""
+
+    def __init__(self):
+        self.universe = BOX
+        self.by = 2.0
+        self.kept = []
+
+    def encode(self, records):
+        self.kept.append(records)
+        return records * self.by
+
+
+def counts(demand, query, grant):
+    return measure(demand, query, 100, grant).values.tolist()
+
+
+def test_changes_after_the_query_was_made_come_too_late():
+    cuts = Cuts([1, 2])
+    query = HistogramQuery(cuts)
+    cuts.cuts[:] = 0.1
+    cuts.cuts = np.arange(0.0, 4.0, 0.1)
+    cuts.n_parts = 99
+    demand = mdp.PrivateDemand(BOX, POINTS)
+    ledger = mdp.Ledger(1000)
+    assert counts(demand, query, ledger.charge(100)) == [1, 2, 1]
+    assert counts(demand, query, ledger.charge(100)) == [1, 2, 1]
+
+
+def test_nothing_is_left_in_the_callers_objects():
+    cuts, rule = Cuts([1, 2]), Doubled()
+    demand, ledger = mdp.PrivateDemand(BOX, POINTS), mdp.Ledger(1000)
+    before = pickle.dumps(cuts), pickle.dumps(rule)
+    query = HistogramQuery(cuts)
+    counts(demand, query, ledger.charge(100))
+    wide = EuclideanSpace([0.0], [8.0])
+    image = mapped(demand, rule, wide)
+    found = counts(image, HistogramQuery(Grid(wide, 4)), ledger.charge(100))
+    assert found == [1, 2, 0, 1]
+    assert (pickle.dumps(cuts), pickle.dumps(rule)) == before
+    assert not query.encode._rule.kept and query.partition is cuts
+
+
+def test_the_universe_of_a_query_is_that_of_its_making():
+    wide = EuclideanSpace([0.0, 0.0], [1.0, 1.0])
+    cuts = Cuts([0.5], wide)
+    sums = SumsQuery(HistogramQuery(cuts), bits=3)
+    stated = sums.sensitivity("add-remove", 1)
+    cuts.universe = BOX
+    assert sums.sensitivity("add-remove", 1) == stated and sums.n_values == 4
+    with pytest.raises(InputError, match="different universes"):
+        sums.check(BOX)
+
+
+def test_what_cannot_be_copied_is_refused_before_it_costs():
+    cuts = Cuts([1, 2])
+    cuts.lock = threading.Lock()
+    with pytest.raises(InputError, match="Cuts cannot be copied"):
+        HistogramQuery(cuts)
+    rule = Doubled()
+    rule.lock = threading.Lock()
+    with pytest.raises(InputError, match="Doubled cannot be copied"):
+        mapped(mdp.PrivateDemand(BOX, POINTS), rule, BOX)
+
+
+def test_the_packages_own_partitions_are_not_copied(monkeypatch):
+    grid = Grid(BOX, 4)
+    apart = Apart(grid, BOX)
+    monkeypatch.setattr(Apart, "_copied", lambda self: pytest.fail("it was copied"))
+    assert apart(POINTS).tolist() == [0, 1, 1, 3]
+
+
+def test_the_universe_is_shared_by_all_copies():
+    cuts = Cuts([1, 2])
+    apart = Apart(cuts, BOX)
+    assert apart._rule is not cuts and apart._rule.universe is BOX
+    again = pickle.loads(pickle.dumps(apart))
+    assert again(POINTS).tolist() == apart(POINTS).tolist() == [0, 1, 1, 2]
