@@ -27,7 +27,13 @@ class Field(NamedTuple):
     needed: bool = False
 
 
-TEXT, NUMBER, WHOLE, DAY, ANY = str, float, int, date, object
+TEXT = str
+NUMBER = float
+WHOLE = int
+DAY = date
+ANY = object
+FORMULA = complex
+"""A number, or a text that tells it."""
 _SOURCES = re.compile(r"\w+")
 _KINDS = """
 article book booklet conference inbook incollection inproceedings manual mastersthesis misc
@@ -86,7 +92,7 @@ _LOSS = {
     "privacy_unit_details": Field(TEXT),
     "number_of_privacy_units": Field(WHOLE),
     "privacy_parameters": Field(
-        {"epsilon": Field(NUMBER), "delta": Field(NUMBER), "rho": Field(NUMBER)}
+        {"epsilon": Field(NUMBER), "delta": Field(FORMULA), "rho": Field(NUMBER)}
     ),
     "privacy_parameters_details": Field(TEXT),
 }
@@ -171,7 +177,13 @@ def _problems(value: Any, holds: Any, where: str) -> list[str]:
     return [] if _fits(value, holds) else [f"{where} must be a {_NAMES[holds]}"]
 
 
-_NAMES = {TEXT: "text", NUMBER: "number", WHOLE: "whole number", DAY: "day, YYYY-MM-DD, as text"}
+_NAMES = {
+    TEXT: "text",
+    NUMBER: "number",
+    FORMULA: "number or text",
+    WHOLE: "whole number",
+    DAY: "day, YYYY-MM-DD, as text",
+}
 
 
 def _one(value: Any, holds: Any, where: str, i: int) -> list[str]:
@@ -202,7 +214,9 @@ def _fits(value: Any, holds: Any) -> bool:
         return isinstance(value, str) and _is_day(value)
     if isinstance(value, bool):
         return False
-    if holds is NUMBER:
+    if holds is FORMULA and isinstance(value, str):
+        return True
+    if holds in (NUMBER, FORMULA):
         return isinstance(value, int | float) and value == value and abs(value) != float("inf")
     return isinstance(value, holds)
 

@@ -21,7 +21,7 @@ GOOD = {
         },
         "privacy_loss": {
             "number_of_privacy_units": 3,
-            "privacy_parameters": {"epsilon": 1.0, "delta": 0},
+            "privacy_parameters": {"epsilon": 1.0, "delta": "1 / n ln n", "rho": 1},
         },
         "administrative": {
             "status": "Draft",
@@ -51,6 +51,7 @@ BAD = [
     (("deployment", "privacy_loss", "number_of_privacy_units"), True, "whole number"),
     (("deployment", "privacy_loss", "privacy_parameters", "epsilon"), "1", "must be a number"),
     (("deployment", "privacy_loss", "privacy_parameters", "epsilon"), math.nan, "must be a number"),
+    (("deployment", "privacy_loss", "privacy_parameters", "delta"), None, "number or text"),
     (("deployment", "privacy_loss", "privacy_parameters", "alpha"), 1, "is no field"),
     (("deployment", "administrative", "tier"), 0, "must be one of 1, 2, 3"),
     (("deployment", "administrative", "tier"), True, "must be one of 1, 2, 3"),
