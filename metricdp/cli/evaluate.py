@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from argparse import Namespace
+from importlib.util import find_spec
 from typing import Any
 
 from metricdp.cli import budget, inputs, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import InputError
+from metricdp.errors import InputError, MissingExtraError
 
 _EPILOG = """\
 examples:
@@ -25,7 +27,7 @@ With --epsilon stdout gets estimates with 95 % intervals that may be published: 
 figures are exact and stand on no ledger: whoever publishes them, or chooses by them, has no
 guarantee any more."""
 _PRIVATE = ("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "engine")
-_QUESTIONS = ("within", "against", "clip")
+_QUESTIONS = ("within", "against", "clip", "map")
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -53,6 +55,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--clip", metavar="D", type=parsing.positive_number, help=bound)
     spent = "privacy budget of this call, such as 0.1 or 1/3; without it the answer is exact"
     budget.add_privacy_options(demand, parser.add_argument_group("the price"), spent)
+    page = "one HTML page of the centers, with these figures and their intervals (extra: maps)"
+    parser.add_argument_group("what is written").add_argument("--map", metavar="FILE", help=page)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -69,12 +73,15 @@ def run(args: Namespace) -> int:
     metric = inputs.read_metric(args)
     metric.positions([*centers, *(others or [])])
     demand = inputs.read_demand(args, metric)
-    figures = (
-        _exactly(args, demand, centers)
-        if args.epsilon is None
-        else _privately(args, metric, demand, centers, others)
-    )
+    report = None
+    if args.epsilon is None:
+        figures = _exactly(args, demand, centers)
+    else:
+        report = _privately(args, metric, demand, centers, others)
+        figures = {"k": len(centers), **report.to_dict(), "privacy": "differential"}
     problem = streams.show_result(streams.to_json(figures))
+    if args.map is not None:
+        _write_map(args, metric, centers, report)
     if problem is not None:
         raise problem
     return 0
@@ -90,6 +97,11 @@ def _check_options(args: Namespace) -> None:
                 raise UsageError(f"{option} goes with --epsilon: without, the answer is exact")
     elif args.objective != "k-median":
         raise UsageError("with --epsilon distances are judged: leave --objective out")
+    if args.map is not None:
+        given = {"GRAPH": args.graph, "--demand": args.demand, "--centers": args.centers}
+        streams.check_targets({"--map": args.map, "--ledger": args.ledger}, given)
+        if find_spec("plotly") is None:
+            raise MissingExtraError("the map page", "maps")
 
 
 def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: Any) -> Any:
@@ -111,7 +123,16 @@ def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: 
     if not args.quiet:
         say(str(report))
         budget.say_expense(args, report.receipt, ledger)
-    return {"k": len(centers), **report.to_dict(), "privacy": "differential"}
+    return report
+
+
+def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) -> None:
+    from metricdp.report import write_map
+
+    shown = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
+    write_map(os.path.realpath(args.map), metric, centers, **shown)
+    if not args.quiet:
+        say(f"wrote {args.map}")
 
 
 def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]:

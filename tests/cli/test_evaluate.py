@@ -55,3 +55,15 @@ def test_refusals_are_one_line(town, capsys, options, message):
     ran = run(capsys, *BASE, *options)
     assert ran.status == 2 and message in ran.err and ran.out == ""
     assert not (town / "x").exists()
+
+
+def test_the_map_shows_the_intervals(town, capsys):
+    pytest.importorskip("plotly", reason="needs the extra maps")
+    ran = run(capsys, *BASE, "--epsilon", "1", "--within", "150", "--map", "page.html")
+    assert (ran.status, "wrote page.html" in ran.err) == (0, True)
+    text = (town / "page.html").read_text("utf-8")
+    assert "How well the centers serve" in text
+    assert "Share within 150" in text
+    assert "<summary>Privacy statement</summary>" in text
+    refused = run(capsys, *BASE, "--epsilon", "1", "--map", "centers.json")
+    assert (refused.status, "are the same file" in refused.err) == (2, True)
