@@ -23,6 +23,11 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(target)
+    except OSError as error:  # such as a full disk, which names no file by itself
+        Path(temporary).unlink(missing_ok=True)
+        if error.filename in (None, temporary):
+            error.filename = str(target)
+        raise
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

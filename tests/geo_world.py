@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +73,15 @@ def write(frame: Any, path: Path) -> Path:
 
 def as_table(frame: Any) -> Any:
     return pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y})
+
+
+QGIS = shutil.which("qgis_process.bin") or shutil.which("qgis_process")
+"""Debian's wrapper passes an option that the program does not know."""
+
+
+def qgis(algorithm: str, parameters: dict[str, Any], home: Path) -> Any:
+    """Run an algorithm of QGIS with a profile of its own."""
+    assert QGIS is not None
+    ask = [QGIS, "--json", "run", algorithm, "--", *(f"{k}={v}" for k, v in parameters.items())]
+    own = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
+    return subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600)

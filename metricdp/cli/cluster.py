@@ -128,7 +128,11 @@ def _add_search(group: Any) -> None:
 
 
 def _add_outputs(group: Any) -> None:
-    group.add_argument("--output", metavar="FILE", help="the JSON of stdout, to a file as well")
+    plan = (
+        "the result, by the ending: .json as on stdout; .gpkg, a styled map for QGIS; .geojson "
+        "(longitude and latitude), .parquet (GeoParquet), .csv: a row a center (extra: geo)"
+    )
+    group.add_argument("--output", metavar="FILE", help=plan)
     page = (
         "one HTML page that opens offline: network, centers, territories, noisy demand (extra: "
         "maps)"
@@ -152,6 +156,8 @@ def _add_outputs(group: Any) -> None:
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
     from metricdp.methods.demand_release import coreset_format
+    from metricdp.methods.layers import crs_of
+    from metricdp.report.plan_files import plan_ending
 
     start = time.perf_counter()
     _check(args)
@@ -159,7 +165,9 @@ def run(args: Namespace) -> int:
     if args.k is not None and args.k > len(metric):
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
     if args.coreset is not None:
-        coreset_format(args.coreset, metric.coordinates)
+        coreset_format(args.coreset, metric.coordinates, crs_of(metric))
+    if args.output is not None:
+        plan_ending(args.output, metric)
     if args.from_release is not None:
         result, weights = _saved(args, metric)
     elif args.demand is None or args.non_private:
@@ -392,7 +400,7 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     problem = streams.show_result(text)
     written = []
     if args.output is not None:
-        streams.write_text(args.output, text)
+        _write_output(args.output, result, text)
         written.append(args.output)
     if args.coreset is not None:
         result.release.coreset().save(args.coreset)
@@ -406,6 +414,16 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         say(f"wrote {', '.join(written)}")
     if problem is not None:
         raise problem
+
+
+def _write_output(path: str, result: Any, text: str) -> None:
+    """The JSON of stdout, or what else the ending asks for."""
+    if path.lower().endswith(".json"):
+        streams.write_text(path, text)
+        return
+    from metricdp.report.plan_files import write_plan
+
+    write_plan(path, result)
 
 
 def write_map_page(path: str, metric: Any, result: Any, weights: Any, **said: Any) -> None:

@@ -51,6 +51,7 @@ def register(subparsers: parsing.Subparsers) -> None:
 def run(args: Namespace) -> int:
     """Check, read, draw, write."""
     import metricdp as mdp
+    from metricdp.methods.layers import crs_of
     from metricdp.methods.point_files import checked_ending
 
     streams.check_stdout([args.output])
@@ -58,7 +59,7 @@ def run(args: Namespace) -> int:
     streams.check_targets({"--output": args.output}, given)
     metric = inputs.read_metric(args)
     if args.output is not None:
-        checked_ending(args.output, metric.coordinates, "synthetic sample")
+        checked_ending(args.output, metric.coordinates, "synthetic sample", crs_of(metric))
     release = mdp.Release.load(args.from_release, metric)
     points = release.sample(args.n, args.seed)
     told: dict[str, Any] = {"n": len(points), "receipt": points.receipt.to_dict()}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
+from metricdp.methods.layers import crs_of
 from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
@@ -44,21 +45,26 @@ class Coreset(_Pair):
         Noisy.
     coordinates : ndarray of float64, shape (n_points, 2), optional
         Of the points of a finite universe, where it has any.
+    crs : str, optional
+        Their coordinate reference system, where it is known.
     """
 
     coordinates: NDArray[np.float64] | None
+    crs: str | None
 
     def __new__(
         cls,
         points: Any,
         weights: NDArray[np.float64],
         coordinates: NDArray[np.float64] | None = None,
+        crs: str | None = None,
     ) -> Coreset:
         """Keep the coordinates beside the pair."""
         made = super().__new__(cls, points, weights)
         made.coordinates = (
             points if coordinates is None and isinstance(points, np.ndarray) else coordinates
         )
+        made.crs = crs
         return made
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -80,10 +86,10 @@ class Coreset(_Pair):
         MissingExtraError
             Parquet without pyarrow (extra: parquet).
         """
-        ending = coreset_format(path, self.coordinates)
+        ending = coreset_format(path, self.coordinates, self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
         properties = {**ids, "weight": self.weights.tolist()}
-        write_points(path, ending, self._columns(), self.coordinates, properties)
+        write_points(path, ending, self._columns(), self.coordinates, properties, crs=self.crs)
 
     def _columns(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"vertex": list(self.points)}
@@ -98,11 +104,13 @@ class Coreset(_Pair):
         return {**columns, "weight": self.weights.tolist()}
 
 
-def coreset_format(path: str | PathLike[str], coordinates: NDArray[np.float64] | None) -> str:
+def coreset_format(
+    path: str | PathLike[str], coordinates: NDArray[np.float64] | None, crs: str | None
+) -> str:
     """The ending of a path, if a coreset of points with these coordinates, or none, can be saved
     there; errors as `Coreset.save`.
     """
-    return checked_ending(path, coordinates)
+    return checked_ending(path, coordinates, crs=crs)
 
 
 class DemandRelease:
@@ -241,9 +249,11 @@ class DemandRelease:
                 raise InputError(
                     "a small coreset needs a box: in a finite universe, its points would be means"
                 )
-            return Coreset(*reduced(question.names(at), self.weights[at], question.k))
+            small = reduced(question.names(at), self.weights[at], question.k)
+            return Coreset(*small, crs=crs_of(self.space))
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
-        return Coreset(question.names(at), self.weights[at], where)
+        system = crs_of(self.universe if self.space is None else self.space)
+        return Coreset(question.names(at), self.weights[at], where, system)
 
     def sample(self, n: int, seed: int | None = None) -> SyntheticPoints:
         """n synthetic points that lie where the release says that demand is, and belong to nobody:
@@ -277,11 +287,13 @@ class DemandRelease:
         at = drawn(self.universe, self.weights, number, coins)
         if self.space is not None:
             points = self._points_at(at, coins)
-            return SyntheticPoints(points, points, None, self.receipt)
+            crs = crs_of(self.space)
+            return SyntheticPoints(points, points, None, self.receipt, crs)
         names = self._points.checked(self.universe, 1, 1).names(at)
         where = self.universe.coordinates
         system = self.universe.coordinate_system
-        return SyntheticPoints(names, None if where is None else where[at], system, self.receipt)
+        places = None if where is None else where[at]
+        return SyntheticPoints(names, places, system, self.receipt, crs_of(self.universe))
 
     def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> NDArray[np.float64]:
         """Points of a box at these positions of its weighted points, shape (n, d)."""
@@ -327,7 +339,13 @@ class DemandRelease:
     def answer(self, question: Any) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
         return Result(
-            question.names(self._centers(question)), question.k, self.method, self.receipt, self
+            question.names(self._centers(question)),
+            question.k,
+            self.method,
+            self.receipt,
+            self,
+            universe=self.universe if self.space is None else self.space,
+            power=question.power,
         )
 
     def _centers(self, question: Question) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -243,7 +244,8 @@ def _cluster(
         check = partial(recipe.check, demand, question)
         grant = payer.charge(recipe.price, check, [budget], purpose)
     found = recipe.answer(demand, grant, question)
-    return attest(found, _made(purpose, recipe, demand, grant, asked))
+    known = replace(found, universe=universe, power=question.power)
+    return attest(known, _made(purpose, recipe, demand, grant, asked))
 
 
 def _made(
@@ -277,7 +279,11 @@ def _public(
         finite.check_certifiable(public)
     found = finite.answer(public)
     proof = finite.certificate(public, found) if certify else None
-    return Result(finite.names(found), finite.k, "public", certificate=proof)
+    chosen = finite.names(found)
+    result = Result(chosen, finite.k, "public", certificate=proof)
+    box = isinstance(question, BoxQuestion)
+    space = question.space if box else finite.metric
+    return replace(result, universe=space, weights=None if box else public, power=finite.power)
 
 
 def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:

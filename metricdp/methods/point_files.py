@@ -18,22 +18,28 @@ from numpy.typing import NDArray
 from metricdp.arguments import chosen, file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.universe.crs import WGS84, projjson, transformation
 
 ENDINGS = (".csv", ".geojson", ".parquet")
 Columns = dict[str, list[Any]]
 
 
 def checked_ending(
-    path: str | PathLike[str], coordinates: NDArray[np.float64] | None, what: str = "coreset"
+    path: str | PathLike[str],
+    coordinates: NDArray[np.float64] | None,
+    what: str = "coreset",
+    crs: str | None = None,
 ) -> str:
     """The ending of a path, if points with these coordinates, or none, can be saved there.
 
     Raises
     ------
     InputError
-        Another ending, or GeoJSON without coordinates in the plane.
+        Another ending, or GeoJSON without coordinates in the plane, or of plane coordinates whose
+        system is not known: it is longitude and latitude always.
     MissingExtraError
-        Parquet without pyarrow (extra: parquet).
+        Parquet without pyarrow (extra: parquet), GeoJSON of a plane system without pyproj (extra:
+        geo).
     """
     ending = chosen(
         file_path(path, "path").suffix.lower(), ENDINGS, f"the ending of a {what}'s file"
@@ -43,6 +49,13 @@ def checked_ending(
             "GeoJSON needs points with coordinates in the plane: save as .csv or .parquet, or "
             "give the universe coordinates"
         )
+    if ending == ".geojson":
+        if crs is None:
+            raise InputError(
+                "GeoJSON is longitude and latitude, and these coordinates are in no declared "
+                "system: declare it (crs=, --crs), or save as .csv or .parquet"
+            )
+        transformation(crs, WGS84)
     if ending == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError(f"saving a {what} as Parquet", "parquet")
     return ending
@@ -56,6 +69,7 @@ def write_points(
     properties: Columns,
     *,
     geometry: bool = False,
+    crs: str | None = None,
 ) -> None:
     """Write a table of points wholly or not at all; links are followed.
 
@@ -67,18 +81,22 @@ def write_points(
     columns : dict of str to list
         Of CSV and Parquet.
     places : ndarray of float64, shape (n_points, 2), or None
-        Coordinates of GeoJSON, whose readers take them for longitude and latitude.
+        Coordinates: of GeoJSON moved to longitude and latitude, of GeoParquet as they are.
     properties : dict of str to list
         Of GeoJSON's features.
     geometry : bool
         Whether Parquet also gets the points themselves, as GeoParquet.
+    crs : str, optional
+        The system of the coordinates.
     """
     if ending == ".csv":
         content = _csv(columns)
     elif ending == ".geojson":
-        content = _geojson(np.asarray(places), properties)
+        move = None if crs is None else transformation(crs, WGS84)
+        degrees = np.asarray(places) if move is None else move(np.asarray(places))
+        content = _geojson(degrees, properties)
     else:
-        content = _parquet(columns, places if geometry else None)
+        content = _parquet(columns, places if geometry else None, crs)
     with whole_file(Path(os.path.realpath(path))) as file:
         file.write(content)
 
@@ -101,23 +119,24 @@ def _geojson(places: NDArray[np.float64], properties: Columns) -> bytes:
     return json.dumps(collection, default=_plain_id, ensure_ascii=False).encode("utf-8")
 
 
-def _parquet(columns: Columns, places: NDArray[np.float64] | None) -> bytes:
+def _parquet(columns: Columns, places: NDArray[np.float64] | None, crs: str | None) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
     columns = dict(columns)
-    kinds = {type(name) for name in columns.get("vertex", [])}
-    if len(kinds) > 1 or not kinds <= {str, int, float}:
-        columns["vertex"] = [str(name) for name in columns["vertex"]]
+    for key in ("vertex", "center"):
+        kinds = {type(name) for name in columns.get(key, [])}
+        if len(kinds) > 1 or not kinds <= {str, int, float}:
+            columns[key] = [str(name) for name in columns[key]]
     table = pyarrow.table(columns)
     if places is not None:
-        table = _with_geometry(table, places)
+        table = _with_geometry(table, places, crs)
     sink = io.BytesIO()
     pyarrow.parquet.write_table(table, sink)
     return sink.getvalue()
 
 
-def _with_geometry(table: Any, places: NDArray[np.float64]) -> Any:
+def _with_geometry(table: Any, places: NDArray[np.float64], crs: str | None) -> Any:
     """The table with a column of points and the metadata that GeoParquet 1.0 asks for.
 
     References
@@ -128,8 +147,9 @@ def _with_geometry(table: Any, places: NDArray[np.float64]) -> Any:
 
     points = [struct.pack("<BIdd", 1, 1, *at) if np.isfinite(at).all() else None for at in places]
     table = table.append_column("geometry", pyarrow.array(points, pyarrow.binary()))
-    # no bounding box and no reference system: which one it is, the universe does not know
-    column = {"encoding": "WKB", "geometry_types": ["Point"], "crs": None}
+    column: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Point"]}
+    if crs != WGS84:  # what the format takes for granted
+        column["crs"] = None if crs is None else projjson(crs)
     geo = {"version": "1.0.0", "primary_column": "geometry", "columns": {"geometry": column}}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), "geo": json.dumps(geo)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +11,15 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.layers import crs_of
+from metricdp.methods.views import Views
 from metricdp.metrics.base import Metric
 from metricdp.releases import Receipt
 from metricdp.solvers.bounds import Certificate
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Views):
     """Centers, and what they cost in privacy. Nothing here was computed from private data except
     through the receipt's releases.
 
@@ -32,6 +35,12 @@ class Result:
     certificate : Certificate or None
         Proof of how far the centers can be from the best, where it was asked for: only of public
         demand.
+    universe : Metric or EuclideanSpace or None
+        The public universe of the centers.
+    weights : ndarray of float64, shape (n_points,), or None
+        Public weights that the centers are best for; None for private demand.
+    power : {1, 2}
+        Whether the cost sums distances or their squares.
     """
 
     centers: Any
@@ -40,6 +49,9 @@ class Result:
     receipt: Receipt | None = None
     release: Any = field(default=None, repr=False)
     certificate: Certificate | None = None
+    universe: Any = field(default=None, repr=False, compare=False)
+    weights: Any = field(default=None, repr=False, compare=False)
+    power: int = field(default=1, repr=False, compare=False)
 
     @property
     def lower_bound(self) -> float | None:
@@ -54,8 +66,8 @@ class Result:
         return None if self.certificate is None else self.certificate.gap
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: centers, k, method, receipt and, where it was asked for, the
-        certificate; nothing else.
+        """JSON-ready form: centers, k, method, receipt; where the universe has them, the centers'
+        coordinates and their system; where it was asked for, the certificate; nothing else.
         """
         centers = [_plain(c) for c in self.centers]
         plain = {
@@ -64,6 +76,11 @@ class Result:
             "method": self.method,
             "receipt": self.receipt and self.receipt.to_dict(),
         }
+        if isinstance(self.universe, Metric) and self.coordinates is not None:
+            plain["coordinates"] = [
+                at if all(map(math.isfinite, at)) else None for at in self.coordinates.tolist()
+            ]
+            plain["crs"] = crs_of(self.universe)
         return (
             plain
             if self.certificate is None

@@ -51,6 +51,8 @@ class SyntheticPoints(Sequence[Any]):
         What the coordinates are.
     receipt : Receipt
         Of the release: what they cost when it was made.
+    crs : str or None
+        The coordinate reference system of `coordinates`, where it is known.
 
     Examples
     --------
@@ -62,10 +64,18 @@ class SyntheticPoints(Sequence[Any]):
     """
 
     def __init__(
-        self, points: Any, coordinates: Array | None, system: str | None, receipt: Receipt
+        self,
+        points: Any,
+        coordinates: Array | None,
+        system: str | None,
+        receipt: Receipt,
+        crs: str | None = None,
     ) -> None:
-        self.points, self.coordinates = points, coordinates
-        self.system, self.receipt = system, receipt
+        self.points = points
+        self.coordinates = coordinates
+        self.system = system
+        self.receipt = receipt
+        self.crs = crs
 
     def __len__(self) -> int:
         return len(self.points)
@@ -100,13 +110,13 @@ class SyntheticPoints(Sequence[Any]):
         MissingExtraError
             Parquet without pyarrow (extra: parquet).
         """
-        ending = checked_ending(path, self.coordinates, "synthetic sample")
+        ending = checked_ending(path, self.coordinates, "synthetic sample", self.crs)
         ids: Columns = {} if isinstance(self.points, np.ndarray) else {"vertex": self.points}
         columns = {**ids, **self._axes()}
         names = ids or {"number": list(range(len(self)))}
         planar = self.coordinates is not None and self.coordinates.shape[1] == 2
         places = self.coordinates if planar else None
-        write_points(path, ending, columns, places, names, geometry=True)
+        write_points(path, ending, columns, places, names, geometry=True, crs=self.crs)
 
     def _axes(self) -> Columns:
         """Coordinates by name."""

@@ -105,6 +105,13 @@ def meters_per_unit(crs: str | None) -> float | None:
     return factors.pop() if len(factors) == 1 else None
 
 
+def projjson(crs: str) -> dict[str, Any] | None:
+    """A system as GeoParquet holds it; None without pyproj."""
+    if find_spec("pyproj") is None:
+        return None
+    return dict(_crs(crs).to_json_dict())
+
+
 def unit_name(crs: str | None) -> str | None:
     """The unit of a plane system's axes, such as "metre"."""
     if crs is None or kind_of(crs) == "lonlat" or find_spec("pyproj") is None:

@@ -120,7 +120,7 @@ CASES = {
     "directory": ("cluster folder -k 2 --output out.json", "folder: is a directory"),
     "empty file": ("cluster empty.csv -k 2 --output out.json", "empty"),
     "no edges": ("cluster header.csv -k 2 --output out.json", "header.csv"),
-    "unknown ending": ("cluster roads.shp -k 2 --output out.json", "--format"),
+    "unknown ending": ("cluster roads.xyz -k 2 --output out.json", "--format"),
     "unknown format": (PUBLIC + " --format shapefile", "formats: pmed, dimacs"),
     "wrong format": (PUBLIC + " --format pmed", "line 1"),
     "truncated gzip": ("cluster cut.csv.gz -k 2 --output out.json", "truncated gzip"),

@@ -97,8 +97,8 @@ class GridRelease(BoxRelease):
         nothing stands out.
         """
         if self.weights.sum() <= 0:
-            return Coreset(self.partition.centers, np.ones(len(self.weights)))
-        return Coreset(self.partition.centers[self.standing], self._counts)
+            return Coreset(self.partition.centers, np.ones(len(self.weights)), crs=self.space.crs)
+        return Coreset(self.partition.centers[self.standing], self._counts, crs=self.space.crs)
 
     @cached_property
     def _diagonals(self) -> Array:

@@ -480,6 +480,7 @@ def town(**attributes):
     graph = nx.grid_2d_graph(4, 4)
     graph = nx.relabel_nodes(graph, {node: f"{node[0]}-{node[1]}" for node in graph})
     if attributes:
+        graph.graph["crs"] = "EPSG:4326"
         nx.set_node_attributes(
             graph, {node: {"x": float(node[0]), "y": float(node[2])} for node in graph}
         )
@@ -524,6 +525,11 @@ def test_coresets_of_a_box_are_saved(tmp_path):
     coreset.save(tmp_path / "core.CSV")
     read = np.loadtxt(tmp_path / "core.CSV", delimiter=",", skiprows=1)
     assert (read == np.column_stack([coreset.points, coreset.weights])).all()
+    with pytest.raises(InputError, match="longitude and latitude"):
+        coreset.save(tmp_path / "core.geojson")
+    places = mdp.EuclideanSpace([0, 0], [1, 1], crs="EPSG:4326")
+    demand = mdp.PrivateDemand(places, clusters(2000)[0])
+    coreset = mdp.release(places, demand, epsilon=1).coreset()
     coreset.save(str(tmp_path / "core.geojson"))
     features = json.loads((tmp_path / "core.geojson").read_text())["features"]
     assert [f["geometry"]["coordinates"] for f in features] == coreset.points.tolist()

@@ -1,0 +1,319 @@
+"""A clustering as geographic layers: sites, territories as areas and as streets, lines from parts
+to their sites, and the noisy demand of parts.
+
+Everything is post-processing: public places, the released centers, and weights that were released
+or are public. Territories are those of the metric: of the nearest center by shortest path, not as
+the crow flies. Their areas are made of the Voronoi cells of the universe's own points in the plane.
+
+Layers are in the universe's own system. One without coordinates has no layers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.universe.crs import WGS84
+from metricdp.universe.geo import need_geo
+
+LAYERS = ("sites", "territories", "streets", "spider", "demand")
+"""Names of the layers, as `Result.to_geopandas` takes them."""
+_MARGIN = 0.01
+"""By how much areas reach beyond the outermost points, as a share of the extent."""
+
+Floats = NDArray[np.float64]
+
+
+def crs_of(universe: Any) -> str | None:
+    """The system of a universe's coordinates, if one is known."""
+    if getattr(universe, "crs", None) is not None:
+        return str(universe.crs)
+    return WGS84 if getattr(universe, "coordinate_system", None) == "lonlat" else None
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The layers of some centers of a finite universe.
+
+    Parameters
+    ----------
+    metric : Metric
+        With coordinates.
+    centers : list of ids
+    weights : ndarray of float64, shape (n_points,), or None
+        Released, or public.
+    parts : ndarray of int64, shape (n_points,), or None
+        Part of each point, where the weights were released by parts; None: each point by itself.
+    """
+
+    metric: Metric
+    centers: list[Any]
+    weights: Floats | None = None
+    parts: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        need_geo()
+        xy = self.metric.coordinates
+        if xy is None or xy.shape[1] != 2 or not np.isfinite(xy).any():
+            raise InputError(
+                f"{self.metric.name} has no coordinates, and so no layers: give them (nodes=, "
+                f"--nodes)"
+            )
+
+    def layer(self, name: str) -> Any:
+        """A GeoDataFrame of one layer.
+
+        Raises
+        ------
+        InputError
+            No such layer, or there is nothing for it: no edges, no weights.
+        """
+        if name not in LAYERS:
+            raise InputError(f"layer must be one of {', '.join(LAYERS)}; got {name!r}")
+        if name == "streets" and self.metric.graph is None:
+            raise InputError(f"{self.metric.name} has no edges, so no territories of streets")
+        if name in ("spider", "demand") and self.weights is None:
+            raise InputError(f"no weights are known, so there is no layer {name!r}")
+        made = getattr(self, f"_{name}")()
+        return made
+
+    @property
+    def names(self) -> list[str]:
+        """Layers that there are."""
+        lacking = ["streets"] * (self.metric.graph is None)
+        lacking += ["spider", "demand"] * (self.weights is None)
+        return [name for name in LAYERS if name not in lacking]
+
+    @cached_property
+    def nearest(self) -> tuple[NDArray[np.int64], Floats]:
+        """Number of the nearest center of each point, and the distance."""
+        return self.metric.nearest(self.centers)
+
+    @cached_property
+    def xy(self) -> Floats:
+        """Places of all points, shape (n_points, 2); NaN where there is none."""
+        return np.asarray(self.metric.coordinates, np.float64)
+
+    @cached_property
+    def site_xy(self) -> Floats:
+        """Places of the centers, shape (k, 2)."""
+        return self.xy[np.asarray(self.metric.positions(self.centers), np.int64)]
+
+    def facts(self) -> dict[str, list[Any]]:
+        """Columns of a table of the centers (`center_facts`)."""
+        return center_facts(self.centers, self.nearest, self.weights)
+
+    def _frame(self, columns: dict[str, Any], shapes: Any) -> Any:
+        import geopandas as gpd
+
+        return gpd.GeoDataFrame(columns, geometry=list(shapes), crs=crs_of(self.metric))
+
+    def _points(self, places: Floats) -> list[Any]:
+        import shapely
+
+        known = np.isfinite(places).all(axis=1)
+        made: list[Any] = [None] * len(places)
+        for at in np.flatnonzero(known).tolist():
+            made[at] = shapely.Point(places[at])
+        return made
+
+    def _sites(self) -> Any:
+        return self._frame(self.facts(), self._points(self.site_xy))
+
+    def _territories(self) -> Any:
+        """Unions of Voronoi cells, a little beyond the hull of all points."""
+        import shapely
+
+        kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
+        stretch = self._stretch()
+        flat = self.xy[kept] * stretch
+        places, first = np.unique(flat, axis=0, return_index=True)
+        label = self.nearest[0][kept[first]]
+        k = len(self.centers)
+        edge = _MARGIN * float(np.ptp(flat, axis=0).max() or 1.0)
+        hull = shapely.buffer(shapely.convex_hull(shapely.MultiPoint(places)), edge)
+        cells = _voronoi(places, hull)
+        areas: list[Any] = []
+        for c in range(k):
+            own = cells[label == c]
+            whole = shapely.coverage_union_all(own) if len(own) else None
+            areas.append(None if whole is None else _clipped(whole, hull))
+        back = [
+            None if a is None else shapely.transform(a, lambda points: points / stretch)
+            for a in areas
+        ]
+        return self._frame(self.facts(), back)
+
+    def _stretch(self) -> Floats:
+        """Factors that make degrees as long on the page as on the ground, at the middle."""
+        if self.metric.coordinate_system != "lonlat":
+            return np.ones(2)
+        latitude = self.xy[:, 1]
+        middle = np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)
+        return np.array([max(float(np.cos(middle)), 0.01), 1.0])
+
+    def _streets(self) -> Any:
+        """The edges of each territory as one shape; an edge between two is cut where both centers
+        are equally far.
+        """
+        import shapely
+
+        graph = self.metric.graph
+        assert graph is not None
+        label, distance = self.nearest
+        tails = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
+        heads = graph.indices.astype(np.int64)
+        placed: NDArray[np.bool_] = np.asarray(np.isfinite(self.xy).all(axis=1))
+        once = (tails < heads) & placed[tails] & placed[heads]
+        u, v, length = tails[once], heads[once], graph.lengths[once]
+        start, end = self.xy[u], self.xy[v]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (distance[v] - distance[u] + length) / (2 * length)
+        share = np.clip(np.where(length > 0, share, 0.5), 0, 1)
+        cut = start + share[:, None] * (end - start)
+        same = np.asarray(label[u] == label[v])
+        pieces = np.concatenate(
+            [
+                np.stack([start, end], axis=1)[same],
+                np.stack([start, cut], axis=1)[~same],
+                np.stack([cut, end], axis=1)[~same],
+            ]
+        )
+        of = np.concatenate([label[u][same], label[u][~same], label[v][~same]])
+        lines = shapely.linestrings(pieces)
+        shapes = [shapely.multilinestrings(lines[of == c]) for c in range(len(self.centers))]
+        facts = self.facts()
+        return self._frame({"rank": facts["rank"], "center": facts["center"]}, shapes)
+
+    def _groups(self) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
+        """Parts cut by territories: part, center, weight and the place of the weight's middle."""
+        assert self.weights is not None
+        label = self.nearest[0]
+        part = np.arange(len(self.metric)) if self.parts is None else self.parts
+        kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1) & (self.weights > 0))
+        k = len(self.centers)
+        found = np.unique(part[kept] * k + label[kept], return_inverse=True)
+        keys: NDArray[Any] = found[0]
+        at: NDArray[Any] = found[1]
+        mass = np.bincount(at, weights=self.weights[kept], minlength=len(keys))
+        weight = mass.astype(np.float64)
+        middle = np.stack(
+            [
+                np.bincount(at, weights=self.weights[kept] * self.xy[kept, j], minlength=len(keys))
+                for j in (0, 1)
+            ],
+            axis=1,
+        )
+        center: NDArray[Any] = keys % k
+        part_of: NDArray[Any] = keys // k
+        return part_of, center, weight, middle / np.maximum(weight, 1e-300)[:, None]
+
+    def _spider(self) -> Any:
+        """A line from the middle of each part to the center that serves it."""
+        import shapely
+
+        part, center, weight, middle = self._groups()
+        known = np.isfinite(self.site_xy[center]).all(axis=1)
+        ends = np.stack([middle, self.site_xy[center]], axis=1)[known]
+        columns = {
+            "part": part[known],
+            "rank": center[known] + 1,
+            "center": [self.facts()["center"][c] for c in center[known].tolist()],
+            "demand": weight[known],
+        }
+        return self._frame(columns, shapely.linestrings(ends) if len(ends) else [])
+
+    def _demand(self) -> Any:
+        """A point a part, at the middle of its weight."""
+        part, _, weight, middle = self._groups()
+        keys, at = np.unique(part, return_inverse=True)
+        mass = np.bincount(at, weights=weight, minlength=len(keys))
+        places = np.stack(
+            [np.bincount(at, weights=weight * middle[:, j], minlength=len(keys)) for j in (0, 1)],
+            axis=1,
+        )
+        columns: dict[str, Any] = {"part": keys, "demand": mass}
+        if self.parts is None:
+            columns["vertex"] = [_plain(self.metric.ids[i]) for i in keys.tolist()]
+        return self._frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
+
+
+def _plain(name: Any) -> Any:
+    return name if isinstance(name, int | str | float) else str(name)
+
+
+def center_facts(
+    centers: list[Any], nearest: tuple[NDArray[np.int64], Floats], weights: Floats | None
+) -> dict[str, list[Any]]:
+    """Columns of a table of centers: rank from 1, id, points of the territory, and with weights its
+    demand and the mean distance of that.
+    """
+    k = len(centers)
+    label, distance = nearest
+    columns: dict[str, list[Any]] = {"rank": list(range(1, k + 1))}
+    columns["center"] = [_plain(center) for center in centers]
+    columns["points"] = np.bincount(label, minlength=k).tolist()
+    if weights is not None:
+        mass = np.bincount(label, weights=weights, minlength=k)
+        far = np.bincount(label, weights=weights * distance, minlength=k)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(mass > 0, far / mass, np.nan)
+        columns["demand"] = mass.tolist()
+        columns["mean_distance"] = [None if np.isnan(m) else m for m in mean.tolist()]
+    return columns
+
+
+def _clipped(area: Any, hull: Any) -> Any:
+    """The polygons of an area inside the hull."""
+    import shapely
+
+    inside = shapely.intersection(shapely.make_valid(area), hull)
+    polygons = [p for p in shapely.get_parts(inside) if shapely.get_type_id(p) == 3]
+    return shapely.multipolygons(polygons)
+
+
+def _voronoi(places: Floats, hull: Any) -> NDArray[Any]:
+    """Cells of distinct places, in their order."""
+    import shapely
+
+    if len(places) == 1:
+        return np.array([hull], dtype=object)
+    cells = shapely.get_parts(
+        shapely.voronoi_polygons(shapely.MultiPoint(places), extend_to=hull, ordered=True)
+    )
+    return np.asarray(cells, dtype=object)
+
+
+def layers_of_result(result: Any) -> Layers:
+    """The layers of a `Result`.
+
+    Raises
+    ------
+    InputError
+        It is of a box, or of a universe that it does not know.
+    """
+    return Layers(finite_universe(result), list(result.centers), *weights_of(result))
+
+
+def finite_universe(result: Any) -> Metric:
+    """The finite universe of a result's centers."""
+    universe = result.universe
+    if not isinstance(universe, Metric):
+        what = "a box, whose centers are free points" if universe is not None else "not known"
+        raise InputError(f"the universe of this result is {what}: only a finite one has this")
+    return universe
+
+
+def weights_of(result: Any) -> tuple[Floats | None, NDArray[np.int64] | None]:
+    """Released or public weights of a result, and their parts."""
+    weights = getattr(result.release, "weights", None) if result.receipt else result.weights
+    if weights is None or len(weights) != len(result.universe):
+        return None, None
+    parts = getattr(getattr(result.release, "partition", None), "labels", None)
+    return np.asarray(weights, np.float64), None if parts is None else parts.astype(np.int64)

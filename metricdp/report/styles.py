@@ -1,0 +1,135 @@
+"""QGIS styles (QML) of the layers of a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+_HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+
+
+def qml(layer: str, frame: Any) -> str:
+    """The style of a layer, by the colors and the demand in it.
+
+    Examples
+    --------
+    >>> "categorizedSymbol" in qml("sites", {"rank": [1], "color": ["#2f6db5"]})
+    True
+    """
+    if layer == "demand":
+        body = _single(
+            "marker",
+            "SimpleMarker",
+            _options(
+                name="circle",
+                color="90,90,90,90",
+                outline_color="60,60,60,160",
+                outline_width="0.1",
+                size="2",
+                size_unit="MM",
+            )
+            + _sized(list(frame["demand"])),
+        )
+        return _whole(body)
+    if layer == "spider":
+        line = _options(line_color="90,90,90,140", line_width="0.18", line_width_unit="MM")
+        return _whole(_single("line", "SimpleLine", line))
+    symbols, categories = [], []
+    for number, (rank, color) in enumerate(zip(frame["rank"], frame["color"])):
+        symbols.append(_symbol(layer, str(number), color))
+        label = quoteattr(f"center {rank}")
+        categories.append(
+            f'<category value="{rank}" symbol="{number}" label={label} render="true" type="long"/>'
+        )
+    renderer = (
+        '<renderer-v2 type="categorizedSymbol" attr="rank" enableorderby="0" forceraster="0">'
+        f"<categories>{''.join(categories)}</categories><symbols>{''.join(symbols)}</symbols>"
+        "</renderer-v2>"
+    )
+    return _whole(renderer, _labels() if layer == "sites" else "")
+
+
+def _whole(renderer: str, labels: str = "") -> str:
+    on = ' labelsEnabled="1"' if labels else ""
+    kinds = 'version="3.22" styleCategories="Symbology|Labeling"'
+    return f"{_HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
+
+
+def _single(kind: str, symbol: str, options: str) -> str:
+    return (
+        '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
+        f'<symbol name="0" type="{kind}" alpha="1" clip_to_extent="1" force_rhr="0">'
+        f'<layer class="{symbol}" enabled="1" locked="0" pass="0">{options}</layer></symbol>'
+        "</symbols></renderer-v2>"
+    )
+
+
+def _symbol(layer: str, name: str, color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    solid = f"{red},{green},{blue},255"
+    kind, cls, options = {
+        "sites": (
+            "marker",
+            "SimpleMarker",
+            _options(
+                name="circle",
+                color=solid,
+                outline_color="255,255,255,255",
+                outline_width="0.5",
+                size="5",
+                size_unit="MM",
+            ),
+        ),
+        "territories": (
+            "fill",
+            "SimpleFill",
+            _options(
+                color=f"{red},{green},{blue},70",
+                outline_color=f"{red},{green},{blue},160",
+                outline_width="0.26",
+                style="solid",
+            ),
+        ),
+        "streets": (
+            "line",
+            "SimpleLine",
+            _options(line_color=solid, line_width="0.3", line_width_unit="MM"),
+        ),
+    }[layer]
+    return (
+        f'<symbol name="{name}" type="{kind}" alpha="1" clip_to_extent="1" force_rhr="0">'
+        f'<layer class="{cls}" enabled="1" locked="0" pass="0">{options}</layer></symbol>'
+    )
+
+
+def _options(**values: str) -> str:
+    both = "".join(
+        f'<Option type="QString" name="{name}" value="{value}"/>' for name, value in values.items()
+    )
+    plain = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in values.items())
+    return f'<Option type="Map">{both}</Option>{plain}'
+
+
+def _sized(demand: list[float]) -> str:
+    """An area proportional to the demand, at most 6 mm wide."""
+    most = max(demand, default=1.0) or 1.0
+    expression = quoteattr(f'max(0.4, 6 * sqrt("demand" / {most:.9g}))')
+    return (
+        '<data_defined_properties><Option type="Map"><Option type="QString" name="name" value=""/>'
+        '<Option type="Map" name="properties"><Option type="Map" name="size">'
+        '<Option type="bool" name="active" value="true"/>'
+        f'<Option type="QString" name="expression" value={expression}/>'
+        '<Option type="int" name="type" value="3"/></Option></Option>'
+        '<Option type="QString" name="type" value="collection"/></Option>'
+        "</data_defined_properties>"
+    )
+
+
+def _labels() -> str:
+    return (
+        '<labeling type="simple"><settings calloutType="simple">'
+        '<text-style fieldName="rank" fontSize="7" fontWeight="75" textColor="255,255,255,255" '
+        'isExpression="0" fontFamily="Sans Serif" fontSizeUnit="Point" textOpacity="1"/>'
+        '<placement placement="1" quadOffset="4" centroidInside="0" dist="0"/>'
+        '<rendering displayAll="1" drawLabels="1" obstacle="0"/></settings></labeling>'
+    )

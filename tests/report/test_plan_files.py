@@ -1,0 +1,145 @@
+"""A plan in every format, read back by others; layers where they belong, to the meter."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.cli import main
+from metricdp.errors import InputError
+from metricdp.report.plan_files import write_plan
+from tests import geo_world as world
+
+gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+
+METRIC = mdp.GraphMetric(world.street_graph())
+
+
+@pytest.fixture(scope="module")
+def result():
+    demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(4000))
+    return mdp.k_median(METRIC, demand, k=2, epsilon=5)
+
+
+def test_sites_are_where_they_are_in_every_format(tmp_path, result):
+    corners = [[world.EAST, world.NORTH], [world.EAST + 1000, world.NORTH + 1000]]
+    for ending, system in (("gpkg", 32719), ("geojson", 4326), ("parquet", 32719)):
+        path = tmp_path / f"plan.{ending}"
+        write_plan(path, result)
+        options = {"layer": "sites"} if ending == "gpkg" else {}
+        read = gpd.read_parquet(path) if ending == "parquet" else gpd.read_file(path, **options)
+        assert read.crs.to_epsg() == system
+        meters = read.to_crs(world.UTM).geometry
+        found = sorted([p.x, p.y] for p in meters)
+        assert np.abs(np.array(found) - corners).max() < 0.5
+        assert read["demand"].sum() == pytest.approx(4000, rel=0.05)
+        assert sorted(read["center"]) == sorted(result.centers)
+    told = json.loads(write_plan(tmp_path / "plan.json", result).read_text())
+    assert sorted(told["coordinates"]) == corners and told["crs"] == world.UTM
+    table = (tmp_path / "plan.csv", write_plan(tmp_path / "plan.csv", result).read_text())[1]
+    assert table.startswith("rank,center,x,y,points,demand,mean_distance\n")
+
+
+def test_layers_fit_together(result):
+    sites, areas, streets, spider, demand = (
+        result.to_geopandas(n) for n in ("sites", "territories", "streets", "spider", "demand")
+    )
+    for frame in (sites, areas, streets, spider, demand):
+        assert frame.crs.to_epsg() == 32719
+    for site, area in zip(sites.geometry, areas.geometry):
+        assert area.covers(site)
+    assert areas.geometry.iloc[0].intersection(areas.geometry.iloc[1]).area < 1e-3
+    whole = 2 * world.SIDE * (world.SIDE - 1) * world.STEP
+    assert streets.geometry.length.sum() == pytest.approx(whole)
+    ends = {site.coords[0] for site in sites.geometry}
+    assert all(line.coords[-1] in ends for line in spider.geometry)
+    for frame in (spider, demand):
+        assert frame["demand"].sum() == pytest.approx(sites["demand"].sum())
+    assert len(demand) <= result.release.partition.n_parts
+
+
+def test_streets_between_territories_are_cut_where_both_are_equally_far():
+    import networkx as nx
+
+    graph = nx.path_graph(4)
+    nx.set_node_attributes(graph, {i: {"x": 10.0 * i, "y": 0.0} for i in graph})
+    nx.set_edge_attributes(graph, 10.0, "length")
+    metric = mdp.GraphMetric(graph)
+    found = mdp.k_median(metric, k=2, opened=[0, 3])
+    lengths = found.to_geopandas("streets").geometry.length
+    assert lengths.tolist() == [15.0, 15.0]
+
+
+def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
+    path = write_plan(tmp_path / "plan.gpkg", result)
+    with sqlite3.connect(path) as file:
+        styles = dict(file.execute("select f_table_name, styleQML from layer_styles"))
+        default = file.execute("select min(useAsDefault) from layer_styles").fetchone()
+        bought = file.execute("select epsilon from receipt").fetchall()
+    assert set(styles) == {"sites", "territories", "streets", "spider", "demand"}
+    assert default == (1,) and len(bought) == len(result.receipt.mechanisms)
+    import pyogrio
+
+    told = pyogrio.read_info(path, layer="sites")["dataset_metadata"]
+    assert json.loads(told["METRICDP_RECEIPT"])["epsilon_exact"] == "5"
+    assert not list(tmp_path.glob(".metricdp*"))
+
+
+@pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="GDAL's ogrinfo is not installed")
+def test_ogrinfo_reads_it(tmp_path, result):
+    path = write_plan(tmp_path / "plan.gpkg", result)
+    said = subprocess.run(["ogrinfo", path], capture_output=True, text=True, check=True).stdout
+    for line in ("sites (Point)", "territories (Multi Polygon)", "streets (Multi Line String)"):
+        assert line in said
+
+
+@pytest.mark.skipif(world.QGIS is None, reason="QGIS is not installed")
+def test_qgis_finds_each_site_in_its_territory(tmp_path, result):
+    path = write_plan(tmp_path / "plan.gpkg", result)
+    ask = {"POLYGONS": f"{path}|layername=territories", "POINTS": f"{path}|layername=sites"}
+    counted = tmp_path / "counted.csv"
+    ran = world.qgis(
+        "native:countpointsinpolygon", {**ask, "FIELD": "n", "OUTPUT": counted}, tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr
+    table = gpd.pd.read_csv(counted)
+    assert table["n"].tolist() == [1, 1]
+
+
+def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
+    plane = mdp.EuclideanMetric([[2.0, 3.0], [5.0, 6.0]])
+    found = mdp.k_median(plane, k=1)
+    for ask in (write_plan, lambda path, _: mdp_coreset(plane).save(path)):
+        with pytest.raises(InputError, match="longitude and latitude"):
+            ask(tmp_path / "plan.geojson", found)
+    demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(900))
+    mdp.release(METRIC, demand, epsilon=5).coreset().save(tmp_path / "core.geojson")
+    read = gpd.read_file(tmp_path / "core.geojson")
+    assert read.geometry.x.between(-71.4, -71.1).all()
+
+
+def mdp_coreset(metric):
+    demand = mdp.PrivateDemand(metric, [0] * 50)
+    return mdp.release(metric, demand, epsilon=1).coreset()
+
+
+def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
+    network = world.write(world.edge_frame(), tmp_path / "edges.gpkg")
+    homes = world.write(world.homes(300), tmp_path / "homes.parquet")
+    ledger = tmp_path / "study.ledger"
+    ask = ["cluster", str(network), "--demand", str(homes), "-k", "2", "--epsilon", "1"]
+    ask += ["--ledger", str(ledger)]
+    assert main([*ask, "--output", str(tmp_path / "plan.xlsx")]) == 2
+    assert "ending must be one of .json, .csv" in capsys.readouterr().err
+    assert not ledger.exists()
+    for ending in ("gpkg", "geojson", "parquet", "csv", "json"):
+        assert main([*ask[:-2], "--output", str(tmp_path / f"plan.{ending}")]) == 0
+        assert (tmp_path / f"plan.{ending}").exists()
+    assert "EPSG:32719" in capsys.readouterr().err
+    far = [*ask[:-2], "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]
+    assert main(far) == 2
+    assert "x and y are swapped" in capsys.readouterr().err
