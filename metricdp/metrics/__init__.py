@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from metricdp.metrics.base import Metric as Metric
     from metricdp.metrics.by_rows import RowMetric as RowMetric
     from metricdp.metrics.chebyshev import ChebyshevMetric as ChebyshevMetric
+    from metricdp.metrics.cost_table import CostTable as CostTable
     from metricdp.metrics.graph import GraphMetric as GraphMetric
     from metricdp.metrics.graph import read_graph as read_graph
     from metricdp.metrics.ground import GroundSet as GroundSet
@@ -31,6 +32,7 @@ METRICS = {
 }
 """The finite universes, and the module of each: public names of ``metricdp`` too."""
 _OTHERS = {
+    "CostTable": "cost_table",
     "EuclideanSpace": "space",
     "Metric": "base",
     "RowMetric": "by_rows",

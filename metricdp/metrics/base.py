@@ -227,6 +227,40 @@ class Metric(ABC):
             return self.distance_rows(sources, targets).astype(np.float32)
         return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
 
+    def with_costs(self, sites: Any = None, access: Any = None) -> Metric:
+        """The same universe with fixed costs on the way: ``cost(c, v) = sites[c] + d(c, v) +
+        access[v]``.
+
+        Parameters
+        ----------
+        sites : mapping from id to cost, or array_like in the order of `sites`; optional
+            What it costs to enter a site, such as the time to park or to be admitted; 0 for ids
+            that a mapping leaves out.
+        access : mapping from id to cost, or array_like in the order of `ids`; optional
+            What it costs to get from a point to where travel begins, such as the walk to a stop.
+
+        Raises
+        ------
+        InputError
+            Costs that are negative or not finite, of another number, or of unknown ids.
+
+        Notes
+        -----
+        Costs of all sites are not those of opening them (`mdp.objectives.FacilityLocation`): they
+        count for each unit of demand. See `metricdp.metrics.costed`.
+
+        Examples
+        --------
+        >>> from metricdp.metrics import EuclideanMetric
+        >>> line = EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.with_costs(sites={"a": 2}, access={"c": 0.5}).distances(["a", "b"])
+        array([[2. , 3. , 6.5],
+               [1. , 0. , 3.5]])
+        """
+        from metricdp.metrics.costed import CostedMetric
+
+        return CostedMetric(self, sites, access)
+
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> NDArray[np.float32]:

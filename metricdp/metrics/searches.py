@@ -150,6 +150,30 @@ class RowBalls(Balls):
             add_covered(rows, amounts[part], self._steps, total)
 
 
+class SiteBalls(Balls):
+    """One row of distances a site, where sites are no points: rows are no columns."""
+
+    def __init__(
+        self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
+    ) -> None:
+        self._metric, self._steps, self._candidates = metric, steps, candidates
+
+    def members(self, center: int) -> NDArray[np.int64]:
+        """See `Balls`: positions of points, in the ball of a site."""
+        return np.flatnonzero(sound_rows(self._metric, np.array([center]))[0] <= self._steps)
+
+    def add(
+        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """See `Balls`."""
+        everywhere = np.arange(len(total)) if self._candidates is None else self._candidates
+        step = max(1, _ENTRIES // max(len(points), 1))
+        for start in range(0, len(total), step):
+            part = slice(start, start + step)
+            rows = sound_rows(self._metric, everywhere[part], points)
+            total[part] += (rows <= self._steps) @ amounts
+
+
 class EdgeSearches(Searches):
     """One bounded search each, against the arcs along which centers serve, on all processors; what
     they find is taken one after the other. O(n_points) work space a processor.

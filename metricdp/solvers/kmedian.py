@@ -316,7 +316,17 @@ def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
             deadline=problem.deadline,
         )
         return np.array([median.center])
+    bound = problem.metric.symmetric
+    if len(bound) > _LARGE and bound.network is not None and problem.metric.network is None:
+        return _on_bound(problem, bound)  # rows of all are dear, its searches are not
     return _coarse(problem, starts)
+
+
+def _on_bound(problem: _Problem, bound: Metric) -> NDArray[np.int64]:
+    """Centers, the opened first, for the universe's symmetric bound."""
+    bounded = replace(problem, metric=bound, effort=_EFFORT)
+    assert bound.network is not None
+    return _on_network(bounded, bound.network, 1).centers
 
 
 def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:

@@ -14,14 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import shown
-from metricdp.errors import InputError
+from metricdp.errors import GraphFileError, InputError
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
-"""Columns and attributes taken for lengths, in this order, when the caller names none."""
+"""Columns and attributes taken for lengths when the caller names none and only one is there."""
 
 UNIT = "unit"
 """The `weight` that makes every edge of a file 1 long."""
+
+
+def only_length(path: object, known: Sequence[str]) -> str | None:
+    """The only one of some names of `LENGTH_NAMES`; None if there is none.
+
+    Raises
+    ------
+    GraphFileError
+        There are several: which of them counts is the caller's to say.
+
+    Examples
+    --------
+    >>> only_length("roads.csv", ["time"])
+    'time'
+    """
+    if len(known) > 1:
+        raise GraphFileError(
+            path,
+            f"several columns may be lengths: {', '.join(known)}; name one (weight=, --weight)",
+        )
+    return known[0] if known else None
 
 
 @dataclass(frozen=True)

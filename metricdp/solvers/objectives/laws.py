@@ -4,6 +4,7 @@ through them.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,12 @@ class Seen(RowMetric):
     def __init__(self, metric: Metric, law: Law) -> None:
         self._metric, self._law = metric, law
         self.ids, self.name = metric.ids, metric.name
+        self.held, self.directed = metric.held, metric.directed
+
+    @property
+    def sites(self) -> Sequence[Hashable]:
+        """Those of the universe itself."""
+        return self._metric.sites
 
     def distance_rows(self, sources: Positions, targets: Positions | None = None) -> Floats:
         """Costs of serving targets from sources."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
-from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints
+from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints, only_length
 from metricdp.universe.formats.format import Format
 from metricdp.universe.tables import Table, read_table
 from metricdp.universe.text import check_promise, is_number, whole_numbers
@@ -87,9 +87,9 @@ def read_edgelist(
     data : bytes
         The file's content.
     weight : str or None
-        Column with lengths. None takes the first of `LENGTH_NAMES`, or without a header the third
-        column if it is numeric, or length 1 where no other column is numeric; ``"unit"`` makes
-        every edge 1 long.
+        Column with lengths. None takes the only one of `LENGTH_NAMES` (several are refused), or
+        without a header the third column if it is numeric, or length 1 where no other column is
+        numeric; ``"unit"`` makes every edge 1 long.
     source, target : str or None
         Columns with endpoints; None takes the first pair of `ENDPOINT_NAMES`, or without a header
         the first two columns. Columns of a file without a header are named "1", "2", ….
@@ -163,7 +163,8 @@ def _lengths(
         return None if weight == UNIT and UNIT not in table else table.numbers(weight)
     if not table.has_header:
         return table.numbers("3") if guess_third and len(table.names) == 3 else None
-    column = table.find(*(name for name in LENGTH_NAMES if name not in ends))
+    known = (table.find(name) for name in LENGTH_NAMES if name not in ends)
+    column = only_length(table.path, [name for name in known if name is not None])
     if column is not None:
         return table.numbers(column)
     others = [

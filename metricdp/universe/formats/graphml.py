@@ -10,7 +10,7 @@ from typing import Any
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
-from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData
+from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, only_length
 from metricdp.universe.formats.format import Format
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
@@ -27,8 +27,8 @@ def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> Ed
     data : bytes
         The file's content.
     weight : str or None
-        Edge attribute with lengths; None takes the first of `LENGTH_NAMES` that exists, or length 1
-        where edges have no number at all; ``"unit"`` makes every edge 1 long.
+        Edge attribute with lengths; None takes the only one of `LENGTH_NAMES` that exists, or
+        length 1 where edges have no number at all; ``"unit"`` makes every edge 1 long.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def _length_attribute(path: str | Path, graph: Any, weight: str | None) -> str |
         present = any(weight in d for _, _, d in graph.edges(data=True))
         return None if weight == UNIT and not present else weight
     known: dict[str, None] = {key: None for _, _, d in graph.edges(data=True) for key in d}
-    for candidate in LENGTH_NAMES:
-        if candidate in known:
-            return candidate
+    usual = only_length(path, [name for name in LENGTH_NAMES if name in known])
+    if usual is not None:
+        return usual
     numeric = [
         k
         for k in known

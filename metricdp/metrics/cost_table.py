@@ -1,0 +1,220 @@
+"""A table of costs, sites × clients, as a universe: demand at clients, centers at sites."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import floats, shown
+from metricdp.errors import InputError, UnknownIdError
+from metricdp.metrics.base import MAX_GRID_DISTANCE, checked_extent, checked_ids, public_grid
+from metricdp.metrics.by_rows import RowMetric
+from metricdp.metrics.chebyshev import ChebyshevMetric
+from metricdp.metrics.searches import Searches, SiteBalls
+from metricdp.universe.long_tables import LongTable, is_frame
+
+
+class CostTable(RowMetric):
+    """What it costs to serve each client from each site: nothing is assumed of the costs but that
+    they are finite and not negative.
+
+    The points of this universe, where demand can be, are the clients; centers are sites. Sites and
+    clients may have ids in common: they are not taken for the same place.
+
+    Parameters
+    ----------
+    costs : array_like of shape (n_sites, n_clients), data frame, or path
+        A matrix; or a *long* table with a row for each pair, as r5py, Valhalla and OSRM clients
+        write them: a frame of pandas, Polars or Arrow, or a file (CSV, TSV, Parquet; gzipped too).
+        A frame of pandas without such columns is a matrix, sites in its index and clients in its
+        columns.
+    sites, clients : sequence of hashable, or str; optional
+        Ids, in the order of rows and columns; 0..n-1 by default. Of a long table the names of the
+        columns that hold them, or the ids to keep, in the order they shall have. By default its
+        origins (``from_id``, ``origin``, …) are the sites and its destinations the clients: swap
+        them by ``sites="to_id", clients="from_id"`` where the demand travels.
+    cost : str, optional
+        The column of costs of a long table; by default its only numeric one beside the ids.
+    unreachable : float, optional
+        What pairs cost that the table lacks or gives as NaN or infinite. By default they are
+        refused.
+
+    Attributes
+    ----------
+    costs : ndarray of float64, shape (n_sites, n_clients)
+    symmetric : ChebyshevMetric
+        Between clients: ``D(c, c') = max over sites s of |cost(s, c) - cost(s, c')|``.
+
+    Raises
+    ------
+    InputError
+        Costs that are negative, or missing without `unreachable`; columns that are not found, or of
+        which there are several.
+
+    Notes
+    -----
+    **The symmetric bound.** D is the largest difference of two vectors in a coordinate: zero to
+    itself, symmetric, and ``|a - c| <= |a - b| + |b - c|`` in the coordinate that is largest, so a
+    pseudo-metric. By its definition ``cost(s, c) <= cost(s, c') + D(c, c')`` for every site, and no
+    smaller function of two clients has this. So exchanging a record at c for one at c' changes the
+    cost of any centers by at most D(c, c'), for a private partition of the clients into parts that
+    are small in D. Building one takes O(n_clients · n_sites) a landmark, of which there are up to
+    1,280.
+
+    The table is held in memory, once in double and for a search once in single precision.
+
+    Examples
+    --------
+    >>> table = CostTable([[1, 5, 9], [8, 2, 3]], sites=["A", "B"], clients=[10, 20, 30])
+    >>> table
+    CostTable('2 sites × 3 clients')
+    >>> table.distances(["B"], [30])
+    array([[3.]])
+    >>> import metricdp as mdp
+    >>> mdp.k_median(table, k=1).centers, mdp.k_median(table, k=1, weights={10: 9, 20: 1}).centers
+    (['B'], ['A'])
+    """
+
+    held = True
+    directed = True
+
+    def __init__(
+        self,
+        costs: Any,
+        sites: Any = None,
+        clients: Any = None,
+        *,
+        cost: str | None = None,
+        unreachable: float | None = None,
+    ) -> None:
+        if isinstance(costs, str | PathLike) or is_frame(costs):
+            costs, sites, clients = LongTable.read(costs, sites, clients, cost).matrix()
+        elif cost is not None:
+            raise InputError("cost names a column: the costs were given as a matrix")
+        matrix = floats(costs, "costs must be numbers in an array of shape (n_sites, n_clients)")
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise InputError(
+                f"costs must have shape (n_sites, n_clients), both at least 1; got {matrix.shape}"
+            )
+        self.costs = _complete(matrix, unreachable)
+        self.ids = checked_ids(clients, matrix.shape[1])
+        self._sites = checked_ids(sites, matrix.shape[0])
+        self._site_at = {site: i for i, site in enumerate(self._sites)}
+        self.name = f"{matrix.shape[0]:,} sites × {matrix.shape[1]:,} clients"
+        self._largest = checked_extent(float(self.costs.max()))
+        self.on_grid = bool((self.costs == np.floor(self.costs)).all())
+        self.on_grid &= self._largest <= min(MAX_GRID_DISTANCE, 2**62 // len(self.ids))
+        self.unit = 1.0 if self.on_grid else public_grid(self._largest, len(self.ids))
+
+    def __repr__(self) -> str:
+        return f"CostTable({self.name!r})"
+
+    @property
+    def sites(self) -> Sequence[Hashable]:
+        """Ids of the sites, in the order of rows."""
+        return self._sites
+
+    def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Rows of sites, shape (n,).
+
+        Raises
+        ------
+        InputError, UnknownIdError
+            `ids` is no iterable; an id is no site's.
+        """
+        if not isinstance(ids, Iterable):
+            raise InputError(f"sites must be given as an iterable of ids, got {type(ids).__name__}")
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        try:
+            return np.array([self._site_at[site] for site in listed], np.int64)
+        except (KeyError, TypeError):
+            unknown = next(s for s in listed if not _known(s, self._site_at))
+        raise UnknownIdError(f"no site of {self.name} has the id {shown(unknown)}")
+
+    @cached_property
+    def symmetric(self) -> ChebyshevMetric:
+        """The least metric between clients that bounds how costs differ."""
+        return ChebyshevMetric(np.ascontiguousarray(self.costs.T), ids=self.ids)
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Costs of serving clients from sites, shape (n_sources, n_targets)."""
+        return self.costs[sources] if targets is None else self.costs[np.ix_(sources, targets)]
+
+    def diameter_bound(self) -> float:
+        """The largest cost."""
+        return self._largest
+
+    def seed_centers(
+        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """k-median++ of clients, each replaced by the site that serves it at the least cost and is
+        not taken: O(n_sites + n_clients) a center.
+        """
+        mass, free = np.maximum(weights, 0.0), np.ones(len(self._sites), bool)
+        best = np.full(len(self), np.inf)
+        chosen = np.empty(k, np.int64)
+        for i in range(k):
+            density = np.cumsum(mass if i == 0 else mass * best**power)
+            drawn = np.searchsorted(density, rng.random() * density[-1], side="right")
+            column = self.costs[:, min(int(drawn), len(self) - 1)]
+            chosen[i] = np.argmin(np.where(free, column, np.inf))
+            free[chosen[i]] = False
+            best = np.minimum(best, self.costs[chosen[i]])
+        return chosen, *self.nearest_to(chosen)
+
+    def searches(self, points: NDArray[np.int64]) -> Searches:
+        """A table has none.
+
+        Raises
+        ------
+        InputError
+            Always: private scores of swaps need a metric.
+        """
+        raise InputError(f"searches need a metric, and {self.name} is a table of costs")
+
+    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> SiteBalls:
+        """Clients that sites serve within a cost."""
+        return SiteBalls(self, steps, candidates)
+
+    def structure(self) -> Iterator[NDArray[Any]]:
+        """The costs, and what the sites are called."""
+        yield self.costs + 0.0
+        yield np.frombuffer(repr(list(self._sites)).encode("utf-8"), np.uint8)
+
+    def check(self) -> None:
+        """The whole table was looked at when it was given."""
+
+
+def _known(site: Any, places: dict[Hashable, int]) -> bool:
+    try:
+        return site in places
+    except TypeError:
+        return False
+
+
+def _complete(matrix: NDArray[np.float64], unreachable: float | None) -> NDArray[np.float64]:
+    """Finite costs, not negative."""
+    missing = ~np.isfinite(matrix)
+    if (matrix < 0).any():
+        raise InputError(f"costs must not be negative; {int((matrix < 0).sum()):,} are")
+    if not missing.any():
+        return matrix
+    if unreachable is None:
+        alone = int(missing.all(axis=0).sum())
+        more = f", and {alone:,} clients cannot be reached at all" if alone else ""
+        raise InputError(
+            f"{int(missing.sum()):,} of {matrix.size:,} pairs of site and client have no finite "
+            f"cost{more}; leave such clients out, or say what a pair costs that cannot be reached "
+            f"(unreachable=)"
+        )
+    most = float(floats(unreachable, "unreachable must be a number"))
+    if not 0 <= most < np.inf:
+        raise InputError(f"unreachable must be finite and not negative, got {shown(unreachable)}")
+    return np.where(missing, most, matrix)

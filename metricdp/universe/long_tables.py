@@ -1,0 +1,181 @@
+"""Long tables of travel costs, a row for each origin and destination, from frames and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import file_path, floats, listed, shown
+from metricdp.errors import InputError
+
+ENDS = (
+    ("site", "client"),
+    ("facility", "client"),
+    ("from_id", "to_id"),
+    ("origin_id", "destination_id"),
+    ("origin", "destination"),
+    ("from_index", "to_index"),
+    ("source_index", "target_index"),
+    ("source", "target"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("o", "d"),
+    ("name", "destinationname"),
+)
+"""Pairs of columns taken for origins and destinations, in this order, when none are named."""
+COSTS = ("cost", "travel_time", "duration", "time", "distance", "length", "weight")
+"""Columns taken for costs if only one of them is there."""
+
+
+class LongTable(NamedTuple):
+    """Origins, destinations and costs; or a matrix that a frame was.
+
+    Attributes
+    ----------
+    sites, clients : list of hashable
+        Each once.
+    rows, columns : ndarray of int64, shape (n_pairs,)
+        Places in these.
+    costs : ndarray of float64, shape (n_pairs,)
+    """
+
+    sites: list[Hashable]
+    clients: list[Hashable]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, source: Any, sites: Any, clients: Any, cost: str | None) -> LongTable:
+        """Of a frame or a file; `sites` and `clients` are names of columns, or the ids to keep.
+
+        Raises
+        ------
+        InputError
+            Columns are missing or not told apart, a pair is given twice, costs are no numbers.
+        """
+        columns, id_column = _columns(source)
+        found = _ends(columns, sites, clients)
+        if found is None and hasattr(source, "index") and hasattr(source, "to_numpy"):
+            return cls._wide(source, sites, clients)
+        if found is None:
+            raise InputError(
+                f"no columns are known as origins and destinations; columns: "
+                f"{', '.join(map(str, columns))}; name two of them (sites=, clients=)"
+            )
+        prices = _numbers(columns[_cost_column(columns, found, cost)])
+        if prices is None:
+            raise InputError("the column of costs must hold numbers")
+        keys = [_ids(id_column(name)) for name in found]
+        kept = [_given(x) for x in (sites, clients)]
+        names = [
+            list(dict.fromkeys(key)) if keep is None else keep for key, keep in zip(keys, kept)
+        ]
+        lookups = [{name: i for i, name in enumerate(own)} for own in names]
+        rows, cols = (
+            np.array([lookup.get(key, -1) for key in own], np.int64)
+            for own, lookup in zip(keys, lookups)
+        )
+        inside = (rows >= 0) & (cols >= 0)
+        pairs = rows[inside] * len(names[1]) + cols[inside]
+        if len(np.unique(pairs)) < len(pairs):
+            raise InputError("a pair of origin and destination is given more than once")
+        return cls(names[0], names[1], rows[inside], cols[inside], prices[inside])
+
+    @classmethod
+    def _wide(cls, frame: Any, sites: Any, clients: Any) -> LongTable:
+        """A frame of pandas that is a matrix."""
+        matrix = floats(frame.to_numpy(), "costs must be numbers")
+        rows, columns = np.divmod(np.arange(matrix.size), matrix.shape[1])
+        own = (list(frame.index), list(frame.columns))
+        names = [_given(given) or ids for ids, given in zip(own, (sites, clients))]
+        return cls(names[0], names[1], rows, columns, matrix.ravel())
+
+    def matrix(self) -> tuple[NDArray[np.float64], list[Hashable], list[Hashable]]:
+        """Costs, NaN where a pair is missing, and ids of rows and columns."""
+        out = np.full((len(self.sites), len(self.clients)), np.nan)
+        out[self.rows, self.columns] = self.costs
+        return out, self.sites, self.clients
+
+
+def _given(ids: Any) -> list[Hashable] | None:
+    return None if isinstance(ids, str | None) else list(listed(ids, "ids"))
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a data frame or an Arrow table."""
+    return hasattr(value, "column_names") or (hasattr(value, "columns") and hasattr(value, "shape"))
+
+
+def _columns(source: Any) -> tuple[dict[str, Any], Callable[[str], Any]]:
+    """Columns by name, and what gives those of ids."""
+    if not isinstance(source, str | PathLike):
+        names = getattr(source, "column_names", None) or list(source.columns)
+        columns = {name: source[name] for name in names}
+        return columns, columns.__getitem__
+    from metricdp.universe.tables import read_table
+
+    table = read_table(file_path(source, "costs"))
+    if not table.has_header:
+        raise InputError(f"{source}: a table of costs needs a header line that names its columns")
+    return {name: table[name] for name in table.names}, table.ids
+
+
+def _ends(columns: dict[str, Any], sites: Any, clients: Any) -> tuple[str, str] | None:
+    """Columns of sites and clients."""
+    named = [x if isinstance(x, str) else None for x in (sites, clients)]
+    for name in named:
+        if name is not None and name not in columns:
+            raise InputError(f"no column {name!r}; columns: {', '.join(map(str, columns))}")
+    if named[0] is not None and named[1] is not None:
+        return named[0], named[1]
+    folded = {str(name).strip().lower(): name for name in columns}
+    for first, second in ENDS:
+        if first in folded and second in folded:
+            pair = folded[first], folded[second]
+            if named[0] == pair[1] or named[1] == pair[0]:
+                return pair[1], pair[0]
+            return named[0] or pair[0], named[1] or pair[1]
+    return None
+
+
+def _cost_column(columns: dict[str, Any], ends: tuple[str, str], cost: str | None) -> str:
+    if cost is not None:
+        if cost not in columns:
+            raise InputError(f"no column {cost!r}; columns: {', '.join(map(str, columns))}")
+        return cost
+    others = [name for name in columns if name not in ends and _numbers(columns[name]) is not None]
+    usual = [
+        name
+        for name in others
+        if str(name).strip().lower() in COSTS or str(name).lower().startswith("travel_time")
+    ]
+    best = others if len(others) == 1 else usual
+    if len(best) != 1:
+        raise InputError(
+            f"{'no' if not others else 'not one'} column is known as costs; numeric ones: "
+            f"{', '.join(map(shown, others)) or 'none'}; name one (cost=)"
+        )
+    return best[0]
+
+
+def _numbers(column: Any) -> NDArray[np.float64] | None:
+    """A column of numbers, NaN where a cell is empty; None if it holds anything else."""
+    if hasattr(column, "to_pylist"):
+        column = column.to_pylist()
+    values = np.asarray(column)
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    try:
+        return np.array([np.nan if cell in ("", None) else float(cell) for cell in column])
+    except (TypeError, ValueError):
+        return None
+
+
+def _ids(column: Any) -> Sequence[Hashable]:
+    values: Any = column.to_pylist() if hasattr(column, "to_pylist") else column
+    return list(values.tolist() if hasattr(values, "tolist") else values)

@@ -1,0 +1,166 @@
+"""Tables of costs, sites × clients, against brute force."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError, UnknownIdError
+
+SITES, CLIENTS = list("ABCDEF"), list(range(10, 22))
+
+
+def costs(seed=0):
+    return np.random.default_rng(seed).integers(0, 60, (6, 12)).astype(float)
+
+
+def table(seed=0):
+    return mdp.CostTable(costs(seed), sites=SITES, clients=CLIENTS)
+
+
+def test_rows_are_sites_and_columns_clients():
+    universe, matrix = table(), costs()
+    assert len(universe) == 12
+    assert universe.sites == SITES
+    assert np.array_equal(universe.distances(["C", "A"], [11, 20]), matrix[[2, 0]][:, [1, 10]])
+    label, distance = universe.nearest(["F", "B"])
+    assert np.array_equal(distance, matrix[[5, 1]].min(axis=0))
+    assert np.array_equal(matrix[[5, 1]][label, np.arange(12)], distance)
+    assert universe.diameter_bound() == matrix.max()
+    found = universe.two_nearest(np.array([0, 3, 4]))
+    assert np.array_equal(np.sort(matrix[[0, 3, 4]], axis=0)[:2], [found.near, found.far])
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_best_sites_are_found(power):
+    for seed in range(8):
+        universe, matrix = table(seed), costs(seed)
+        weights = np.random.default_rng(seed).integers(0, 5, 12).astype(float)
+        best = min(
+            weights @ matrix[list(c)].min(axis=0) ** power for c in combinations(range(6), 3)
+        )
+        asked = (mdp.k_median, mdp.k_means)[power - 1]
+        found = asked(universe, k=3, weights=weights, certificate=True)
+        at = universe.site_positions(found.centers)
+        assert weights @ matrix[at].min(axis=0) ** power == best
+        assert found.gap == 0
+        kept = asked(universe, k=2, weights=weights, opened=["F"], candidates=["A", "B"])
+        assert kept.centers[0] == "F"
+        assert kept.centers[1] in ("A", "B")
+
+
+def test_a_table_beyond_the_largest_block_is_searched_whole(monkeypatch):
+    monkeypatch.setattr("metricdp.solvers.kmedian._WHOLE_BLOCK", 10)
+    assert mdp.k_median(table(), k=2).centers == mdp.k_median(table(), k=2).centers
+
+
+def test_symmetric_is_the_least_bound_between_clients():
+    universe, matrix = table(), costs()
+    bound = universe.symmetric.distance_rows(np.arange(12))
+    differences = np.abs(matrix[:, :, None] - matrix[:, None, :]).max(axis=0)
+    assert np.array_equal(bound, differences)
+    assert universe.symmetric.ids == CLIENTS
+    for middle in range(12):  # a pseudo-metric
+        assert (bound <= bound[:, middle, None] + bound[middle]).all()
+
+
+def test_private_demand_is_at_clients_and_centers_are_sites():
+    universe, matrix = table(), costs()
+    demand = mdp.PrivateDemand(universe, [10] * 50_000 + [17] * 40_000)
+    weights = np.zeros(12)
+    weights[[0, 7]] = 50_000, 40_000
+    best = (matrix @ weights).min()
+    for method in ("partition", "hst"):
+        found = mdp.k_median(universe, demand, k=1, epsilon=1, method=method)
+        assert (matrix @ weights)[universe.site_positions(found.centers)[0]] <= 1.02 * best
+    release = mdp.release(universe, demand, epsilon=1)
+    assert release.weights.shape == (12,)
+    assert set(release.k_median(k=4).centers) <= set(SITES)
+    assert set(mdp.k_median(universe, demand, k=2, epsilon=1, method="uniform").centers) <= {*SITES}
+    report = mdp.evaluate(universe, demand, ["A"], epsilon=1, clip=60.0)
+    assert abs(report.mean.estimate - (matrix[0] @ weights) / 90_000) < 0.2
+    with pytest.raises(InputError, match="same in both directions"):
+        mdp.k_median(universe, demand, k=2, epsilon=1, method="local-search")
+    with pytest.raises(InputError):
+        mdp.PrivateDemand(universe, ["A"])  # a site, no client
+
+
+def test_releases_are_of_one_table(tmp_path):
+    universe, file = table(), tmp_path / "a.release"
+    mdp.release(universe, mdp.PrivateDemand(universe, CLIENTS), epsilon=1).save(file)
+    assert len(mdp.Release.load(file, table()).k_median(k=2).centers) == 2
+    for other in (table(1), mdp.CostTable(costs(), sites=list("abcdef"), clients=CLIENTS)):
+        with pytest.raises(InputError, match="another universe"):
+            mdp.Release.load(file, other)
+
+
+def test_objectives_take_tables():
+    universe, matrix = table(), costs()
+    farthest = min(matrix[list(c)].min(axis=0).max() for c in combinations(range(6), 2))
+    assert mdp.solve(universe, mdp.objectives.PCenter(k=2)).value == farthest
+    covered = max((matrix[list(c)].min(axis=0) <= 9).sum() for c in combinations(range(6), 2))
+    assert mdp.solve(universe, mdp.objectives.MaxCoverage(k=2, limit=9)).value == covered
+    cubes = min((matrix[list(c)].min(axis=0) ** 3).sum() for c in combinations(range(6), 2))
+    assert np.isclose(mdp.solve(universe, mdp.objectives.KZ(k=2, z=3)).value, cubes)
+
+
+def test_balls_of_sites():
+    universe, matrix = table(), costs()
+    points, amounts = np.array([0, 4, 9]), np.array([1, 2, 3])
+    assert np.array_equal(universe.balls(20).members(3), np.flatnonzero(matrix[3] <= 20))
+    for candidates in (None, np.array([5, 1])):
+        rows = matrix if candidates is None else matrix[candidates]
+        total = np.zeros(len(rows), np.int64)
+        universe.balls(20, candidates).add(total, points, amounts)
+        assert np.array_equal(total, (rows[:, points] <= 20) @ amounts)
+    with pytest.raises(InputError, match="need a metric"):
+        universe.searches(points)
+
+
+def test_seeded_centers_are_distinct_sites():
+    universe = table()
+    for k in range(1, 7):
+        chosen, _, distance = universe.seed_centers(k, np.ones(12), np.random.default_rng(k))
+        assert len(set(chosen.tolist())) == k
+        assert np.array_equal(distance, costs()[chosen].min(axis=0))
+
+
+def test_missing_pairs_are_refused_or_stated():
+    matrix = costs()
+    matrix[0, 1], matrix[2, 3] = np.nan, np.inf
+    with pytest.raises(InputError, match="2 of 72 pairs of site and client have no finite cost"):
+        mdp.CostTable(matrix)
+    universe = mdp.CostTable(matrix, unreachable=500)
+    assert (universe.costs[0, 1], universe.costs[2, 3]) == (500, 500)
+    matrix[:, 1] = np.nan
+    with pytest.raises(InputError, match="1 clients cannot be reached at all"):
+        mdp.CostTable(matrix)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"costs": [[1, -1]]}, "must not be negative; 1 are"),
+        ({"costs": [1, 2]}, "must have shape"),
+        ({"costs": [[]]}, "both at least 1"),
+        ({"costs": [["a"]]}, "must be numbers"),
+        ({"costs": [[1, 2]], "sites": ["a", "b"]}, "1"),
+        ({"costs": [[1, 2]], "clients": ["a", "a"]}, "distinct"),
+        ({"costs": [[1, 2]], "cost": "time"}, "names a column"),
+        ({"costs": [[1, np.nan]], "unreachable": -1}, "not negative"),
+    ],
+)
+def test_bad_tables_are_told(options, said):
+    with pytest.raises(InputError, match=said):
+        mdp.CostTable(**options)
+
+
+def test_unknown_sites_are_told():
+    for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "A"), (10, "iterable")):
+        with pytest.raises(InputError, match=said):
+            table().nearest(sites)
+    with pytest.raises(UnknownIdError):
+        mdp.k_median(table(), k=1, candidates=[10])
+    with pytest.raises(InputError, match="from 1 to 6, the number of sites"):
+        mdp.k_median(table(), k=7)
