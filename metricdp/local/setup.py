@@ -220,12 +220,13 @@ def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int
 def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
     """Cells of a public k-median solution with as many centers as parts."""
     n = len(universe)
+    measure = universe.symmetric
     centers = (
-        np.sort(solve(universe, np.ones(n), n_parts, seed=seed, starts=1).centers)
+        np.sort(solve(measure, np.ones(n), n_parts, seed=seed, starts=1).centers)
         if n_parts < n
         else np.arange(n)
     )
-    labels = universe.nearest_to(centers)[0]
+    labels = measure.nearest_to(centers)[0]
     labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
     return {
         "kind": "partition",

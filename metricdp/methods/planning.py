@@ -477,7 +477,7 @@ class _Finite:
         if not shape.spots:
             return rng.integers(0, n, records)
         spots = rng.choice(n, min(shape.spots, n), replace=False)
-        label, away = self.metric.nearest_to(spots)
+        label, away = self.metric.symmetric.nearest_to(spots)
         # not fewer places than centers: they would cost nothing
         wide = max(shape.share * n, 2 * self.question.k)
         if shape.unequal:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -257,9 +258,8 @@ class Metric(ABC):
         array([[2. , 3. , 6.5],
                [1. , 0. , 3.5]])
         """
-        from metricdp.metrics.costed import CostedMetric
-
-        return CostedMetric(self, sites, access)
+        made: Metric = import_module("metricdp.metrics.costed").CostedMetric(self, sites, access)
+        return made
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,7 @@ class GraphMetric(Metric):
         a metric by rows.
         """
         if flag(directed, "directed"):
-            from metricdp.metrics.directed import directed_metric
-
-            return directed_metric(*given, **options)
+            return import_module("metricdp.metrics.directed").directed_metric(*given, **options)
         return super().__new__(cls)
 
     def __init__(

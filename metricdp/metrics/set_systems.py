@@ -152,12 +152,12 @@ class Balls(SetSystem):
         self.candidates = None if candidates is None else sealed(np.asarray(candidates, np.int64))
         self.steps = int(min(self.radius / metric.unit, 2.0**61))
         self.n_elements = len(metric)
-        self.n_sets = len(metric) if candidates is None else len(candidates)
+        self.n_sets = len(metric.sites) if candidates is None else len(candidates)
 
     @property
     def centers(self) -> NDArray[np.int64]:
         """Positions of the balls' centers, shape (n_sets,)."""
-        return np.arange(self.n_elements) if self.candidates is None else self.candidates
+        return np.arange(self.n_sets) if self.candidates is None else self.candidates
 
     def members(self, number: int) -> NDArray[np.int64]:
         """All points within the radius of the set's center."""
