@@ -85,3 +85,13 @@ def qgis(algorithm: str, parameters: dict[str, Any], home: Path) -> Any:
     ask = [QGIS, "--json", "run", algorithm, "--", *(f"{k}={v}" for k, v in parameters.items())]
     own = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
     return subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600)
+
+
+def profile(home: Path, plugins: Path) -> Path:
+    """A profile of QGIS in which the plugin is on."""
+    assert QGIS is not None
+    os.environ["QGIS_PLUGINPATH"] = str(plugins)
+    own = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
+    ask = [QGIS, "plugins", "enable", "metricdp_qgis"]
+    subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600, check=True)
+    return home

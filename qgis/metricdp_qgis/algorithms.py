@@ -1,0 +1,244 @@
+"""Cluster, Evaluate, Plan and Explore as Processing algorithms: parameters, and the command."""
+
+from qgis.core import (
+    QgsProcessing,
+    QgsProcessingAlgorithm,
+    QgsProcessingException,
+    QgsProcessingParameterBoolean,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterFile,
+    QgsProcessingParameterFileDestination,
+    QgsProcessingParameterNumber,
+    QgsProcessingParameterString,
+    QgsProcessingParameterVectorLayer,
+    QgsVectorLayer,
+)
+
+from . import commands
+
+
+def text(name, label, default="", optional=True, advanced=False):
+    """A parameter of text."""
+    made = QgsProcessingParameterString(name, label, defaultValue=default, optional=optional)
+    if advanced:
+        made.setFlags(made.flags() | QgsProcessingParameterDefinition.FlagAdvanced)
+    return made
+
+
+def file(name, label, optional=True):
+    """A file that is read."""
+    return QgsProcessingParameterFile(name, label, optional=optional)
+
+
+class Algorithm(QgsProcessingAlgorithm):
+    """What all have in common: a network, and a program that is run."""
+
+    command, title, shown, help_text = "", "", (), ""
+
+    def createInstance(self):
+        """Another one."""
+        return type(self)()
+
+    def name(self):
+        """Of the algorithm."""
+        return self.command
+
+    def displayName(self):
+        """As it is shown."""
+        return self.title
+
+    def group(self):
+        """None."""
+        return ""
+
+    def groupId(self):
+        """None."""
+        return ""
+
+    def shortHelpString(self):
+        """What it does and what it costs."""
+        return self.help_text
+
+    def initAlgorithm(self, config=None):
+        """Parameters of the network, of the demand, and of this algorithm."""
+        lines = [QgsProcessing.TypeVectorLine]
+        network = "Public network (lines)"
+        self.addParameter(
+            QgsProcessingParameterVectorLayer("NETWORK", network, lines, optional=True)
+        )
+        self.addParameter(file("NETWORK_FILE", "or a network file (GraphML, CSV, …)"))
+        self.addParameter(file("NODES", "Coordinates of its vertices, for tables of edges"))
+        self.addParameter(text("WEIGHT", "Column of lengths"))
+        for name, label in (
+            ("SYMMETRIZE", "Use one-way edges both ways"),
+            ("LARGEST_COMPONENT", "Keep the largest component"),
+        ):
+            self.addParameter(QgsProcessingParameterBoolean(name, label, defaultValue=True))
+        for one in self.own():
+            self.addParameter(one)
+        self.addParameter(text("PROGRAM", "The program metricdp", advanced=True))
+
+    def own(self):
+        """Parameters of this algorithm."""
+        return []
+
+    def values(self, parameters, context):
+        """What was filled in, by parameter."""
+        found = {}
+        for one in self.parameterDefinitions():
+            name, kind = one.name(), one.type()
+            if name in ("NETWORK", "NETWORK_FILE", "PROGRAM", "DEMAND_POINTS"):
+                continue
+            if kind == "boolean":
+                found[name] = self.parameterAsBool(parameters, name, context)
+            elif kind == "fileDestination":
+                found[name] = self.parameterAsFileOutput(parameters, name, context)
+            elif kind == "file":
+                found[name] = self.parameterAsFile(parameters, name, context)
+            elif kind == "number":
+                found[name] = self.parameterAsInt(parameters, name, context)
+            else:
+                found[name] = self.parameterAsString(parameters, name, context)
+        points = "DEMAND_POINTS"
+        if self.parameterDefinition(points) is not None:
+            layer = self.parameterAsVectorLayer(parameters, points, context)
+            if layer is not None:
+                path, within = commands.source_of(layer.source())
+                found |= {"DEMAND": path, "DEMAND_LAYER": within}
+        return found
+
+    def network(self, parameters, context):
+        """The network's file and layer."""
+        layer = self.parameterAsVectorLayer(parameters, "NETWORK", context)
+        if layer is not None:
+            return commands.source_of(layer.source())
+        path = self.parameterAsFile(parameters, "NETWORK_FILE", context)
+        if not path:
+            raise commands.Failed("give a network: a layer of lines, or a file")
+        return path, ""
+
+    def processAlgorithm(self, parameters, context, feedback):
+        """Run the command."""
+        try:
+            setting = self.parameterAsString(parameters, "PROGRAM", context)
+            path, layer = self.network(parameters, context)
+            values = {"NETWORK_LAYER": layer} | self.values(parameters, context)
+            ask = commands.command(commands.program(setting), self.command, path, values)
+            feedback.pushCommandInfo(" ".join(ask))
+            said = commands.run(ask, feedback.pushInfo, feedback.isCanceled)
+        except commands.Failed as error:
+            raise QgsProcessingException(str(error)) from None
+        feedback.pushInfo(said)
+        self.finished(values, context)
+        return {name: values[name] for name in self.shown if values.get(name)} | {"RESULT": said}
+
+    def finished(self, values, context):
+        """Show what was written."""
+
+
+def private():
+    """Parameters of the private demand and its price."""
+    points = [QgsProcessing.TypeVectorPoint]
+    return [
+        QgsProcessingParameterVectorLayer(
+            "DEMAND_POINTS", "Private demand (points)", points, optional=True
+        ),
+        file("DEMAND", "or a demand file (CSV, Parquet, …)"),
+        text("USER", "Column of whose record it is: protects persons"),
+        text("MAX_CONTRIBUTIONS", "Records kept of each person", advanced=True),
+        text("MAX_SNAP", "Leave out records farther than this from the network", "500m"),
+        text("LEDGER", "Ledger (a file that adds up what is spent)"),
+        text("EPSILON_BUDGET", "Budget of a new ledger", advanced=True),
+        text("PURPOSE", "Purpose, noted in the ledger", advanced=True),
+    ]
+
+
+def whole(name, label, default):
+    """A whole number from 1."""
+    return QgsProcessingParameterNumber(
+        name, label, QgsProcessingParameterNumber.Integer, default, minValue=1
+    )
+
+
+class Cluster(Algorithm):
+    """``metricdp cluster``."""
+
+    command, title, shown = "cluster", "Cluster private demand", ("OUTPUT", "SAVE_RELEASE")
+    help_text = (
+        "k sites for private locations on a public network, under differential privacy: a "
+        "GeoPackage with sites, territories, lines and noisy demand. Without demand, for the "
+        "network itself. Each run spends epsilon of the ledger; what cannot be done is refused "
+        "before."
+    )
+
+    def own(self):
+        """Demand, price, and the plan."""
+        return [
+            whole("K", "Number of sites", 10),
+            *private(),
+            text("EPSILON", "Epsilon: what this run may spend, such as 0.5 or 1/3"),
+            QgsProcessingParameterFileDestination("OUTPUT", "Plan", "GeoPackage (*.gpkg)"),
+        ]
+
+    def finished(self, values, context):
+        """Load the layers, which come with their styles, the sites on top."""
+        project = context.project()
+        for name in ("territories", "streets", "demand", "spider", "sites"):
+            uri = f"{values['OUTPUT']}|layername={name}"
+            layer = QgsVectorLayer(uri, name, "ogr")
+            if layer.isValid() and project is not None:
+                context.temporaryLayerStore().addMapLayer(layer)
+                details = context.LayerDetails(name, project, "OUTPUT")
+                context.addLayerToLoadOnCompletion(layer.id(), details)
+
+
+class Evaluate(Algorithm):
+    """``metricdp evaluate``."""
+
+    command, title = "evaluate", "Evaluate sites for private demand"
+    help_text = (
+        "How well sites serve private demand: mean distance, shares within distances and loads, "
+        "each with an interval, at the price of epsilon."
+    )
+
+    def own(self):
+        """Demand, price, and the sites."""
+        return [
+            file("CENTERS", "Result of Cluster (JSON), or a table of sites", optional=False),
+            *private(),
+            text("EPSILON", "Epsilon of this evaluation", "0.1", optional=False),
+            text("WITHIN", "Distances of interest, such as 500,1000"),
+        ]
+
+
+class Plan(Algorithm):
+    """``metricdp plan``."""
+
+    command, title = "plan", "Plan the privacy budget"
+    help_text = "What each epsilon would cost in accuracy, from public information alone: free."
+
+    def own(self):
+        """Size and number."""
+        return [
+            whole("RECORDS", "Number of records, roughly", 5000),
+            whole("K", "Number of sites", 10),
+        ]
+
+
+class Explore(Algorithm):
+    """``metricdp explore``."""
+
+    command, title, shown = "explore", "Explore privacy levels", ("OUTPUT",)
+    help_text = (
+        "Several privacy levels on one page with a slider; the levels are charged together, their "
+        "sum."
+    )
+
+    def own(self):
+        """Demand, price, and the page."""
+        return [
+            whole("K", "Number of sites", 10),
+            *private(),
+            text("EPSILONS", "Levels", "0.1,0.5,1", optional=False),
+            QgsProcessingParameterFileDestination("OUTPUT", "Page", "HTML (*.html)"),
+        ]

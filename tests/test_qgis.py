@@ -1,0 +1,123 @@
+"""The Processing provider: its commands without QGIS, and its algorithms in QGIS where there is
+one.
+"""
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "qgis"
+
+
+def commands():
+    spec = importlib.util.spec_from_file_location("cmds", FOLDER / "metricdp_qgis" / "commands.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+COMMANDS = commands()
+
+
+def test_only_what_is_filled_in_is_asked():
+    values = {"K": 3, "DEMAND": "h.gpkg", "EPSILON": "1/3", "USER": "", "SYMMETRIZE": True}
+    values |= {"LARGEST_COMPONENT": False, "OUTPUT": "plan.gpkg", "MAX_SNAP": None}
+    asked = " ".join(COMMANDS.command("m", "cluster", "a.gpkg", values))
+    known = "m cluster a.gpkg -k 3 --demand h.gpkg --epsilon 1/3 --symmetrize --output plan.gpkg"
+    assert asked == known
+
+
+def test_every_option_exists():
+    from metricdp.cli import build_parser
+
+    parser = build_parser()
+    known = set()
+    for action in parser._subparsers._group_actions[0].choices.values():
+        known |= set(action._option_string_actions)
+    assert set(COMMANDS.OPTIONS.values()) | set(COMMANDS.FLAGS.values()) <= known
+
+
+def test_layers_are_files_without_filters(tmp_path):
+    path = tmp_path / "a.gpkg"
+    path.write_bytes(b"")
+    assert COMMANDS.source_of(f"{path}|layername=roads") == (str(path), "roads")
+    with pytest.raises(COMMANDS.Failed, match="filter"):
+        COMMANDS.source_of(f"{path}|layername=roads|subset=a = 1")
+    with pytest.raises(COMMANDS.Failed, match="reads files"):
+        COMMANDS.source_of("dbname='people' host=db")
+
+
+def test_a_program_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("METRICDP", raising=False)
+    with pytest.raises(COMMANDS.Failed, match="environment of its own"):
+        COMMANDS.program()
+    with pytest.raises(COMMANDS.Failed, match="no such program"):
+        COMMANDS.program("/nowhere/metricdp")
+
+
+def test_notes_come_as_they_are_said_and_errors_are_the_last():
+    said = []
+    code = "import sys; print('a', file=sys.stderr); print('{}')"
+    assert COMMANDS.run([sys.executable, "-c", code], said.append) == "{}\n"
+    assert said == ["a"]
+    failing = "import sys; print('error: no', file=sys.stderr); sys.exit(2)"
+    with pytest.raises(COMMANDS.Failed, match="error: no"):
+        COMMANDS.run([sys.executable, "-c", failing])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_canceling_interrupts_as_the_keyboard_does():
+    code = (
+        "import sys, time\ntry: time.sleep(60)\n"
+        "except KeyboardInterrupt: print('saved', file=sys.stderr); sys.exit(130)"
+    )
+    started = []
+    ask = [sys.executable, "-c", "import sys; print('on', file=sys.stderr, flush=True)\n" + code]
+    with pytest.raises(COMMANDS.Failed, match="saved"):
+        COMMANDS.run(ask, started.append, lambda: bool(started))
+
+
+def test_another_python_is_not_told_of_this_ones_libraries(monkeypatch):
+    monkeypatch.setenv("PYTHONHOME", "/qgis")
+    monkeypatch.setenv("PROJ_LIB", "/qgis/proj")
+    assert {"PYTHONHOME", "PROJ_LIB"}.isdisjoint(COMMANDS.clean_environment())
+
+
+@pytest.mark.skipif(
+    not (shutil.which("qgis_process.bin") or shutil.which("qgis_process")),
+    reason="QGIS is not installed",
+)
+def test_cluster_and_plan_run_in_qgis(tmp_path):
+    world = pytest.importorskip("tests.geo_world")
+    own = world.profile(tmp_path, FOLDER)
+    network = world.write(world.edge_frame(), tmp_path / "streets.gpkg")
+    homes = world.write(world.homes(900), tmp_path / "homes.gpkg")
+    plan, ledger = tmp_path / "plan.gpkg", tmp_path / "study.ledger"
+    program = tmp_path / "metricdp"
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={FOLDER.parent} exec {sys.executable} -m metricdp "$@"\n'
+    )
+    program.chmod(0o755)
+    asked = {"NETWORK": network, "PROGRAM": program, "K": 2}
+    private = {"DEMAND_POINTS": homes, "EPSILON": "2", "LEDGER": ledger, "MAX_SNAP": "500m"}
+    ran = world.qgis("metricdp:cluster", {**asked, **private, "OUTPUT": plan}, own)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    assert json.loads(ran.stdout)["results"]["OUTPUT"] == str(plan)
+    sites = world.gpd.read_file(plan, layer="sites")
+    assert sorted(sites["center"]) == [100, 135] and ledger.exists()
+    over = world.qgis("metricdp:cluster", {**asked, **private, "OUTPUT": tmp_path / "b.gpkg"}, own)
+    assert over.returncode != 0 and "budget" in over.stderr + over.stdout
+    free = world.qgis("metricdp:plan", {**asked, "RECORDS": 500}, own)
+    assert free.returncode == 0, free.stderr
+
+
+def test_the_plugin_compiles_and_imports_nothing_heavy():
+    for path in (FOLDER / "metricdp_qgis").glob("*.py"):
+        text = path.read_text("utf-8")
+        compile(text, str(path), "exec")
+        assert "import metricdp" not in text and "numpy" not in text
