@@ -126,7 +126,8 @@ def evidence(
     Raises
     ------
     InputError
-        There is no receipt; an answer to what is not asked; no result of an audit, no evaluation.
+        There is no receipt, or it is damaged; an answer to what is not asked; no result of an
+        audit, no evaluation.
 
     Notes
     -----
@@ -145,7 +146,20 @@ def evidence(
     """
     shown = result if evaluation is None and _judges(result) else evaluation
     shown = shown.to_dict() if hasattr(shown, "to_dict") else shown
-    return Evidence(Facts.of(_receipt(result), audit, shown), checked_answers(answers))
+    found = Evidence(Facts.of(_receipt(result), audit, shown), checked_answers(answers))
+    if not _readable(found):
+        raise InputError("the receipt or the evaluation is damaged: it does not say what it should")
+    return found
+
+
+def _readable(found: Evidence) -> bool:
+    """Whether every answer can be read off: a damaged file breaks one of them here, not later."""
+    try:
+        json.dumps(found.to_dict(), allow_nan=False)
+        found.html()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _judges(result: Any) -> bool:

@@ -291,6 +291,38 @@ def test_an_audit_counts_for_its_own_package_only():
             mdp.evidence(told("partition"), audit=odd)
 
 
+ODD = [None, 3, -1.5, True, "x", "1/0", [], {}, ["x"], {"value": []}, 10**400, "nan"]
+
+
+def places(tree, path=()):
+    """Every place of a JSON tree."""
+    yield path
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, inner in items:
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*path, key))
+        else:
+            yield (*path, key)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_a_damaged_file_is_told_in_one_line(odd):
+    plain = mdp.Receipt.to_dict(told("evaluate").receipt)
+    whole = told("evaluate").to_dict() | {"receipt": plain}
+    for path in list(places(whole))[1:]:
+        tree = json.loads(json.dumps(whole))
+        inner = tree
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = odd
+        try:
+            found = mdp.evidence(tree)
+        except InputError as error:
+            assert "\n" not in str(error)
+        else:
+            assert BLANK in json.dumps(found.to_dict()) and found.html()
+
+
 def test_an_evaluation_tells_the_error():
     report = told("evaluate")
     figures = mdp.evidence(report).facts.figures()
