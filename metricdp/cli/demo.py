@@ -61,6 +61,8 @@ def run(args: Namespace) -> int:
         demand=demand,
         symmetrize=True,
         largest_component=True,
+        directed=False,
+        direction=None,
         quiet=args.quiet,
         format=None,
         weight=None,

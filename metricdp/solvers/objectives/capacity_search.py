@@ -15,9 +15,13 @@ from metricdp.solvers.objectives.siting import Floats
 from metricdp.solvers.stopping import Deadline
 
 _STEPS, _PATIENCE, _EVERY = 400, 15, 10
-_TRIED, _MOVES = 24, 60
+_TRIED, _MOVES = 12, 60
 """Exchanges judged exactly before the search ends, and most of them taken."""
-_PROGRAM_PAIRS, _SECONDS, _CLOSE = 60_000, 30.0, 1e-4
+_HOPEFUL, _DESCENTS = 1.1, 25
+"""Sites that the bound opens are searched from if they cost at most so much more than the best
+found; so often.
+"""
+_PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-4
 """HiGHS is asked about so many pairs of site and client, for so long, where the gap is larger."""
 
 Rows = NDArray[np.int64]
@@ -105,7 +109,7 @@ class CapacitySearch:
             if flow is None or self.deadline.over:
                 break
             better = False
-            for leaves, enters in self._promising(rows, flow):
+            for leaves, enters in self._promising(rows, flow, cost):
                 tried = np.where(rows == leaves, enters, rows)
                 value, its = self.flow(tried)
                 if value < cost * (1 - 1e-9):
@@ -116,28 +120,34 @@ class CapacitySearch:
         if cost < self.upper:
             self.best, self.upper = rows, cost
 
-    def _promising(self, rows: Rows, flow: Floats) -> list[tuple[int, int]]:
-        """Exchanges that look best by what room is worth."""
+    def _promising(self, rows: Rows, flow: Floats, cost: float) -> list[tuple[int, int]]:
+        """Exchanges that can lower the cost, the best first, by a lower bound of the cost after
+        each: prices of room that prove the present flow best stay, and the site that enters asks
+        what it earns most by (duality: any prices bound the cost from below).
+        """
         unit = self.unit[rows]
-        served = flow[: len(rows)]
-        price = _prices(unit, served, self.room[rows])
-        paid = (unit + price[:, None]).min(axis=0) * self.loads
-        if self.spare is not None:
-            paid = np.minimum(paid, self.spare)
+        price = _prices(unit, flow[: len(rows)], self.room[rows])
+        full = (unit + price[:, None]) * self.loads
         earns = np.empty(len(self.costs))
-        knapsacks(self.costs, paid, self.loads, self.room, earns)
-        earns[rows] = -np.inf
-        ends = np.argsort(-earns, kind="stable")[:_TRIED]
-        pairs = []
-        full = unit + price[:, None]
+        pairs: list[tuple[float, int, int]] = []
         for t, row in enumerate(rows):
-            if row in self.fixed or len(rows) == 1:
+            if row in self.fixed or (len(rows) == 1 and self.spare is None):
                 continue
-            other = np.delete(full, t, axis=0).min(axis=0)
-            loss = float(((other - unit[t]) * served[t]).sum())
-            pairs += [(loss - earns[i], int(row), int(i)) for i in ends if np.isfinite(earns[i])]
-        if len(rows) == 1 and len(self.fixed) == 0:
-            pairs = [(-earns[i], int(rows[0]), int(i)) for i in ends if np.isfinite(earns[i])]
+            paid = np.full(len(self.loads), np.inf)
+            if len(rows) > 1:
+                paid = np.delete(full, t, axis=0).min(axis=0)
+            paid = paid if self.spare is None else np.minimum(paid, self.spare)
+            left = float(paid.sum() - np.delete(price * self.room[rows], t).sum())
+            knapsacks(self.costs, paid, self.loads, self.room, earns)
+            bound = left - earns
+            bound[rows] = np.inf
+            ends = np.argpartition(bound, min(_TRIED, len(bound) - 1))[:_TRIED]
+            pairs += [(bound[i], int(row), int(i)) for i in ends if bound[i] < cost * (1 - 1e-9)]
+        if len(rows) == 1 and self.spare is None and len(self.fixed) == 0:
+            enough = self.room >= self.loads.sum() * (1 - 1e-9)
+            pairs = [
+                (c, int(rows[0]), i) for i, c in enumerate(self.costs.sum(axis=1)) if enough[i]
+            ]
         return [(leaves, enters) for _, leaves, enters in sorted(pairs)[:_TRIED]]
 
     def _climb(self) -> Rows:
@@ -155,7 +165,9 @@ class CapacitySearch:
                 top, at = value, price.copy()
             if step % _EVERY == _EVERY - 1 and np.sort(chosen).tobytes() not in known:
                 known.add(np.sort(chosen).tobytes())
-                self.descend(self.with_room(chosen))
+                rows = self.with_room(chosen)
+                if self.flow(rows)[0] < self.upper * _HOPEFUL and len(known) <= _DESCENTS:
+                    self.descend(rows)
             if top >= self.upper * (1 - 1e-9) or pace < 5e-3 or self.deadline.over:
                 break
             if vain >= _PATIENCE:

@@ -1,0 +1,208 @@
+"""Objectives against published optima, enumerated ones and HiGHS, and on a large road graph.
+
+    METRICDP_DATA=… python benchmarks/objectives.py pmed | stores | coverage | opening | capacities | road
+
+Prints one line an instance and a summary. Random instances are drawn by number (their seed): points
+uniform in a square or in five clusters, weights 1 to 49, Euclidean distances. HiGHS gets each as a
+plain integer program, for at most `HIGHS_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, eye_array, hstack, kron
+
+import metricdp as mdp
+
+DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data"))
+HIGHS_SECONDS = 30.0
+LARGEST = {"coverage": 500, "opening": 200, "capacities": 90}
+"""Sites at most: beyond, HiGHS alone rarely ends in time."""
+o = mdp.objectives
+
+
+def pmed() -> None:
+    """p-centers of OR-Library's 40 p-median instances."""
+    rows = (DATA / "pmed/kcenteropt.txt").read_text().split("\n")
+    best = {row.split()[0]: float(row.split()[1]) for row in rows if row.strip()}
+    exact = 0
+    for i in range(1, 41):
+        path = DATA / f"pmed/pmed{i}.txt"
+        k = int(path.read_text().split()[2])
+        start = time.process_time()
+        plan = mdp.solve(mdp.read_graph(path), o.PCenter(k))
+        seconds = time.process_time() - start
+        exact += plan.value == best[f"pmed{i}"] and plan.gap == 0
+        print(f"pmed{i} k={k} {plan.value:g} {best[f'pmed{i}']:g} {plan.gap} {seconds:.1f} s")
+    print(f"exact and proven: {exact} of 40")
+
+
+def stores() -> None:
+    """San Francisco: 205 tracts × 16 stores, against enumerated optima."""
+    folder = DATA / "plan/facilities"
+    name = "SF_network_distance_candidateStore_16_censusTract_205_new.csv"
+    rows = list(csv.DictReader((folder / name).open()))
+    sites = sorted({row["name"] for row in rows})
+    tracts = sorted({row["DestinationName"] for row in rows})
+    costs = np.zeros((len(sites), len(tracts)))
+    for row in rows:
+        at = sites.index(row["name"]), tracts.index(row["DestinationName"])
+        costs[at] = float(row["distance"])
+    people = {row["DestinationName"]: float(row["demand"]) for row in rows}
+    table = mdp.CostTable(costs, sites=sites, clients=tracts)
+    exact = 0
+    optima = list(csv.DictReader((folder / "SF_pmedian_optima_enumerated.csv").open()))
+    for row in optima:
+        p, best = int(row["p"]), float(row["optimal_weighted_distance_POP2000"])
+        plan = mdp.solve(table, o.KMedian(p), weights=people)
+        same = abs(plan.value - best) <= 1e-9 * best and plan.gap == 0
+        exact += same
+        print(f"p={p} {plan.value:.4f} {best:.4f} {same}")
+    center = mdp.solve(table, o.PCenter(4), weights=people)
+    print(f"exact: {exact} of {len(optima)}; p-center, p=4: {center.value:.4f}, gap {center.gap}")
+
+
+def instance(
+    kind: str, seed: int
+) -> tuple[np.random.Generator, mdp.EuclideanMetric, np.ndarray, int]:
+    """Coins, universe, weights and k of a random instance."""
+    rng = np.random.default_rng(seed)
+    n = int(np.exp(rng.uniform(np.log(20), np.log(LARGEST[kind]))))
+    k = int(rng.integers(2, max(3, min(n // 4, 40))))
+    middles = rng.random((5, 2))
+    points = (
+        rng.random((n, 2))
+        if seed % 2
+        else middles[rng.integers(0, 5, n)] + rng.normal(0, 0.08, (n, 2))
+    )
+    return rng, mdp.EuclideanMetric(points * 1000), rng.integers(1, 50, n).astype(float), k
+
+
+def highs(
+    cost: np.ndarray, rules: list[LinearConstraint], m: int, gap: float = 0.0
+) -> float | None:
+    """Least cost of a program whose first m variables are whole; None if none was found, or it is
+    not settled.
+    """
+    whole = np.r_[np.ones(m), np.zeros(len(cost) - m)]
+    limits = {"time_limit": HIGHS_SECONDS, "mip_rel_gap": gap}
+    found = milp(cost, constraints=rules, integrality=whole, bounds=Bounds(0, 1), options=limits)
+    return float(found.fun) if found.status == 0 else None
+
+
+def served(m: int, n: int) -> list[LinearConstraint]:
+    """Every client is served once, by open sites."""
+    once = hstack([csr_array((n, m)), kron(np.ones((1, m)), eye_array(n))], format="csr")
+    link = hstack([kron(eye_array(m), np.ones((n, 1))), -eye_array(m * n)], format="csr")
+    return [LinearConstraint(once, 1, 1), LinearConstraint(link, 0, np.inf)]
+
+
+def coverage(seed: int) -> tuple[float, float | None, float]:
+    """Ours, HiGHS' and our gap."""
+    rng, metric, weights, k = instance("coverage", seed)
+    rows = metric.distance_rows(np.arange(len(metric)))
+    limit = float(np.quantile(rows, rng.uniform(0.01, 0.15)))
+    plan = mdp.solve(metric, o.MaxCoverage(k, limit), weights=weights)
+    m = len(metric)
+    near = csr_array((rows <= limit * (1 + 1e-9)).astype(float))
+    link = LinearConstraint(hstack([near, -eye_array(m)], format="csr"), 0, np.inf)
+    count = LinearConstraint(csr_array(np.r_[np.ones(m), np.zeros(m)][None]), k, k)
+    best = highs(-np.r_[np.zeros(m), weights], [link, count], m)
+    return plan.value, None if best is None else -best, plan.gap
+
+
+def opening(seed: int) -> tuple[float, float | None, float]:
+    """Ours, HiGHS' and our gap."""
+    rng, metric, weights, k = instance("opening", seed)
+    m = len(metric)
+    rows = metric.distance_rows(np.arange(m))
+    prices = rng.uniform(0.5, 1.5, m) * weights.sum() * rows.mean() / k**1.5
+    prices *= rng.choice([0.05, 0.2, 0.5])
+    plan = mdp.solve(metric, o.FacilityLocation(prices), weights=weights)
+    best = highs(np.r_[prices, (rows * weights).ravel()], served(m, m), m)
+    return plan.value, best, plan.gap
+
+
+def capacities(seed: int) -> tuple[float, float | None, float]:
+    """Ours, HiGHS' (to 0.01 %) and our gap."""
+    rng, metric, weights, k = instance("capacities", seed)
+    m = len(metric)
+    rows = metric.distance_rows(np.arange(m))
+    room = rng.uniform(0.5, 1.5, m)
+    room *= weights.sum() * rng.uniform(1.05, 2.0) / np.sort(room)[::-1][:k].sum()
+    plan = mdp.solve(metric, o.Capacitated(k, room), weights=weights)
+    assert all(load <= room[site] * (1 + 1e-8) for site, load in plan.loads.items()), (
+        "a capacity is not kept"
+    )
+    full = hstack([csr_array(np.diag(-room)), kron(eye_array(m), weights[None])], format="csr")
+    count = csr_array(np.r_[np.ones(m), np.zeros(m * m)][None])
+    rules = [LinearConstraint(full, -np.inf, 0), LinearConstraint(count, k, k), *served(m, m)]
+    best = highs(np.r_[np.zeros(m), (rows * weights).ravel()], rules, m, 1e-4)
+    return plan.value, best, plan.gap
+
+
+def against_highs(name: str, first: int, last: int) -> None:
+    """Random instances by number."""
+    ask = {"coverage": coverage, "opening": opening, "capacities": capacities}[name]
+    off, proven, settled, own = [], 0, 0, 0.0
+    for seed in range(first, last):
+        start = time.process_time()
+        value, best, gap = ask(seed)
+        proven += gap <= 1e-9
+        if best is not None:
+            settled += 1
+            off.append(abs(value - best) / best)
+        shown = "-" if best is None else f"{off[-1]:.2e}"
+        own = time.process_time() - start
+        print(f"{name} {seed} off {shown} gap {gap:.2e} {own:.1f} s", flush=True)
+    off = np.array(off)
+    print(
+        f"{name}: {last - first} instances, {proven} proven by ourselves (gap 0), {settled} settled "
+        f"by HiGHS; off by 1e-6 at most in {(off <= 1e-6).sum()}, worst {off.max(initial=0):.2e}"
+    )
+
+
+def road(side: int) -> None:
+    """A made-up road grid of side × side vertices: coverage and p-center, k = 20."""
+    rng = np.random.default_rng(1)
+    n = side * side
+    at = np.arange(n).reshape(side, side)
+    tails = np.r_[at[:, :-1].ravel(), at[:-1].ravel()]
+    heads = np.r_[at[:, 1:].ravel(), at[1:].ravel()]
+    lengths = rng.integers(50, 200, len(tails)).astype(float)
+    kept = rng.random(len(tails)) < 0.8
+    matrix = csr_array((lengths[kept], (tails[kept], heads[kept])), shape=(n, n))
+    metric = mdp.GraphMetric(matrix + matrix.T, largest_component=True)
+    start = time.process_time()
+    for _ in range(3):
+        metric.distance_rows(np.array([0]))
+    one = (time.process_time() - start) / 3
+    plans = {
+        "p-center": o.PCenter(20),
+        "max-coverage": o.MaxCoverage(20, side * 12.0),
+        "k-median": o.KMedian(20),
+    }
+    for name, objective in plans.items():
+        start = time.process_time()
+        plan = mdp.solve(metric, objective)
+        seconds = time.process_time() - start
+        print(
+            f"{len(metric):,} vertices, {name}: {plan.value:.6g}, gap {plan.gap}, {seconds:.1f} s, "
+            f"{seconds / one:.0f} Dijkstras",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    what, more = sys.argv[1], [int(x) for x in sys.argv[2:]]
+    if what in LARGEST:
+        against_highs(what, *(more or [0, 100]))
+    else:
+        {"pmed": pmed, "stores": stores, "road": road}[what](*more)
