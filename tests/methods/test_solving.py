@@ -25,6 +25,12 @@ def _universes():
     graph = nx.compose(graph, nx.path_graph(N))
     nx.set_edge_attributes(graph, {e: int(rng.integers(1, 7)) for e in graph.edges}, "length")
     names = [f"v{i}" for i in range(N)]
+    roads = nx.DiGraph()
+    for u, v in graph.edges:
+        roads.add_edge(u, v, length=int(rng.integers(1, 7)))
+        roads.add_edge(v, u, length=int(rng.integers(1, 7)))
+    roads.remove_edges_from([e for e in list(roads.edges)[::5] if not _bridge(roads, e)])
+    table = rng.integers(0, 20, (N, N)).astype(float)
     return {
         "graph": mdp.GraphMetric(nx.relabel_nodes(graph, dict(enumerate(names)))),
         "hops": mdp.GraphMetric(nx.cycle_graph(N), weight=None),
@@ -33,14 +39,24 @@ def _universes():
         "chebyshev": mdp.ChebyshevMetric(points, ids=names),
         "matrix": mdp.PrecomputedMetric(far, ids=names),
         "haversine": mdp.HaversineMetric(points / 10, ids=names),
+        "one-way": mdp.GraphMetric(roads, directed=True, direction="to-center"),
+        "round trip": mdp.GraphMetric(roads, directed=True, direction="round-trip"),
+        "table": mdp.CostTable(table, sites=names, clients=names),
+        "entry costs": mdp.EuclideanMetric(points, ids=names).with_costs(sites=range(N)),
     }
+
+
+def _bridge(roads, edge):
+    left = roads.copy()
+    left.remove_edge(*edge)
+    return not nx.is_strongly_connected(left)
 
 
 UNIVERSES = _universes()
 
 
 def _limit(metric):
-    return float(np.quantile(metric.distances(metric.ids), 0.25))
+    return float(np.quantile(metric.distances(metric.sites), 0.25))
 
 
 def _cases(limit):
@@ -101,7 +117,7 @@ def _checked(plan, value, costs, weights, allowed, opened, metric):
 def test_the_best_choice_of_public_demand(universe, case):
     metric = UNIVERSES[universe]
     objective, value, _ = _cases(_limit(metric))[case]
-    costs = metric.distances(metric.ids)
+    costs = metric.distances(metric.sites)
     rng = np.random.default_rng(7)
     weights = rng.integers(0, 6, N).astype(float)
     everywhere = list(range(N))
@@ -125,7 +141,7 @@ def test_the_best_choice_of_public_demand(universe, case):
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
 def test_opening_costs(universe):
     metric = UNIVERSES[universe]
-    costs = metric.distances(metric.ids)
+    costs = metric.distances(metric.sites)
     weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
     for scale in (0.2, 2.0):
         prices = PRICES * float(np.median(costs)) * scale
@@ -158,11 +174,11 @@ def test_opening_costs(universe):
             assert set(opened) <= set(at)
 
 
-@pytest.mark.parametrize("universe", ["graph", "euclidean", "haversine"])
+@pytest.mark.parametrize("universe", ["graph", "euclidean", "one-way", "table"])
 @pytest.mark.parametrize("way", ["plain", "loads", "limit", "opened"])
 def test_capacities(universe, way):
     metric = UNIVERSES[universe]
-    costs = metric.distances(metric.ids)
+    costs = metric.distances(metric.sites)
     rng = np.random.default_rng(9)
     weights = rng.integers(0, 6, N).astype(float)
     loads = rng.integers(0, 5, N).astype(float) if way == "loads" else weights
@@ -211,7 +227,7 @@ def test_capacities(universe, way):
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
 def test_equity(universe):
     metric = UNIVERSES[universe]
-    costs = metric.distances(metric.ids)
+    costs = metric.distances(metric.sites)
     weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
     for kappa in (0.3 / np.median(costs), 4 / np.median(costs)):
         best = naive.best_of(
@@ -241,10 +257,14 @@ def test_new_objectives_answer_releases():
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
 def test_the_fewest_sites(universe):
     metric = UNIVERSES[universe]
-    costs = metric.distances(metric.ids)
+    costs = metric.distances(metric.sites)
     for share in (0.1, 0.2, 0.4):
         limit = float(np.quantile(costs, share))
         covers = costs <= limit * (1 + 1e-9)
+        if not covers.any(axis=0).all():
+            with pytest.raises(InputError, match="no choice of sites covers"):
+                mdp.solve(metric, o.SetCover(limit))
+            continue
         plan = mdp.solve(metric, o.SetCover(limit))
         assert plan.value == plan.k == naive.fewest(covers, range(N))
         assert plan.gap == 0
@@ -255,7 +275,7 @@ def test_the_fewest_sites(universe):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("universe", ["graph", "euclidean", "haversine"])
+@pytest.mark.parametrize("universe", ["graph", "euclidean", "one-way", "table"])
 def test_the_best_choice_for_a_release(universe, case):
     metric = UNIVERSES[universe]
     demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 40 + [metric.ids[8]] * 25)
@@ -263,7 +283,7 @@ def test_the_best_choice_for_a_release(universe, case):
     objective, value, _ = _cases(_limit(metric))[case]
     plan = mdp.solve(release, objective)
     weights = np.maximum(release.weights, 0)
-    _checked(plan, value, metric.distances(metric.ids), weights, list(range(N)), [], metric)
+    _checked(plan, value, metric.distances(metric.sites), weights, list(range(N)), [], metric)
     assert plan.noisy
     assert plan.receipt is release.receipt
     assert plan.to_dict()["weights"] == "noisy"
