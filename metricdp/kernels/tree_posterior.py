@@ -165,6 +165,61 @@ def downward(
 
 
 @njit(cache=True, nogil=True)
+def sampled(
+    children: NDArray,
+    low: NDArray,
+    step: NDArray,
+    fractions: NDArray,
+    chances: NDArray,
+    inside: NDArray,
+    total: NDArray,
+    coins: NDArray,
+    drawn: NDArray,
+) -> None:
+    """Draw the counts of all nodes, from the root down, given everything that was counted.
+
+    Parameters
+    ----------
+    children, low, step, fractions, chances, inside
+        As after `upward`.
+    total : ndarray of float64, shape (n_draws,)
+        Drawn counts of the root.
+    coins : ndarray of float64, shape (n_draws, m - 1)
+        Uniform in [0, 1): one a split.
+    drawn : ndarray of float64, shape (n_draws, 2m - 1)
+        Filled.
+    """
+    m = len(children) + 1
+    n_shares = fractions.shape[1]
+    chance = np.empty(n_shares)
+    for d in range(len(drawn)):
+        drawn[d, 2 * m - 2] = total[d]
+        for i in range(m - 2, -1, -1):
+            left = children[i, 0]
+            right = children[i, 1]
+            x = drawn[d, m + i]
+            whole = 0.0
+            for q in range(n_shares):
+                chance[q] = 0.0
+                if chances[i, q] > _RARE:
+                    f = fractions[i, q]
+                    a = _read(inside[left], low[left], step[left], f * x)
+                    if a > 0.0:
+                        b = _read(inside[right], low[right], step[right], (1.0 - f) * x)
+                        chance[q] = chances[i, q] * a * b
+                whole += chance[q]
+            at = coins[d, i] * (whole if whole > 0.0 else 1.0)
+            share = 0.5
+            for q in range(n_shares):
+                at -= chance[q] if whole > 0.0 else chances[i, q]
+                if at < 0.0:
+                    share = fractions[i, q]
+                    break
+            drawn[d, left] = share * x
+            drawn[d, right] = (1.0 - share) * x
+
+
+@njit(cache=True, nogil=True)
 def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
     """Least-squares counts of all nodes of which children add up to their parents.
 

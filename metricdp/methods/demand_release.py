@@ -4,13 +4,14 @@ questions.
 
 from __future__ import annotations
 
+from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.layers import crs_of
@@ -19,10 +20,14 @@ from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered
+from metricdp.methods.summary import Summary, mean_distance, summarized
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
+from metricdp.solvers.estimate.credible import Credible
+from metricdp.solvers.estimate.intervals import LEVEL, Interval
+from metricdp.solvers.estimate.tree_posterior import Estimate
 from metricdp.solvers.objectives.objective import Objective
 
 STARTS = 3
@@ -131,6 +136,9 @@ class DemandRelease:
 
     method: str
 
+    estimate: Estimate | None = None
+    """What the noisy counts tell, where the release is of counts of parts of a finite universe."""
+
     files: ClassVar[Any]
     """Saves and loads: `metricdp.methods.saving`, which knows all kinds of releases, is told here
     by that module itself.
@@ -230,6 +238,75 @@ class DemandRelease:
             release=self,
             **asked,
         )
+
+    def interval(
+        self, centers: Any, *, within: float | None = None, level: float = LEVEL
+    ) -> Interval:
+        """Mean distance of the demand to the nearest of these centers, with its interval: free.
+
+        Parameters
+        ----------
+        centers : iterable of ids
+        within : float, optional
+            A distance in the metric's units: the share of the demand that has a center so near.
+        level : float
+            Chance that the interval is meant to hold the truth with.
+
+        Returns
+        -------
+        Interval
+            With ``.estimate``, ``.low`` and ``.high``: credible, of a model
+            (`metricdp.solvers.estimate.credible`). `metricdp.evaluate` measures the same by new
+            counts, with intervals that hold for every demand.
+
+        Raises
+        ------
+        InputError
+            This release is not of counts of parts (a box's, another method's); `within` or `level`
+            out of range.
+        UnknownIdError
+            A center is not in the universe.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+        >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
+        >>> release = mdp.release(metric, homes, epsilon=1)
+        >>> told = release.interval([7, 40])
+        >>> told.low <= told.estimate <= told.high
+        True
+        >>> release.interval([7, 40], within=5).high <= 1
+        True
+        """
+        return mean_distance(
+            self._credible, self.universe, listed(centers, "centers"), within, level
+        )
+
+    def summary(self, centers: Any, *, stability: bool = False, level: float = LEVEL) -> Summary:
+        """Figures of an answer with their intervals: mean distance, demand of every territory.
+
+        Parameters
+        ----------
+        centers : iterable of ids
+        stability : bool
+            Also how firmly the centers stand: 24 searches on demand drawn from the release.
+        level : float
+            As `interval`, as are the errors.
+        """
+        return summarized(
+            self._credible, self.universe, listed(centers, "centers"), stability, level
+        )
+
+    @cached_property
+    def _credible(self) -> Credible:
+        if self.estimate is None or self.space is not None:
+            raise InputError(
+                f"free intervals need a release of counts in a finite universe (method "
+                f"'partition'); this one is of method {self.method!r}: metricdp.evaluate measures "
+                "it privately"
+            )
+        return Credible(self.estimate, self.receipt.grains)
 
     def coreset(self, k: int | None = None) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from metricdp.methods.views import Views
 from metricdp.metrics.base import Metric
 from metricdp.releases import Receipt
 from metricdp.solvers.bounds import Certificate
+from metricdp.solvers.estimate.intervals import LEVEL, Interval
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,40 @@ class Result(Views):
     universe: Any = field(default=None, repr=False, compare=False)
     weights: Any = field(default=None, repr=False, compare=False)
     power: int = field(default=1, repr=False, compare=False)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Mean distance of the demand to its center, with a 95 % credible interval: free, from what
+        was released; None where there is no release of counts (`DemandRelease.interval`).
+        """
+        if getattr(self.release, "estimate", None) is None or self.release.space is not None:
+            return None
+        told: Interval = self.release.interval(self.centers)
+        return told
+
+    def summary(self, *, stability: bool = False, level: float = LEVEL) -> Any:
+        """Figures of the answer with their intervals: `DemandRelease.summary` of its centers.
+
+        Raises
+        ------
+        InputError
+            There is no release of counts behind it.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+        >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
+        >>> told = mdp.k_median(metric, homes, k=2, epsilon=1).summary(stability=True)
+        >>> told.loads.estimate.shape, told.stability.stays.shape
+        ((2,), (2,))
+        """
+        if self.release is None:
+            raise InputError(
+                "free intervals need a release of counts: the default method makes one; "
+                "metricdp.evaluate measures any centers privately"
+            )
+        return self.release.summary(self.centers, stability=stability, level=level)
 
     @property
     def lower_bound(self) -> float | None:

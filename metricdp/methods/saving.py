@@ -32,8 +32,10 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.storage import universe_checksum
+from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.provenance import Provenance
 from metricdp.releases import Mechanism, Receipt
+from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
 from metricdp.solvers.stopping import Deadline
 
 FORMAT = "metricdp release, 1"
@@ -45,9 +47,17 @@ class SavedRelease(DemandRelease):
     answers.
     """
 
-    def __init__(self, universe: Metric, weights: Array, receipt: Receipt, method: str) -> None:
+    def __init__(
+        self,
+        universe: Metric,
+        weights: Array,
+        receipt: Receipt,
+        method: str,
+        estimate: Estimate | None = None,
+    ) -> None:
         super().__init__(universe, weights, receipt)
         self.method = method
+        self.estimate = estimate
 
     def __repr__(self) -> str:
         return (
@@ -97,6 +107,9 @@ def save(release: DemandRelease, path: Any) -> None:
     else:
         header["universe"] = universe_checksum(release.universe)
         arrays = {"weights": release.weights * release.receipt.grains}
+        if release.estimate is not None:
+            header["any_share"] = release.estimate.any_share
+            arrays |= _told(release.estimate)
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
@@ -137,7 +150,78 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
             f"{source}: is a release of another universe, whose ids, structure, lengths or grid "
             f"differ from those of {universe.name}"
         )
-    return SavedRelease(universe, weights, receipt, method)
+    estimate = None
+    if "labels" in arrays:
+        try:
+            estimate = _estimate(universe, arrays, bool(header["any_share"]))
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise InputError(f"{source}: is damaged; its release must be made again") from None
+    return SavedRelease(universe, weights, receipt, method, estimate)
+
+
+def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
+    """An estimate as arrays: the partition's tree, all noisy counts, and what was learned."""
+    looks = estimate.looks
+    bands = sorted(estimate.frequencies)
+    return {
+        "labels": estimate.tree.labels,
+        "children": estimate.tree.children,
+        "sizes": estimate.tree.sizes,
+        "mean": estimate.mean,
+        "look": np.repeat(np.arange(len(looks)), [len(look.nodes) for look in looks]),
+        "node": np.concatenate([look.nodes for look in looks]),
+        "value": np.concatenate([np.asarray(look.values, np.float64) for look in looks]),
+        "scale": np.concatenate([np.broadcast_to(look.scale, len(look.nodes)) for look in looks]),
+        "gaussian": np.array([look.gaussian for look in looks]),
+        "bands": np.array(bands, np.int64),
+        "frequencies": np.array([estimate.frequencies[band] for band in bands]),
+    }
+
+
+def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) -> Estimate:
+    """What `_told` told; any error where the arrays do not fit each other."""
+    children = kept["children"].astype(np.int64).reshape(-1, 2)
+    n_parts = len(children) + 1
+    tree = PartitionTree(universe, kept["labels"].astype(np.int32), children, kept["sizes"])
+    looks = []
+    for i, gaussian in enumerate(kept["gaussian"].tolist()):
+        mine = kept["look"] == i
+        nodes, values, scale = (kept[name][mine] for name in ("node", "value", "scale"))
+        looks.append(Counts(nodes.astype(np.int64), values, scale, bool(gaussian)))
+    counted = {node for look in looks for node in look.nodes.tolist()}
+    sound = (
+        len(tree.labels) == len(universe)
+        and tree.labels.min() >= 0
+        and tree.labels.max() < n_parts
+        and kept["sizes"].shape == (2 * n_parts - 1,)
+        and kept["mean"].shape == (n_parts,)
+        and (children < np.arange(n_parts, 2 * n_parts - 1)[:, None]).all()
+        and (children >= 0).all()
+        and set(range(n_parts)) <= counted <= set(range(2 * n_parts - 1))
+        and all(np.isfinite(look.values).all() and np.all(look.scale > 0) for look in looks)
+    )
+    if not sound:
+        raise ValueError("arrays of different releases")
+    learned = dict(zip(kept["bands"].tolist(), kept["frequencies"]))
+    return Estimate(kept["mean"], learned, tree, looks, any_share)
+
+
+_KEPT = (
+    "points",
+    "weights",
+    "labels",
+    "children",
+    "sizes",
+    "mean",
+    "look",
+    "node",
+    "value",
+    "scale",
+    "gaussian",
+    "bands",
+    "frequencies",
+)
+"""Arrays that a file may hold."""
 
 
 def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -147,7 +231,7 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         with np.load(data, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"][()]))
-            arrays = {name: archive[name] for name in ("points", "weights") if name in archive}
+            arrays = {name: archive[name] for name in _KEPT if name in archive}
     except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:

@@ -42,7 +42,7 @@ from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
 from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
 from metricdp.privacy.noise import laplace_scale
 from metricdp.releases import Neighboring, Receipt, Release
-from metricdp.solvers.estimate.tree_posterior import Counts, Frequencies, joint_posterior
+from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 
 EVEN = 0.1
 """Share of the density that a later cut follows which is spread evenly: where nothing was found,
@@ -84,6 +84,7 @@ class PartitionRelease(DemandRelease):
         self,
         partition: PartitionTree,
         weights: NDArray[np.float64],
+        estimate: Estimate | None,
         histograms: tuple[Release, ...],
         receipt: Receipt,
         *,
@@ -91,6 +92,7 @@ class PartitionRelease(DemandRelease):
     ) -> None:
         super().__init__(partition.universe, weights, receipt, space=space)
         self.partition = partition
+        self.estimate = estimate
         self.histograms = histograms
 
     @property
@@ -220,6 +222,7 @@ def partition_release(
     return PartitionRelease(
         looked.tree,
         looked.weights,
+        looked.estimate,
         tuple(looked.releases),
         receipt,
         space=universe if isinstance(universe, EuclideanSpace) else None,
@@ -253,7 +256,7 @@ class Looked:
         self.cuts: list[PartitionTree] = []
         self.releases: list[Release] = []
         self.density: NDArray[np.float64] | None = None
-        self._frequencies: Frequencies = {}
+        self.estimate: Estimate | None = None
 
     def add(self, parts: PartitionTree, histogram: Release, *, many: bool) -> None:
         """Estimate anew; `many` if there are several looks in all."""
@@ -266,9 +269,9 @@ class Looked:
         ]
         root = np.array([2 * self.tree.n_parts - 2])
         counts += [Counts(root, np.array([total]), scale) for total, scale in self.totals]
-        found = joint_posterior(self.tree, counts, any_share=many, known=self._frequencies)
-        self._frequencies = found.frequencies
-        self.weights = self.tree.spread(found.mean)
+        known = {} if self.estimate is None else self.estimate.frequencies
+        self.estimate = joint_posterior(self.tree, counts, any_share=many, known=known)
+        self.weights = self.tree.spread(self.estimate.mean)
         each = 1.0 / len(self.weights)
         mass = float(self.weights.sum())
         found_here = self.weights / mass if mass > 0 else np.full(len(self.weights), each)

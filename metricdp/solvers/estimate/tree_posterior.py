@@ -14,14 +14,14 @@ the expected cost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from metricdp.kernels.tree_posterior import consistent, downward, upward
+from metricdp.kernels.tree_posterior import consistent, downward, sampled, upward
 from metricdp.partitions.finite.ward import PartitionTree
 
 _GRID = 72
@@ -75,13 +75,57 @@ class Counts:
     scale: float | NDArray[np.float64]
     gaussian: bool = False
 
+    def noise(self, coins: np.random.Generator) -> Counts:
+        """Counts of nothing: their noise alone, drawn by public coins."""
+        n = len(self.nodes)
+        scale = np.broadcast_to(self.scale, n)
+        if self.gaussian:
+            return replace(self, values=coins.normal(0.0, scale * np.sqrt(2.0)))
+        p = -np.expm1(-1.0 / scale)
+        return replace(self, values=coins.geometric(p) - coins.geometric(p))
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Expected true count of every part, shape (n_parts,), not negative; and what was learned."""
+    """What the noisy counts tell: the posterior of the true ones.
+
+    Attributes
+    ----------
+    mean : ndarray of float64, shape (n_parts,)
+        Expected true count of every part, not negative.
+    frequencies : dict
+        Learned frequencies of the kinds of split.
+    tree, looks, any_share
+        What it was computed from: see `joint_posterior`.
+    """
 
     mean: NDArray[np.float64]
     frequencies: Frequencies
+    tree: PartitionTree
+    looks: Sequence[Counts]
+    any_share: bool = False
+
+    def draw(self, n_draws: int, seed: int = 0) -> NDArray[np.float64]:
+        """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
+
+        Parameters
+        ----------
+        n_draws : int
+        seed : int
+            Public coins: nothing here touches a record.
+
+        Notes
+        -----
+        One pass up, then exact draws from the root down: O(n_parts) time a draw.
+        """
+        m = self.tree.n_parts
+        coins = np.random.default_rng(seed)
+        if m == 1:
+            center, spread = _least_squares(self.tree, self.looks)
+            return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
+        drawn = np.empty((n_draws, 2 * m - 1))
+        _Model(self.tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
+        return drawn[:, :m]
 
 
 def posterior_mean(
@@ -148,46 +192,114 @@ def joint_posterior(
     mixing proportional and one-sided splits is that of Polya trees; consistency of tree counts by
     least squares (Hay et al., VLDB 2010) is the special case without a prior.
     """
-    m = tree.n_parts
-    center, spread = _least_squares(tree, looks)
-    if m == 1:
-        return Estimate(np.maximum(center, 0.0), {})
-    grid = _GRID if m <= _MANY else _COARSE_GRID
-    tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
-    reach = _REACH * spread + 4.0 * tail
-    low = np.maximum(center - reach, 0.0)
-    step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
-    values = low[:, None] + step[:, None] * np.arange(grid)
-    seen = _likelihood(values, looks)
-    inside = np.empty((2 * m - 1, grid))
-    outside = np.empty((2 * m - 1, grid))
-    outside[-1] = 1.0 / grid
-    fractions, kinds = _shares(tree, center, spread, any_share)
-    band, bands = _bands(tree)
-    frequency = np.array([_start(known, b, len(kinds)) for b in bands])
-    posterior = np.empty_like(fractions)
-    for _ in range(_MORE_ROUNDS if known else _ROUNDS):
-        chances = _mixed(kinds, frequency[band])
-        upward(tree.children, low, step, fractions, chances, seen, inside)
-        downward(tree.children, low, step, fractions, chances, seen, inside, outside, posterior)
-        posterior /= np.where(chances > 0.0, chances, 1.0)
-        share = np.stack(
-            [(posterior * kind).sum(axis=1) * frequency[band, c] for c, kind in enumerate(kinds)],
-            axis=1,
+    if tree.n_parts == 1:
+        center, _ = _least_squares(tree, looks)
+        return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
+    model = _Model(tree, looks, any_share)
+    frequency = model.learn(known)
+    learned = dict(zip(model.bands.tolist(), frequency))
+    return Estimate(model.mean(), learned, tree, looks, any_share)
+
+
+class _Model:
+    """Grids, likelihoods and kinds of split of a tree, and the messages on it."""
+
+    def __init__(self, tree: PartitionTree, looks: Sequence[Counts], any_share: bool) -> None:
+        self.tree = tree
+        m = tree.n_parts
+        center, spread = _least_squares(tree, looks)
+        grid = _GRID if m <= _MANY else _COARSE_GRID
+        tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
+        reach = _REACH * spread + 4.0 * tail
+        self.low = np.maximum(center - reach, 0.0)
+        self.step = (np.maximum(center, 0.0) + reach - self.low) / (grid - 1)
+        self.values = self.low[:, None] + self.step[:, None] * np.arange(grid)
+        self.seen = _likelihood(self.values, looks)
+        self.inside = np.empty((2 * m - 1, grid))
+        self.outside = np.empty((2 * m - 1, grid))
+        self.outside[-1] = 1.0 / grid
+        self.fractions, self.kinds = _shares(tree, center, spread, any_share)
+        self.band, self.bands = _bands(tree)
+
+    def learn(self, known: Frequencies | None) -> NDArray[np.float64]:
+        """Frequencies of the kinds of split in every band, by expectation maximization."""
+        kinds = self.kinds
+        frequency = np.array([_start(known, b, len(kinds)) for b in self.bands])
+        posterior = np.empty_like(self.fractions)
+        for _ in range(_MORE_ROUNDS if known else _ROUNDS):
+            chances = self._upward(frequency)
+            downward(
+                self.tree.children,
+                self.low,
+                self.step,
+                self.fractions,
+                chances,
+                self.seen,
+                self.inside,
+                self.outside,
+                posterior,
+            )
+            posterior /= np.where(chances > 0.0, chances, 1.0)
+            share = np.stack(
+                [
+                    (posterior * kind).sum(axis=1) * frequency[self.band, c]
+                    for c, kind in enumerate(kinds)
+                ],
+                axis=1,
+            )
+            before = frequency
+            frequency = _frequencies(share, self.band)
+            if np.abs(frequency - before).max() < _SETTLED:
+                break
+        return frequency
+
+    def mean(self) -> NDArray[np.float64]:
+        """Posterior mean of every part's count, by the last messages."""
+        m = self.tree.n_parts
+        belief = self.inside[:m] * self.outside[:m]
+        mean: NDArray[np.float64] = (belief * self.values[:m]).sum(axis=1) / belief.sum(axis=1)
+        return mean
+
+    def draw(
+        self, learned: Frequencies, coins: np.random.Generator, drawn: NDArray[np.float64]
+    ) -> None:
+        """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
+        chances = self._upward(np.array([_start(learned, b, len(self.kinds)) for b in self.bands]))
+        belief = self.inside[-1] / self.inside[-1].sum()
+        at = coins.choice(len(belief), len(drawn), p=belief)
+        total = self.low[-1] + self.step[-1] * (at + coins.random(len(drawn)) - 0.5)
+        sampled(
+            self.tree.children,
+            self.low,
+            self.step,
+            self.fractions,
+            chances,
+            self.inside,
+            np.maximum(total, 0.0),
+            coins.random((len(drawn), len(self.tree.children))),
+            drawn,
         )
-        before = frequency
-        frequency = _frequencies(share, band)
-        if np.abs(frequency - before).max() < _SETTLED:
-            break
-    belief = inside[:m] * outside[:m]
-    mean = (belief * values[:m]).sum(axis=1) / belief.sum(axis=1)
-    return Estimate(mean, dict(zip(bands.tolist(), frequency)))
+
+    def _upward(self, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+        chances = _mixed(self.kinds, frequency[self.band])
+        upward(
+            self.tree.children,
+            self.low,
+            self.step,
+            self.fractions,
+            chances,
+            self.seen,
+            self.inside,
+        )
+        return chances
 
 
-def _least_squares(
+def observed(
     tree: PartitionTree, looks: Sequence[Counts]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
+    """What all looks together say of every node itself: a mean and one over its variance, 0 where
+    there is none; shapes (2 · n_parts - 1,).
+    """
     precision = np.zeros(2 * tree.n_parts - 1)
     value = np.zeros(2 * tree.n_parts - 1)
     for look in looks:
@@ -195,7 +307,14 @@ def _least_squares(
         precision[look.nodes] += certain
         value[look.nodes] += certain * look.values
     value /= np.where(precision > 0.0, precision, 1.0)
-    mean, variance = consistent(tree.children, value, precision)
+    return value, precision
+
+
+def _least_squares(
+    tree: PartitionTree, looks: Sequence[Counts]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
+    mean, variance = consistent(tree.children, *observed(tree, looks))
     return mean, np.sqrt(np.maximum(variance, 0.0))
 
 

@@ -1,0 +1,182 @@
+"""What a release says of an answer, and of its own error: free, as post-processing.
+
+Everything here is computed from released numbers and public facts, by public coins; no record is
+read. The intervals are those of `metricdp.solvers.estimate.credible`: of a model, good where
+``docs/free-intervals.md`` says so. `metricdp.evaluate` pays for intervals that hold for every
+demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import floats, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.progress import progress
+from metricdp.solvers.estimate.credible import Credible
+from metricdp.solvers.estimate.intervals import Interval
+from metricdp.solvers.kmedian import solve
+
+REDRAWN = 24
+"""Draws of the demand for which centers are searched anew."""
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How firmly centers stand: found anew for demand drawn from the release, from where they are.
+
+    Attributes
+    ----------
+    stays : ndarray of float64, shape (k,)
+        How often a center stays at its very point.
+    moves : ndarray of float64, shape (k,)
+        Median distance from a center to the nearest of those found anew.
+    n_draws : int
+    """
+
+    stays: NDArray[np.float64]
+    moves: NDArray[np.float64]
+    n_draws: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An answer's figures with their intervals: of the noisy release, never of the demand itself.
+
+    Attributes
+    ----------
+    centers : list of ids, length k
+    mean : Interval
+        Distance of the demand to its nearest center, on average.
+    loads : Interval
+        Demand of every territory, arrays of shape (k,).
+    records : float
+        Estimated demand in all.
+    stability : Stability or None
+        Where it was asked for.
+    """
+
+    centers: list[Any]
+    mean: Interval
+    loads: Interval
+    records: float
+    stability: Stability | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        plain: dict[str, Any] = {
+            "level": self.mean.level,
+            "mean_distance": self.mean.to_dict(),
+            "loads": self.loads.to_dict(),
+            "records": self.records,
+        }
+        if self.stability is not None:
+            plain["stability"] = {
+                "stays": self.stability.stays.tolist(),
+                "moves": self.stability.moves.tolist(),
+                "draws": self.stability.n_draws,
+            }
+        return plain
+
+    def __str__(self) -> str:
+        lines = [
+            f"mean distance {self.mean.estimate:,.4g} [{self.mean.low:,.4g}, "
+            f"{self.mean.high:,.4g}], {100 * self.mean.level:g} % credible",
+            f"{'center':>16}  {'demand':>10}  {'from':>10}  {'to':>10}"
+            + ("" if self.stability is None else f"  {'stays':>6}  {'moves':>10}"),
+        ]
+        for i, center in enumerate(self.centers):
+            ends = (self.loads.estimate[i], self.loads.low[i], self.loads.high[i])
+            line = f"{center!s:>16}  " + "  ".join(f"{value:>10,.0f}" for value in ends)
+            if self.stability is not None:
+                line += f"  {self.stability.stays[i]:>6.0%}  {self.stability.moves[i]:>10,.4g}"
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def mean_distance(
+    told: Credible, metric: Metric, centers: Sequence[Any], within: Any, level: float
+) -> Interval:
+    """Mean distance to the nearest center, or the share of the demand within a distance of one.
+
+    Raises
+    ------
+    InputError
+        `within` is no distance, or `level` no chance.
+    UnknownIdError
+        A center is not in the universe.
+    """
+    level = checked_level(level)
+    _, distance = metric.nearest_to(_positions(metric, centers))
+    away = np.asarray(distance, np.float64)
+    if within is None:
+        return told.mean(away, level)
+    limit = floats(within, "within")
+    if limit.ndim or not np.isfinite(limit) or limit < 0:
+        raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
+    return told.mean((away <= limit).astype(np.float64), level)
+
+
+def summarized(
+    told: Credible, metric: Metric, centers: Sequence[Any], stability: bool, level: float
+) -> Summary:
+    """`Summary` of centers on a release; errors as `mean_distance`."""
+    level = checked_level(level)
+    positions = _positions(metric, centers)
+    labels, distance = metric.nearest_to(positions)
+    return Summary(
+        list(centers),
+        told.mean(np.asarray(distance, np.float64), level),
+        told.sums(np.asarray(labels, np.int64), len(positions), level),
+        told.total,
+        stable(told, metric, positions) if stability else None,
+    )
+
+
+def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stability:
+    """Search from these centers again, on demand drawn from the posterior.
+
+    Notes
+    -----
+    24 searches, each begun at the centers themselves.
+    """
+    stays = []
+    moves = []
+    k = len(positions)
+    bar = progress(total=REDRAWN, label="stability", unit="draw")
+    for drawn in told.draws(REDRAWN):
+        weights = told.tree.spread(drawn)
+        found = solve(metric, weights, k, first=positions, starts=1).centers
+        away = np.asarray(metric.nearest_to(found)[1], np.float64)[positions]
+        stays.append(np.isin(positions, found))
+        moves.append(away)
+        bar.update(1)
+    bar.close()
+    return Stability(np.mean(stays, axis=0), np.median(moves, axis=0), REDRAWN)
+
+
+def checked_level(level: Any) -> float:
+    """A chance strictly between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    chance = floats(level, "level")
+    if chance.ndim or not 0 < chance < 1:
+        raise InputError(f"level must be between 0 and 1, such as 0.95; got {shown(level)}")
+    return float(chance)
+
+
+def _positions(metric: Metric, centers: Any) -> NDArray[np.int64]:
+    positions = np.asarray(metric.positions(centers), np.int64)
+    if not len(positions):
+        raise InputError("there must be at least one center")
+    return positions
