@@ -89,10 +89,11 @@ def one(release, metric, positions, k, found) -> None:
     distance = np.asarray(distance, float)
     truth = float(distance[positions].mean())
     loads = np.bincount(labels[positions], minlength=k)
-    told = credible.Credible(release.estimate)
+    told = release._credible
     mean = told.mean(distance)
     sums = told.sums(labels, k)
-    with mock.patch.multiple(credible, _EITHER=0.0, _BORDER=0.0):
+    known = told.shift._replace(either=0.0)
+    with mock.patch.object(told, "shift", known), mock.patch.object(credible, "_BORDER", 0.0):
         oracle = told.mean(distance)
         oracle_sums = told.sums(labels, k)
     each = len(positions) / k

@@ -396,7 +396,9 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-    text = streams.to_json(result.to_dict())
+    summary = result.summary() if getattr(result, "interval", None) else None
+    estimates = {} if summary is None else {"estimates": summary.to_dict()}
+    text = streams.to_json(result.to_dict() | estimates)
     problem = streams.show_result(text)
     written = []
     if args.output is not None:
@@ -408,6 +410,7 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     if args.map is not None:
         basis = None if result.receipt else "public" if args.demand is None else "non-private"
         said = {"basis": basis, "title": args.title, "attribution": args.attribution}
+        said["evaluation"] = summary
         write_map_page(args.map, metric, result, weights, **said)
         written.append(args.map)
     if written and not args.quiet:

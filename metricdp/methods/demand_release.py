@@ -15,6 +15,7 @@ from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.layers import crs_of
+from metricdp.methods.finite.looks import FAST_GROWTH
 from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
@@ -25,7 +26,7 @@ from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
-from metricdp.solvers.estimate.credible import Credible
+from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.tree_posterior import Estimate
 from metricdp.solvers.objectives.objective import Objective
@@ -138,6 +139,9 @@ class DemandRelease:
 
     estimate: Estimate | None = None
     """What the noisy counts tell, where the release is of counts of parts of a finite universe."""
+
+    growth: float = 2.0
+    """How fast balls of the universe grow, where there is an estimate."""
 
     files: ClassVar[Any]
     """Saves and loads: `metricdp.methods.saving`, which knows all kinds of releases, is told here
@@ -306,7 +310,8 @@ class DemandRelease:
                 f"'partition'); this one is of method {self.method!r}: metricdp.evaluate measures "
                 "it privately"
             )
-        return Credible(self.estimate, self.receipt.grains)
+        shift = HUBS if self.growth > FAST_GROWTH else ROADS
+        return Credible(self.estimate, grains=self.receipt.grains, shift=shift)
 
     def coreset(self, k: int | None = None) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be

@@ -47,17 +47,9 @@ class SavedRelease(DemandRelease):
     answers.
     """
 
-    def __init__(
-        self,
-        universe: Metric,
-        weights: Array,
-        receipt: Receipt,
-        method: str,
-        estimate: Estimate | None = None,
-    ) -> None:
+    def __init__(self, universe: Metric, weights: Array, receipt: Receipt, method: str) -> None:
         super().__init__(universe, weights, receipt)
         self.method = method
-        self.estimate = estimate
 
     def __repr__(self) -> str:
         return (
@@ -109,6 +101,7 @@ def save(release: DemandRelease, path: Any) -> None:
         arrays = {"weights": release.weights * release.receipt.grains}
         if release.estimate is not None:
             header["any_share"] = release.estimate.any_share
+            header["growth"] = min(release.growth, sys.float_info.max)
             arrays |= _told(release.estimate)
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
@@ -150,13 +143,14 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
             f"{source}: is a release of another universe, whose ids, structure, lengths or grid "
             f"differ from those of {universe.name}"
         )
-    estimate = None
+    release = SavedRelease(universe, weights, receipt, method)
     if "labels" in arrays:
         try:
-            estimate = _estimate(universe, arrays, bool(header["any_share"]))
+            release.estimate = _estimate(universe, arrays, bool(header["any_share"]))
+            release.growth = float(header["growth"])
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError(f"{source}: is damaged; its release must be made again") from None
-    return SavedRelease(universe, weights, receipt, method, estimate)
+    return release
 
 
 def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:

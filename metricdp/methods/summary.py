@@ -71,10 +71,11 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         plain: dict[str, Any] = {
+            "basis": "release",
             "level": self.mean.level,
-            "mean_distance": self.mean.to_dict(),
+            "mean": self.mean.to_dict(),
             "loads": self.loads.to_dict(),
-            "records": self.records,
+            "demand": self.records,
         }
         if self.stability is not None:
             plain["stability"] = {
@@ -120,7 +121,7 @@ def mean_distance(
     limit = floats(within, "within")
     if limit.ndim or not np.isfinite(limit) or limit < 0:
         raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
-    return told.mean((away <= limit).astype(np.float64), level)
+    return told.mean((away <= limit).astype(np.float64), level, rising=True)
 
 
 def summarized(

@@ -130,6 +130,8 @@ def intervals_html(evaluation: Any) -> str:
     head = f"<tr><th>Figure</th><th>Estimate</th><th>{level} % interval</th></tr>"
     price = (told.get("receipt") or {}).get("epsilon_exact")
     paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
+    if told.get("basis") == "release":
+        paid = "<p>Estimated from the release alone, free of charge: intervals of a model.</p>"
     return (
         f'<section class="intervals"><h2>How well the centers serve</h2>'
         f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{paid}</section>"

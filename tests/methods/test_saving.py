@@ -97,7 +97,10 @@ def test_damage_is_one_clear_error(release, town, tmp_path, change):
 
 def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
     release.save(tmp_path / "a.release")
-    assert zipfile.ZipFile(tmp_path / "a.release").namelist() == ["header.npy", "weights.npy"]
+    held = zipfile.ZipFile(tmp_path / "a.release").namelist()
+    tree = ["labels", "children", "sizes"]
+    noisy = ["mean", "look", "node", "value", "scale", "gaussian", "bands", "frequencies"]
+    assert held == [f"{name}.npy" for name in ["header", "weights", *tree, *noisy]]
 
 
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.cli import main
+from metricdp.errors import UnknownIdError
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def test_a_result_has_an_interval_and_a_summary(town, result):
     assert ((summary.stability.stays >= 0) & (summary.stability.stays <= 1)).all()
     assert (summary.stability.moves >= 0).all()
     plain = json.loads(json.dumps(summary.to_dict()))
-    assert plain["mean_distance"]["low"] == told.low
+    assert plain["mean"]["low"] == told.low
     assert len(plain["stability"]["stays"]) == 4
     assert result.centers[0] in str(summary)
     assert "credible" in str(summary)
@@ -73,7 +75,7 @@ def test_distances_are_distances(result, within):
 
 
 def test_centers_are_known_ids(result):
-    with pytest.raises(mdp.UnknownIdError):
+    with pytest.raises(UnknownIdError):
         result.release.interval(["nowhere"])
     with pytest.raises(mdp.InputError, match="at least one"):
         result.release.interval([])
@@ -91,3 +93,20 @@ def test_what_has_no_model_says_so(town):
     if boxed.release is not None:
         with pytest.raises(mdp.InputError, match="evaluate"):
             boxed.release.interval(boxed.centers)
+
+
+def test_on_the_command_line_and_on_the_map(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i + 1},1\n" for i in range(40))
+    (tmp_path / "roads.csv").write_text("source,target,length\n" + rows)
+    (tmp_path / "homes.csv").write_text("vertex\n" + "3\n" * 300 + "30\n" * 300)
+    asked = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q"]
+    assert main([*asked, "--map", "map.html", "--output", "result.json"]) == 0
+    told = json.loads((tmp_path / "result.json").read_text())["estimates"]
+    assert told["basis"] == "release"
+    assert told["mean"]["low"] <= told["mean"]["estimate"] <= told["mean"]["high"]
+    assert len(told["loads"]["estimate"]) == 2
+    assert "free of charge" in (tmp_path / "map.html").read_text()
+    capsys.readouterr()
+    assert main(["cluster", "roads.csv", "-k", "2", "-q"]) == 0
+    assert "estimates" not in json.loads(capsys.readouterr().out)

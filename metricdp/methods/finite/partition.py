@@ -207,7 +207,8 @@ def partition_release(
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
     whole = hierarchy(finite, seed) if tree is None else HSTHierarchy(tree)
     looked = Looked(whole, known)
-    looks = planned(float(total or 0.0), _noise_scale(demand, grant), whole.growth())
+    growth = whole.growth()
+    looks = planned(float(total or 0.0), _noise_scale(demand, grant), growth)
     left = sum((look.share for look in looks), Fraction(0))
     for look in looks:
         price = grant.left * (look.share / left)
@@ -219,7 +220,7 @@ def partition_release(
         )
         looked.add(parts, measure(demand, query, price, grant), many=len(looks) > 1)
     receipt = Receipt.combined([*receipts, *(release.receipt for release in looked.releases)])
-    return PartitionRelease(
+    release = PartitionRelease(
         looked.tree,
         looked.weights,
         looked.estimate,
@@ -227,6 +228,8 @@ def partition_release(
         receipt,
         space=universe if isinstance(universe, EuclideanSpace) else None,
     )
+    release.growth = growth
+    return release
 
 
 class Looked:

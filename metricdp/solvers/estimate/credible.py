@@ -11,11 +11,13 @@ a term of its own.
   are weighted by the inverse of widened variances: `_CURSE` for the first, since centers were
   chosen for the very noise (the winner's curse), `_TRUST` for the second.
 - *Where demand stands inside its part.* It is taken as even plus a shift: per unit of the part's
-  mean absolute deviation of the function, the shift is normal with mean 0 and standard deviation
-  `_EITHER`, one shift for all parts, since it is one demand and one set of centers: nearer to the
-  centers where density peaks there (up to -0.65 was seen), farther where a part's clump is not
-  where its middle is (up to 0.45). For sums over territories each part that a border divides has a
-  shift of its own, `_BORDER` of the standard deviation of a single lump.
+  mean absolute deviation of the function, the shift is normal with a mean and standard deviation
+  of `ROADS` or `HUBS`, one shift for all parts, since it is one demand and one set of centers. On
+  roads it goes either way: nearer to the centers where density peaks there, farther where a
+  part's clump is not where its middle is. Where balls grow fast, as in social networks, members
+  stand on few points of their parts, and centers on the same. For sums over territories each part
+  that a border divides has a shift of its own, `_BORDER` of the standard deviation of a single
+  lump.
 - *That demand is a finite number of people*: the sampling error of points drawn in their parts.
 
 The constants were chosen on some instances and their coverage was measured on others
@@ -29,6 +31,8 @@ References
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +50,20 @@ _CURSE = 1.25
 _TRUST = 3.0
 _FLOOR = 0.01
 """The posterior's standard deviation is taken times this, plus this share of the estimate."""
-_EITHER = 0.35
-"""Standard deviation of the shift inside parts."""
+
+
+class Shift(NamedTuple):
+    """Of demand inside its part, away from even: how much nearer to the centers, per unit of mean
+    absolute deviation, and the standard deviation of that.
+    """
+
+    nearer: float
+    either: float
+
+
+ROADS = Shift(0.0, 0.35)
+HUBS = Shift(0.65, 0.35)
+"""Where balls grow as in the plane, and where they grow faster."""
 _BORDER = 0.6
 """Of a part that a border divides: how uneven, relative to all of it standing on one point."""
 _ENTRIES = 4_000_000
@@ -63,6 +79,8 @@ class Credible:
         Of the release: its looks and what was learned from them.
     grains : int
         Counts are in units of one over this.
+    shift : Shift
+        `ROADS` or `HUBS`, by public facts of the universe.
     seed : int
         Public coins of the draws: they touch no record.
 
@@ -72,9 +90,12 @@ class Credible:
     question.
     """
 
-    def __init__(self, estimate: Estimate, grains: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self, estimate: Estimate, *, grains: int = 1, shift: Shift = ROADS, seed: int = 0
+    ) -> None:
         tree = estimate.tree
         self.tree: PartitionTree = tree
+        self.shift = shift
         self.expected = estimate.mean / grains
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
         self._draws = estimate.draw(n_draws, seed) / grains
@@ -93,7 +114,7 @@ class Credible:
         """Counts of parts drawn from the posterior, shape (n, n_parts)."""
         return self._draws[:n]
 
-    def mean(self, values: Floats, level: float = LEVEL) -> Interval:
+    def mean(self, values: Floats, level: float = LEVEL, *, rising: bool = False) -> Interval:
         """Mean of a function of the points over the demand.
 
         Parameters
@@ -102,15 +123,18 @@ class Credible:
             Such as the distance to the nearest center.
         level : float
             Chance that the interval is meant to hold the truth with.
+        rising : bool
+            Whether the function is higher nearer to the centers.
         """
         mean, deviation, variance = self._inside(values)
         expected = self.expected / max(self.expected.sum(), 1e-9)
         estimate, noise = self._combined(mean)
-        shift = float(expected @ deviation)
+        inside = float(expected @ deviation)
         people = float(expected @ variance) / self.total
-        spread = np.sqrt(noise**2 + (_EITHER * shift) ** 2 + people)
+        spread = np.sqrt(noise**2 + (self.shift.either * inside) ** 2 + people)
         bounds = float(values.min()), float(values.max())
-        return _interval(estimate, float(spread), bounds, level)
+        nearer = self.shift.nearer * inside * (1 if rising else -1)
+        return _interval(estimate + nearer, float(spread), bounds, level)
 
     def sums(self, labels: NDArray[np.int64], k: int, level: float = LEVEL) -> Interval:
         """Demand of every territory, arrays of shape (k,).

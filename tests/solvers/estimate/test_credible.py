@@ -45,7 +45,8 @@ def test_draws_of_a_large_tree_add_up_and_spread_as_noise_does():
     drawn = estimate.draw(3000)
     np.testing.assert_allclose(drawn.mean(axis=0), estimate.mean, rtol=0.05, atol=2)
     assert abs(drawn.sum(axis=1) - true.sum()).max() < 60
-    assert (drawn.std(axis=0) < 2 * np.sqrt(2) * 5.0).all()  # shares are on a grid
+    # noise of standard deviation 7, and whether a part follows the universe or its own count
+    assert (drawn.std(axis=0) < 3 * np.sqrt(2) * 5.0).all()
     np.testing.assert_array_equal(drawn, estimate.draw(3000))
 
 
