@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
-from metricdp.methods.layers import crs_of
 from metricdp.methods.finite.looks import FAST_GROWTH
+from metricdp.methods.layers import crs_of
 from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
