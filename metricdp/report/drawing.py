@@ -58,7 +58,7 @@ def project(metric: Any) -> Plane:
     """
     xy = metric.coordinates
     if xy is None or not np.isfinite(xy).all(axis=1).any():
-        return Plane(pivot_layout(metric), None)
+        return Plane(pivot_layout(metric.symmetric), None)
     xy = np.array(xy, dtype=np.float64)
     xy[~np.isfinite(xy).all(axis=1)] = np.nan
     unit = ""

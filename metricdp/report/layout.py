@@ -93,7 +93,6 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
     large data. Graph Drawing 2006, LNCS 4372. Ortmann, M., Klimenta, M. & Brandes, U. (2017). A
     sparse stress model. JGAA 21(5).
     """
-    metric = metric.symmetric
     if len(metric) < 3:
         gap = float(_row(metric, 0)[-1])
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]

@@ -14,6 +14,7 @@ from metricdp.solvers.graph_search import GraphSearch, recentered
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch
+from metricdp.testing import MetricTestCase
 
 ONE_WAY = DIRECTIONS[:2]
 
@@ -334,3 +335,10 @@ def test_trees_and_releases_know_their_direction(tmp_path):
     assert mdp.Release.load(file, universe(graph)).k_median(k=2).k == 2
     with pytest.raises(InputError, match="another universe"):
         mdp.Release.load(file, back)
+
+
+class TestRoundTrips(MetricTestCase):
+    """A round trip is a metric in every respect."""
+
+    def metric(self):
+        return universe(one_way_town(seed=6), "round-trip")

@@ -36,6 +36,8 @@ RECEIPT = Receipt.of(
 class StandIn:
     """The part of the Metric protocol that the page uses, straightforwardly."""
 
+    symmetric = property(lambda self: self)
+
     def __init__(self, graph):
         self.graph, self.ids, self.name = graph, graph.ids, graph.name
         self.coordinates, self.coordinate_system = graph.coordinates, graph.coordinate_system
