@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.max_coverage import Coverage, max_coverage
     from metricdp.methods.finite.partition import PartitionRelease
+    from metricdp.methods.finite.stream import Stream
     from metricdp.methods.front import k_means, k_median, release
     from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
@@ -58,6 +59,7 @@ _HOME = {
     "metricdp.methods.solution": ("Solution",),
     "metricdp.methods.solving": ("solve",),
     "metricdp.methods.finite.partition": ("PartitionRelease",),
+    "metricdp.methods.finite.stream": ("Stream",),
     "metricdp.methods.planning": ("Plan", "plan"),
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
     "metricdp.methods.result": ("Result",),
@@ -99,6 +101,7 @@ __all__ = [
     "Release",
     "Result",
     "Solution",
+    "Stream",
     "build_hst",
     "datasets",
     "evaluate",

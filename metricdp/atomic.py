@@ -37,3 +37,25 @@ def write_whole(target: Path, text: str) -> None:
     """Write UTF-8 text wholly or not at all."""
     with whole_file(target) as file:
         file.write(text.encode("utf-8"))
+
+
+@contextmanager
+def durable_file(target: Path) -> Iterator[BinaryIO]:
+    """As `whole_file`, for its owner's eyes only, and on disk for good, its name included, once the
+    block has ended.
+    """
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(target)
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

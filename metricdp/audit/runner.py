@@ -45,6 +45,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.prices import price_checks
     from metricdp.audit.samplers import sampler_checks
     from metricdp.audit.saturation import saturation_checks
+    from metricdp.audit.streaming import stream_checks
 
     for case, essential in cases():
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
@@ -54,6 +55,7 @@ def checks() -> Iterator[Check]:
         opening_checks,
         device_checks,
         saturation_checks,
+        stream_checks,
         price_checks,
         sampler_checks,
         box_checks,

@@ -27,6 +27,7 @@ _NAMES = (
     "plan",
     "evaluate",
     "evidence",
+    "stream",
     "synthesize",
     "ledger",
     "tree",

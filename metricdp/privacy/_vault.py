@@ -1,8 +1,8 @@
 """Where private records live: here, and nowhere else.
 
 A holder (`PrivateDemand`) has no attribute that leads to its records: they sit in the table below,
-keyed by the holder, and leave memory with it. Only ``demand``, ``gate`` and ``evaluation`` import
-this module (import contract, in CI).
+keyed by the holder, and leave memory with it. Only ``demand``, ``gate``, ``continual`` and
+``evaluation`` import this module (import contract, in CI).
 """
 
 from __future__ import annotations

@@ -1,0 +1,86 @@
+"""A year of daily releases: cost of the centers of every tenth day's release on that day's present,
+over the best non-private centers for it.
+
+    python benchmarks/stream.py [--days 365] [--every 10] [--only NAME]
+
+Coquimbo (METRICDP_DATA), 500 new records a day, k = 10, eight hot spots of which all move every 60
+days, epsilon 1 in all, add-remove, event level. Days that are not asked about
+are counted, not estimated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import nullcontext
+
+import numpy as np
+from instances import coquimbo, hot_spots
+
+import metricdp as mdp
+from metricdp.audit.patch import patched
+
+PER_DAY, K, MOVE = 500, 10, 60
+KINDS = {
+    "horizon 365": {"horizon": 365},
+    "horizon unknown": {},
+    "window 30": {"window": 30},
+    "horizon 365, delta 1e-6": {"horizon": 365, "delta": "1e-6"},
+}
+
+
+def demands(metric, days):
+    """Positions of every day's records, by public coins."""
+    era = -1
+    pool = np.empty(0, np.int64)
+    coins = np.random.default_rng(11)
+    for day in range(days):
+        if day // MOVE != era:
+            era = day // MOVE
+            pool = hot_spots(metric, 200_000, seed=50 + era)
+        yield coins.choice(pool, PER_DAY)
+
+
+def excess(metric, kind, days, every):
+    """Ratios by day, and the mean time of a step and of what it tells."""
+    stream = mdp.Stream(metric, epsilon=1, records_hint=PER_DAY, **KINDS[kind])
+    past = []
+    found = {}
+    for day, at in enumerate(demands(metric, days), start=1):
+        past.append(np.bincount(at, minlength=len(metric)))
+        demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in at])
+        asked = day % every == 0 or day == days
+        quiet = (
+            nullcontext() if asked else patched(mdp.Stream, "_release", lambda self, state: None)
+        )
+        start = time.perf_counter()
+        with quiet:
+            release = stream.step(demand)
+        spent = time.perf_counter() - start
+        if asked:
+            present = np.sum(past[-30:] if "window" in kind else past, axis=0).astype(float)
+            best = mdp.k_median(metric, k=K, weights=present)
+            cost = [
+                float(metric.nearest(r.centers)[1] @ present) for r in (release.k_median(k=K), best)
+            ]
+            found[day] = cost[0] / cost[1]
+            print(f"{kind}: day {day}: {found[day]:.4f} ({spent:.1f} s a step)", flush=True)
+    late = [ratio for day, ratio in found.items() if day > 30]
+    parts = release.partition.n_parts
+    print(f"| {kind} | {parts} | {max(late):.3f} | {np.mean(late):.4f} | {found[days]:.4f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    metric = coquimbo(1)[0]
+    for kind in KINDS:
+        if options.only in kind:
+            excess(metric, kind, options.days, options.every)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""Counting day after day: which sums of days are released, and what that costs. Public arithmetic.
+
+Days 0, 1, 2, … come in *blocks*; each block has a tree of *nodes*: runs of base^l days, aligned to
+the block's first day, for levels l = 0, …, levels - 1. A node's counts are the sum of its days'
+counts, with noise of its own, released once, on its last day. Any run of days is a few nodes of few
+blocks (`Schedule.cover`), so the noise of a total of t days grows with the number of nodes that
+cover it and not with t.
+
+- *Known horizon T*: one block of T days, whose base and levels make the mean noise over all T days
+  least. Pure epsilon: a node's noise is ``levels`` times that of one count, so trees are flat and
+  wide; with a delta it grows with the square root of it.
+- *Unknown horizon*: blocks of 16, 64, 256, … days, each with the best tree of its own; a record is
+  in one block.
+- *Window of w days*: one block without end, whose nodes are no longer than the window.
+- *Half-life*: days alone (one level), weighted.
+
+**Privacy.** *Event level*: a unit's records are those of one day, which is in exactly one block and
+there in exactly ``levels`` nodes, one a level. So all counts that are ever released, over all days,
+move by at most levels · s in L1 and levels · q in squared L2, for a histogram of sensitivity s and
+squared sensitivity q (`metricdp.privacy.queries`). With noise for that in every block, the whole
+stream, however long, costs one epsilon. Under replace-one, where a record may also move to another
+day and block, s = 2m and q = 2m² are shared by the two blocks: m of noise for 2m in each, half the
+cost in each. Which days' records come may depend on what was released before: noise is drawn
+independently of them, and every node is released once. *User level*: a user may be there every day,
+with up to m records a day, for T days: at most T·m in each level in L1, and as a node of n days
+holds at most n·m of a user, T·m·n·m in squared L2. So noise is T times that of event level; without
+a horizon there is no such promise. *Composition*: sequential with everything else on the ledger.
+
+References
+----------
+C. Dwork, M. Naor, T. Pitassi, G. Rothblum, "Differential privacy under continual observation",
+STOC 2010. T.-H. H. Chan, E. Shi, D. Song, "Private and continual release of statistics", ICALP
+2010 (the binary mechanism, and blocks of growing length for unknown horizons). W. Qardaji, W. Yang,
+N. Li, "Understanding hierarchical methods for differentially private histograms", VLDB 2013 (wide
+trees under pure epsilon).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Level = Literal["event", "user"]
+FIRST, GROWTH = 16, 4
+"""Days of the first block where the horizon is unknown, and by what factor each next is longer."""
+MOST_DAYS = 100_000
+"""Of a horizon, a window, or a half-life."""
+FAINT = 2.0**-20
+"""Weight of a day below which it is forgotten, under a half-life."""
+
+
+class Node(NamedTuple):
+    """A run of base^level days, number `place` of its block, at a level."""
+
+    block: int
+    level: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of days with a tree of its own.
+
+    Attributes
+    ----------
+    start : int
+        Its first day.
+    length : int or None
+        None: it has no end.
+    base, levels : int
+        A node of level l is base^l days long; 0 <= l < levels.
+    """
+
+    start: int
+    length: int | None
+    base: int
+    levels: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The nodes of a stream.
+
+    Parameters
+    ----------
+    horizon : int or None
+        Number of days; None if it is unknown.
+    window : int or None
+        The present is the last so many days; None: all days so far.
+    half_life : float or None
+        The present is all days, each with half the weight of one so many days later.
+    gaussian : bool
+        Whether the noise is Gaussian.
+
+    Examples
+    --------
+    >>> Schedule(365).block(0)
+    Block(start=0, length=365, base=20, levels=2)
+    >>> [tuple(node) for node, _ in Schedule(365).present(40)]
+    [(0, 1, 0), (0, 1, 1), (0, 0, 40)]
+    """
+
+    horizon: int | None = None
+    window: int | None = None
+    half_life: float | None = None
+    gaussian: bool = False
+
+    def block(self, number: int) -> Block:
+        """Number 0, 1, … in order of days."""
+        if self.half_life is not None:
+            return Block(0, self.horizon, 2, 1)
+        if self.window is not None:
+            return Block(0, self.horizon, *best_for_windows(self.window, self.gaussian))
+        if self.horizon is not None:
+            return Block(0, self.horizon, *best_for_totals(self.horizon, self.gaussian))
+        start = FIRST * (GROWTH**number - 1) // (GROWTH - 1)
+        length = FIRST * GROWTH**number
+        return Block(start, length, *best_for_totals(length, self.gaussian))
+
+    def number_of(self, day: int) -> int:
+        """Number of the block that a day is in."""
+        if self.horizon is not None or self.window is not None or self.half_life is not None:
+            return 0
+        number = 0
+        while day >= FIRST * (GROWTH ** (number + 1) - 1) // (GROWTH - 1):
+            number += 1
+        return number
+
+    def nodes(self, day: int) -> list[Node]:
+        """All nodes that a day is in: one a level."""
+        number = self.number_of(day)
+        block = self.block(number)
+        at = day - block.start
+        return [Node(number, level, at // block.base**level) for level in range(block.levels)]
+
+    def days(self, node: Node) -> tuple[int, int]:
+        """First and last day of a node; the last may lie beyond its block, and then never comes."""
+        block = self.block(node.block)
+        size = block.base**node.level
+        first = block.start + node.place * size
+        return first, first + size - 1
+
+    def ends(self, node: Node, day: int) -> bool:
+        """Whether a day is a node's last."""
+        return self.days(node)[1] == day
+
+    def cover(self, first: int, last: int) -> Iterator[Node]:
+        """The fewest nodes that together are the days from `first` to `last`."""
+        day = first
+        while day <= last:
+            number = self.number_of(day)
+            block = self.block(number)
+            end = last if block.length is None else min(last, block.start + block.length - 1)
+            if end < day:
+                raise ValueError(f"day {day} lies beyond the horizon")
+            at = day - block.start
+            level = block.levels - 1
+            while at % block.base**level or day + block.base**level - 1 > end:
+                level -= 1
+            yield Node(number, level, at // block.base**level)
+            day += block.base**level
+
+    def present(self, day: int) -> list[tuple[Node, float]]:
+        """What the present is after a day: nodes and their weights."""
+        if self.half_life is not None:
+            found = []
+            for past in range(day, -1, -1):
+                weight = 2.0 ** (-(day - past) / self.half_life)
+                if weight < FAINT:
+                    break
+                found.append((Node(0, 0, past), weight))
+            return found
+        first = 0 if self.window is None else max(0, day - self.window + 1)
+        return [(node, 1.0) for node in self.cover(first, day)]
+
+    def needed(self, node: Node, day: int) -> bool:
+        """Whether a node may be part of the present on some day after this one."""
+        first = self.days(node)[0]
+        if self.half_life is not None:
+            return 2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT
+        if self.window is not None:
+            return first > day + 1 - self.window
+        block = self.block(node.block)
+        parent = Node(node.block, node.level + 1, node.place // block.base)
+        return node.level + 1 >= block.levels or self.days(parent)[1] > day
+
+
+def l1(schedule: Schedule, block: Block, unit: Level, sensitivity: int) -> int:
+    """L1 sensitivity of all counts of a block together, for that of one day's histogram."""
+    return block.levels * sensitivity * days_of(schedule, unit)
+
+
+def squared(schedule: Schedule, block: Block, unit: Level, square: int) -> int:
+    """Squared L2 sensitivity of all counts of a block together, for that of one day's histogram."""
+    if unit == "event":
+        return block.levels * square
+    horizon = days_of(schedule, unit)
+    longest = [min(block.base**level, horizon) for level in range(block.levels)]
+    return square * horizon * sum(longest)
+
+
+def days_of(schedule: Schedule, unit: Level) -> int:
+    """Days on which one unit's records may be: 1 at event level, all of them at user level."""
+    return 1 if unit == "event" else schedule.horizon or 0
+
+
+@lru_cache(maxsize=256)
+def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
+    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days.
+
+    Examples
+    --------
+    >>> best_for_totals(365, False), best_for_totals(365, True), best_for_totals(1, False)
+    ((20, 2), (4, 4), (2, 1))
+    """
+    total = np.unique(np.linspace(1, days, 512).astype(np.int64))
+
+    def nodes(base: int, levels: int) -> float:
+        top = base ** (levels - 1)
+        count = total // top
+        rest = total % top
+        for level in range(levels - 2, -1, -1):
+            count = count + rest // base**level
+            rest = rest % base**level
+        return float(count.mean())
+
+    return _least(days, gaussian, nodes)
+
+
+@lru_cache(maxsize=256)
+def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
+    """Base and levels of least mean noise over all windows of so many days."""
+
+    def nodes(base: int, levels: int) -> float:
+        period = base ** (levels - 1)
+        starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
+        shape = _Fixed(Block(0, None, base, levels))
+        return float(np.mean([len(list(shape.cover(s, s + window - 1))) for s in starts]))
+
+    return _least(window, gaussian, nodes)
+
+
+class _Fixed(Schedule):
+    """One block without end."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        object.__setattr__(self, "_own", block)
+
+    def block(self, number: int) -> Block:
+        own: Block = self.__dict__["_own"]
+        return own
+
+    def number_of(self, day: int) -> int:
+        return 0
+
+
+def _least(days: int, gaussian: bool, nodes: object) -> tuple[int, int]:
+    """The shape of least noise: the mean number of nodes, times the levels, squared for Laplace."""
+    best = (np.inf, 2, 1)
+    for levels in range(1, max(2, days.bit_length() + 1)):
+        if levels == 1 and days > 4096:
+            continue
+        most = 2 if levels == 1 else max(2, int(days ** (1 / (levels - 1))))
+        bases = np.unique(np.geomspace(2, most, 48).round().astype(np.int64)).tolist()
+        for base in bases:
+            if base ** (levels - 1) > days:
+                continue
+            price = nodes(base, levels) * (levels if gaussian else levels**2)  # type: ignore[operator]
+            best = min(best, (price, base, levels))
+    return best[1], best[2]

@@ -1,0 +1,519 @@
+"""Days that follow days: one budget, a release of the present every day.
+
+1. A public partition, cut from the universe's hierarchy once, by public facts alone.
+2. Every day its histogram is added to the sums under way, whose noise was drawn when they began;
+   sums that end with the day are released (`metricdp.privacy.continual`).
+3. The present, that is all days so far, a window, or days of fading weight, is the sum of few of
+   the released ones (`metricdp.accounting.continual`). Estimate the true counts of it (posterior
+   mean, as the default method does), and spread each over its part's points.
+4. Solve on those weights, for any k, as often as asked; with `recourse`, move few centers a day.
+
+**Privacy.** Step 2 is the only read: the whole stream is epsilon-DP, or (epsilon, delta)-DP, for
+*each record on whatever day* (``unit="event"``) or for *each user on all days together*
+(``unit="user"``, with noise as many times larger as there are days). It is charged once, when the
+stream is begun. Steps 1, 3 and 4 see public facts and released sums. *Composition*: sequential with
+everything else on the ledger.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Budget, Cost, Grant, Ledger
+from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
+from metricdp.arguments import chosen, file_path, integer, positive, shown
+from metricdp.errors import InputError
+from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.stream_file import State, StreamFile, opened
+from metricdp.methods.result import Result, checked_seed
+from metricdp.methods.saving import Release
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+from metricdp.releases import Neighboring, Receipt
+from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
+
+PARTS = 128
+"""Of the partition, where no number of records is guessed."""
+SETTLED, ALARM = 0.01, 0.05
+"""Centers of the day before stay if they cost at most this much more than new ones; an alarm is
+raised if those that `recourse` allows cost this much more.
+"""
+
+
+class StreamRelease(Release):
+    """A private release of the present after one day of a stream.
+
+    Attributes
+    ----------
+    universe : Metric
+    day : int
+        Number of days counted: 1 after the first.
+    label : str or None
+        The day's name, if it has one.
+    partition : PartitionTree
+    counts : ndarray of float64, shape (n_parts,)
+        Noisy counts of the present.
+    deviation : float
+        Standard deviation of their noise.
+    weights : ndarray of float64, shape (n_points,), read-only
+        Estimated demand of the present at every point.
+    receipt : Receipt
+        Of the whole stream: days do not add to it.
+    """
+
+    method = "stream"
+
+    def __init__(
+        self,
+        partition: PartitionTree,
+        state: tuple[int, str | None],
+        counts: NDArray[np.float64],
+        deviation: float,
+        receipt: Receipt,
+    ) -> None:
+        self.day, self.label = state
+        self.partition = partition
+        self.counts = counts
+        self.deviation = deviation
+        noise = Counts(
+            np.arange(partition.n_parts), counts, max(deviation / np.sqrt(2.0), 0.5), gaussian=True
+        )
+        mean = joint_posterior(partition, [noise]).mean
+        super().__init__(partition.universe, partition.spread(mean), receipt)
+
+    def __repr__(self) -> str:
+        return (
+            f"StreamRelease({self.universe.name}, day {self.day:,}, "
+            f"{self.partition.n_parts:,} parts, epsilon {float(self.receipt.epsilon):g})"
+        )
+
+
+class DayCenters(NamedTuple):
+    """Centers of a day.
+
+    Attributes
+    ----------
+    result : Result
+    moved : int
+        How many were not centers the day before they were last asked for.
+    alarm : bool
+        Whether more of them should move than `recourse` allows: the demand has changed.
+    """
+
+    result: Result
+    moved: int
+    alarm: bool
+
+    @property
+    def centers(self) -> Any:
+        """The centers."""
+        return self.result.centers
+
+
+class Stream:
+    """Private releases of the present, day after day, for one budget.
+
+    **Privacy.** See the module. *Event level* protects each record and each day's presence of a
+    person apart: who is there every day is not hidden by it. *User level* hides whoever is there on
+    any number of days, from all releases together. The receipt says which.
+
+    Parameters
+    ----------
+    metric : Metric
+        A finite universe.
+    epsilon : int, float, str, Decimal or Fraction
+        Of all days together, charged now.
+    delta : same
+        With a delta, noise is Gaussian.
+    horizon : int, optional
+        Number of days; unknown by default, for somewhat more noise. Days beyond it are refused.
+    unit : {"event", "user"}
+        Who is protected. "user" needs a horizon, and demand with ``user=``.
+    window : int, optional
+        The present is the last so many days; by default all days so far.
+    half_life : float, optional
+        The present is all days so far, one so many days ago counting half.
+    max_contributions : int
+        Most records of a user on one day, with ``unit="user"``: that of every day's demand.
+    recourse : int, optional
+        Most centers that `k_median` moves from one day to the next; any number by default.
+    records_hint : float, optional
+        A public guess of the number of records a day, which chooses the number of parts.
+    parts : int, optional
+        That number, in place of the hint.
+    ledger : Ledger, optional
+        Where the whole is charged; a fresh one of that size by default.
+    neighboring : {"add-remove", "replace-one"}
+        Of a fresh ledger.
+    path : path, optional
+        File that keeps the stream between days and processes, whole or not at all, for its owner's
+        eyes only; an existing one is gone on from. Without, the stream lives in this process.
+    seed : int
+        Public coins of the partition and the solver.
+
+    Raises
+    ------
+    InputError, BudgetError
+        A bad argument, or the ledger does not hold epsilon: nothing was charged; a file of another
+        stream.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=365)
+    >>> for place in (2, 2, 7):
+    ...     release = stream.step(mdp.PrivateDemand(metric, [place] * 10**5))
+    >>> release.day, sorted(release.k_median(k=2).centers)
+    (3, [2, 7])
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        epsilon: Any = None,
+        delta: Any = 0,
+        *,
+        horizon: int | None = None,
+        unit: Level = "event",
+        window: int | None = None,
+        half_life: float | None = None,
+        max_contributions: int = 1,
+        recourse: int | None = None,
+        records_hint: float | None = None,
+        parts: int | None = None,
+        ledger: Budget | None = None,
+        neighboring: Neighboring = "add-remove",
+        path: str | PathLike[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(metric, Metric):
+            raise InputError(f"a stream needs a finite universe, got {type(metric).__name__}")
+        metric.check()
+        if epsilon is None:
+            raise InputError("a stream needs epsilon=, the budget of all days together")
+        chosen(unit, ("event", "user"), "unit")
+        cost = whole_cost(epsilon, delta)
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+        payer = Ledger(epsilon, delta, neighboring) if ledger is None else ledger
+        schedule = Schedule(
+            _days(horizon, "horizon"),
+            _days(window, "window"),
+            None if half_life is None else min(positive(half_life, "half_life"), float(MOST_DAYS)),
+            gaussian=bool(cost.delta),
+        )
+        if window is not None and half_life is not None:
+            raise InputError("give window or half_life, not both: each says what the present is")
+        self._recourse = _days(recourse, "recourse")
+        m = _days(max_contributions, "max_contributions") or 1
+        if unit == "event" and m != 1:
+            raise InputError("max_contributions bounds users: it goes with unit='user'")
+        self._seed = checked_seed(seed)
+        number = _parts(parts, records_hint, schedule, cost, unit)
+        self.universe = metric
+        self._settings = {
+            "epsilon": str(cost.epsilon),
+            "delta": str(cost.delta),
+            "neighboring": payer.neighboring,
+            "unit": unit,
+            "max_contributions": m,
+            "horizon": schedule.horizon,
+            "window": schedule.window,
+            "half_life": schedule.half_life,
+            "parts": number,
+            "recourse": self._recourse,
+            "seed": self._seed,
+        }
+        self._partition = hierarchy(metric, self._seed).cut(number)
+        query = HistogramQuery(self._partition)
+        self.counting = Counting(query, schedule, cost, payer.neighboring, unit, m)
+        self._file = None if path is None else StreamFile(file_path(path, "path"), metric)
+        self._state = self._begun(payer)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], metric: Metric) -> Stream:
+        """The stream of an existing file, as it was begun; the universe must be the one it is of.
+
+        Raises
+        ------
+        InputError
+            There is none, it is damaged or of another universe, or was never paid for.
+        """
+        source = file_path(path, "path")
+        if not source.exists():
+            raise InputError(f"{source}: no such stream; begin one with mdp.Stream(path=)")
+        header = opened(source)[0]
+        if not header["paid"]:
+            raise InputError(
+                f"{source}: was not paid for when it was begun: begin it again, on the same ledger"
+            )
+        return cls(metric, path=source, **header["settings"])
+
+    # Days
+
+    def step(self, demand: PrivateDemand, day: Any = None) -> StreamRelease:
+        """Count one day's demand, and release the present after it.
+
+        Late records go into the demand of the day on which they come. A day without records is
+        stepped like any other, with a demand of none.
+
+        Parameters
+        ----------
+        demand : PrivateDemand
+            In the stream's universe.
+        day : int, str or datetime.date, optional
+            The day's name. The name of the day before, again, counts and reads nothing: that day's
+            release comes back, whatever the demand, so that a step that was cut short can be
+            repeated. Without names every call is another day.
+
+        Raises
+        ------
+        InputError
+            Another universe or unit; the horizon is over; the name of an earlier day. Nothing was
+            read, and the stream is as it was.
+        OSError
+            The file cannot be written: the same, and nothing was told.
+        """
+        name = _name(day)
+        with self._locked():
+            state = self._state
+            if name is not None and name == state.label and state.counter.days:
+                return self._release(state)
+            if name is not None and name in state.labels:
+                raise InputError(
+                    f"the day {name!r} is over: late records go into the demand of the day on "
+                    f"which they come"
+                )
+            counter, ended = observe(state.counter, demand)
+            last = counter.days - 1
+            schedule = self.counting.schedule
+            used = {node for node, _ in schedule.present(last)}
+            known = {**state.released, **ended}
+            kept = {n: v for n, v in known.items() if n in used or schedule.needed(n, last)}
+            labels = state.labels if name is None else (*state.labels, name)
+            after = State(state.name, True, counter, kept, name, labels, state.answers)
+            self._keep(after)
+            return self._release(after)
+
+    @property
+    def days(self) -> int:
+        """Days counted so far."""
+        return self._state.counter.days
+
+    @property
+    def label(self) -> str | None:
+        """Name of the last day."""
+        return self._state.label
+
+    @property
+    def receipt(self) -> Receipt:
+        """Of the whole stream: what was charged when it was begun."""
+        return self.counting.receipt(self.days - 1)
+
+    @property
+    def release(self) -> StreamRelease:
+        """The present after the last day, again: free.
+
+        Raises
+        ------
+        InputError
+            No day was counted yet.
+        """
+        with self._locked():
+            return self._release(self._state)
+
+    def k_median(self, k: int) -> DayCenters:
+        """k centers for the present, of which at most `recourse` were moved since they were last
+        asked for on an earlier day: free, and the same whenever they are asked for on one day.
+        """
+        with self._locked():
+            state = self._state
+            release = self._release(state)
+            known = state.answers.get(str(k), [])
+            today = next((answer for answer in known if answer["day"] == release.day), None)
+            if today is None:
+                before = known[-1]["centers"] if known else None
+                found, alarm = self._moved(release, k, before)
+                moved = 0 if before is None else len(set(found) - set(before))
+                today = {"day": release.day, "centers": found, "moved": moved, "alarm": alarm}
+                answers = {**state.answers, str(k): [*known, today][-MOST_DAYS:]}
+                self._keep(state._replace(answers=answers))
+            ids = [self.universe.ids[i] for i in today["centers"]]
+            result = Result(ids, k, "stream", release.receipt, release)
+            return DayCenters(result, today["moved"], today["alarm"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: how it was begun, how far it is, and the receipt; nothing private."""
+        told = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
+        return {**told, "receipt": self.receipt.to_dict()}
+
+    def history(self, k: int) -> list[tuple[int, list[Any]]]:
+        """How the centers moved: days, and the centers that `k_median` gave on them."""
+        known = self._state.answers.get(str(k), [])
+        return [(a["day"], [self.universe.ids[i] for i in a["centers"]]) for a in known]
+
+    def __repr__(self) -> str:
+        s = self._settings
+        horizon = "any number of" if s["horizon"] is None else f"{s['horizon']:,}"
+        epsilon = float(self.counting.cost.epsilon)
+        return (
+            f"Stream({self.universe.name}, {s['unit']} level, epsilon {epsilon:g} for {horizon} "
+            f"days, {self.days:,} counted)"
+        )
+
+    # The present
+
+    def _release(self, state: State) -> StreamRelease:
+        if not state.counter.days:
+            raise InputError("no day was counted yet: stream.step(demand) counts one")
+        day = state.counter.days - 1
+        counts = np.zeros(self._partition.n_parts)
+        variance = 0.0
+        for node, weight in self.counting.schedule.present(day):
+            block = self.counting.schedule.block(node.block)
+            counts += weight * state.released[node]
+            variance += weight**2 * self.counting.variance(block)
+        return StreamRelease(
+            self._partition,
+            (day + 1, state.label),
+            counts,
+            float(np.sqrt(variance)),
+            self.counting.receipt(day),
+        )
+
+    def _moved(
+        self, release: StreamRelease, k: int, before: list[int] | None
+    ) -> tuple[list[int], bool]:
+        """Positions of the day's centers, and whether more of them should move."""
+        metric = self.universe
+        fresh = metric.positions(release.k_median(k=k, seed=self._seed).centers).tolist()
+        if before is None or self._recourse is None or self._recourse >= k:
+            return fresh, False
+
+        def cost(centers: list[int]) -> float:
+            distance = metric.nearest_to(np.asarray(centers, np.int64))[1]
+            return float(distance @ release.weights)
+
+        least = cost(fresh)
+        found = before
+        if cost(found) > (1 + SETTLED) * least:
+            without = [cost([c for c in before if c != gone]) for gone in before]
+            order = [before[i] for i in np.argsort(without, kind="stable")]
+            for moves in range(1, self._recourse + 1):
+                stay = [metric.ids[c] for c in before if c not in order[:moves]]
+                answer = release.k_median(k=k, opened=stay, seed=self._seed)
+                found = metric.positions(answer.centers).tolist()
+                if cost(found) <= (1 + SETTLED) * least:
+                    break
+        return found, cost(found) > (1 + ALARM) * least
+
+    # What is kept
+
+    def _begun(self, payer: Ledger) -> State:
+        """The state on disk, or a new one, paid for exactly once."""
+        if self._file is None:
+            grant = payer.charge(
+                self.counting.cost, purpose="stream", protects=self.counting.protects
+            )
+            return State.first("", begin(self.counting, grant), paid=True)
+        with self._file.locked():
+            known = self._file.read(self.counting, self._settings)
+            if known is not None and known.paid:
+                return known
+            name = secrets.token_hex(8) if known is None else known.name
+            purpose = f"stream {name}"
+            if known is None:
+                unpaid = Grant(self.counting.cost, payer.neighboring)
+                state = State.first(name, begin(self.counting, unpaid), paid=False)
+                payer.check(self.counting.protects)
+                self._file.write(state, self._settings)
+            else:
+                state = known
+                payer.check(self.counting.protects)
+            # a crash in between leaves the name on the ledger: it is not charged again
+            if not any(entry.purpose.endswith(purpose) for entry in payer.entries):
+                try:
+                    cost = self.counting.cost
+                    payer.charge(cost, purpose=purpose, protects=self.counting.protects)
+                except BaseException:
+                    self._file.remove()
+                    raise
+            state = state._replace(paid=True)
+            self._file.write(state, self._settings)
+            return state
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the file's lock, with what other processes counted taken in."""
+        if self._file is None:
+            yield
+            return
+        with self._file.locked():
+            known = self._file.read(self.counting, self._settings)
+            if known is None or known.name != self._state.name:
+                raise InputError(f"{self._file.path}: the stream's file is gone, or another one's")
+            if known.counter.days < self._state.counter.days:
+                raise InputError(
+                    f"{self._file.path}: has fewer days than were counted: it was rolled back"
+                )
+            self._state = known
+            yield
+
+    def _keep(self, state: State) -> None:
+        if self._file is not None:
+            self._file.write(state, self._settings)
+        self._state = state
+
+
+def _days(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    number = integer(value)
+    if number is None or not 1 <= number <= MOST_DAYS:
+        raise InputError(f"{name} must be an integer from 1 to {MOST_DAYS:,}, got {shown(value)}")
+    return number
+
+
+def _name(day: Any) -> str | None:
+    """A day's name as text."""
+    if day is None:
+        return None
+    name = str(day)
+    if not 0 < len(name) <= 100 or not name.isprintable():
+        raise InputError("day must be a number, a date or a short name")
+    return name
+
+
+def _parts(parts: Any, hint: float | None, schedule: Schedule, cost: Cost, unit: Level) -> int:
+    """Number of parts, by public facts: for a typical day of the stream."""
+    if parts is not None:
+        number = integer(parts)
+        if number is None or not 1 <= number <= 1 << 15:
+            raise InputError(f"parts must be an integer from 1 to 32,768, got {shown(parts)}")
+        return number
+    if hint is None:
+        return PARTS
+    typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)
+    day = max(typical - 1, 0)
+    block = schedule.block(schedule.number_of(day))
+    held = schedule.present(day)
+    nodes = sum(weight**2 for _, weight in held)
+    records = positive(hint, "records_hint") * sum(
+        weight * (lambda d: d[1] - d[0] + 1)(schedule.days(node)) for node, weight in held
+    )
+    times = 1 if unit == "event" else schedule.horizon or 1
+    if cost.delta and cost.rho:
+        scale = times * (block.levels * nodes / (4 * float(cost.rho))) ** 0.5
+    else:
+        scale = times * block.levels * nodes**0.5 / float(cost.epsilon)
+    return number_of_parts(records, scale)

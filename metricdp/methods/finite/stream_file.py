@@ -1,0 +1,209 @@
+"""A stream between days: one file, written whole or not at all, behind a lock.
+
+It holds the sums under way (noise plus counts: private, `metricdp.privacy.continual`), the released
+sums that the present still needs, and public facts. The file is its owner's alone (0600).
+
+- *A crash at any moment* leaves the file of the day before, and nothing told; or that of the day,
+  and the day's name in it: the same day again counts nothing, and tells the same.
+- *Two processes* take turns: each reads the file under the lock before it counts.
+- *A full disk* leaves the file as it was, and the day is refused.
+- *Payment* happens once: the file is made first, under a name; the ledger's entry bears that name;
+  a crash in between finds it there.
+
+What it cannot see: that the file was replaced by an older copy of itself between processes. Whoever
+does that tells days twice, with noise anew (THREATS.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting.continual import Node
+from metricdp.atomic import durable_file
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.storage import universe_checksum
+from metricdp.privacy.continual import Counter, Counting, restored, stored
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = "metricdp stream, 1"
+
+
+class State(NamedTuple):
+    """A stream after a day.
+
+    Attributes
+    ----------
+    name : str
+        That the ledger's entry bears.
+    paid : bool
+    counter : Counter
+    released : dict of Node to ndarray of int64
+    label : str or None
+        The last day's name.
+    labels : tuple of str
+        All days' names.
+    answers : dict of k to list of dict
+        Centers that were told, and on which day.
+    """
+
+    name: str
+    paid: bool
+    counter: Counter
+    released: dict[Node, NDArray[np.int64]]
+    label: str | None
+    labels: tuple[str, ...]
+    answers: dict[str, list[dict[str, Any]]]
+
+    @classmethod
+    def first(cls, name: str, counter: Counter, *, paid: bool) -> State:
+        """Before the first day."""
+        return cls(name, paid, counter, {}, None, (), {})
+
+
+class StreamFile:
+    """The file of one stream.
+
+    Parameters
+    ----------
+    path : Path
+    universe : Metric
+    """
+
+    def __init__(self, path: Path, universe: Metric) -> None:
+        if fcntl is None:  # pragma: no cover - Windows
+            raise InputError("a stream's file needs file locks (fcntl), which this platform lacks")
+        self.path = Path(os.path.realpath(path))
+        self._universe = universe_checksum(universe)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock beside the file."""
+        beside = self.path.with_name(self.path.name + ".lock")
+        lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def write(self, state: State, settings: dict[str, Any]) -> None:
+        """Put the state on disk, whole or not at all."""
+        nodes = list(state.released)
+        header = {
+            "format": FORMAT,
+            "universe": self._universe,
+            "settings": settings,
+            "name": state.name,
+            "paid": state.paid,
+            "days": state.counter.days,
+            "open": [list(node) for node in state.counter.nodes],
+            "released": [list(node) for node in nodes],
+            "label": state.label,
+            "labels": list(state.labels),
+            "answers": state.answers,
+        }
+        n_parts = state.counter.counting.query.n_parts
+        values = [state.released[node] for node in nodes]
+        told = np.array(values, np.int64).reshape(len(nodes), n_parts)
+        content = BytesIO()
+        np.savez(
+            content, header=np.array(json.dumps(header)), open=stored(state.counter), told=told
+        )
+        data = content.getvalue()
+        with durable_file(self.path) as file:
+            file.write(data + zlib.crc32(data).to_bytes(4, "big"))
+
+    def read(self, counting: Counting, settings: dict[str, Any]) -> State | None:
+        """The state on disk, if there is one.
+
+        Raises
+        ------
+        InputError
+            It is damaged, or of another stream.
+        """
+        if not self.path.exists():
+            return None
+        header, arrays = opened(self.path)
+        if header.get("universe") != self._universe:
+            raise InputError(f"{self.path}: is a stream of another universe")
+        for name, value in settings.items():
+            if header["settings"].get(name) != value:
+                raise InputError(
+                    f"{self.path}: is a stream with {name} {header['settings'].get(name)}, not "
+                    f"{value}"
+                )
+        nodes = tuple(Node(*node) for node in header["open"])
+        counter = restored(counting, int(header["days"]), nodes, arrays["open"])
+        keys = [Node(*node) for node in header["released"]]
+        return State(
+            header["name"],
+            bool(header["paid"]),
+            counter,
+            dict(zip(keys, arrays["told"])),
+            header["label"],
+            tuple(header["labels"]),
+            header["answers"],
+        )
+
+    def remove(self) -> None:
+        """Take the file away."""
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+
+def public_facts(path: Path) -> dict[str, Any]:
+    """What a stream's file says that anyone may know, JSON-ready.
+
+    Raises
+    ------
+    InputError
+        As `opened`.
+    """
+    header = opened(path)[0]
+    centers = {
+        k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
+        for k, answers in header["answers"].items()
+    }
+    told = {name: header[name] for name in ("days", "label", "paid")}
+    return {**told, "settings": header["settings"], "centers": centers}
+
+
+def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a stream's file.
+
+    Raises
+    ------
+    InputError
+        It is none, or damaged.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no such stream: begin one with `metricdp stream init`")
+    data = path.read_bytes()
+    whole, check = data[:-4], data[-4:]
+    header: Any = None
+    arrays: dict[str, NDArray[Any]] = {}
+    if zlib.crc32(whole).to_bytes(4, "big") == check:
+        try:
+            with np.load(BytesIO(whole), allow_pickle=False) as archive:
+                header = json.loads(str(archive["header"][()]))
+                arrays = {name: archive[name] for name in ("open", "told")}
+        except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile and numpy
+            header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError(f"{path}: is not the file of a stream, or is damaged")
+    return header, arrays

@@ -1,0 +1,295 @@
+"""Counts of a public partition, day after day: the one place that holds sums of days under way.
+
+A `Counter` holds, for every node that is open (`metricdp.accounting.continual`), the node's noise
+plus the counts of its days so far. Noise is drawn when a node opens, once, and what is added to it
+is exact; when its last day is over, the sum is released as it is. So
+
+- what is released of a node is its exact counts plus one fresh draw of noise: the law of a
+  histogram that is measured once;
+- nothing exact is ever kept: **who reads the counter once, on one day, learns no more than
+  epsilon** of records up to then, as every open node has the noise that it will be released with
+  (B. Dwork et al., "Pan-private streaming algorithms", ICS 2010, for one look). Two readings tell
+  the exact counts between them, and one reading those of later days in nodes that were open, once
+  they are released: the counter is private, stays in the vault, and its file is its owner's;
+- days may be empty: all nodes open and close by the calendar alone.
+
+**Privacy.** *Unit and sensitivity*: `metricdp.accounting.continual`. *Guarantee*: all counts ever
+released, of all days, are epsilon-DP by discrete Laplace noise of scale levels · s / epsilon in
+every node, or with a delta (epsilon, delta)-DP by discrete Gaussian noise; also where each day's
+demand is chosen in view of what was released before. *Composition*: the whole is drawn from one
+grant when the counter is made, before any demand is read; a day costs nothing more. Sums saturate
+at 2^61, which is post-processing of noise plus counts, as counts are not negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant
+from metricdp.accounting.binding import Protection
+from metricdp.accounting.continual import Block, Level, Node, Schedule, l1, squared
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.privacy import _vault
+from metricdp.privacy.demand import PrivateDemand
+from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from metricdp.privacy.queries import HistogramQuery, answered
+from metricdp.progress import silent
+from metricdp.releases import Mechanism, Neighboring, Receipt
+from metricdp.unique import Unique
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a counter counts, and what is promised of it: public.
+
+    Parameters
+    ----------
+    query : HistogramQuery
+        Of a public partition of a finite universe.
+    schedule : Schedule
+    cost : Cost
+        Of the whole stream: epsilon, or with a delta a cost of rho (`Cost.zcdp`).
+    neighboring : {"add-remove", "replace-one"}
+    unit : {"event", "user"}
+        Who is protected: each record, or each user on all days together.
+    max_contributions : int
+        Most records of a user on one day; 1 at event level.
+    """
+
+    query: HistogramQuery
+    schedule: Schedule
+    cost: Cost
+    neighboring: Neighboring
+    unit: Level = "event"
+    max_contributions: int = 1
+    _noises: dict[Block, Noise] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.query) is not HistogramQuery or self.query.labels is None:
+            raise InputError("continual counts need a HistogramQuery of a finite universe")
+        if self.unit == "user" and self.schedule.horizon is None:
+            raise InputError(
+                "unit='user' promises something of all days of a user together, so their number "
+                "must be known: give horizon="
+            )
+        if self.schedule.gaussian != bool(self.cost.delta):
+            raise InputError("a schedule is for Gaussian noise if there is a delta")
+        self.noise(self.schedule.block(0))
+
+    @property
+    def protects(self) -> Protection:
+        """Whose demand may be counted."""
+        if self.unit == "event":
+            return Protection("record", 1)
+        return Protection("user", self.max_contributions)
+
+    def noise(self, block: Block) -> Noise:
+        """Of every node of a block.
+
+        Raises
+        ------
+        InputError
+            Epsilon is too small.
+        """
+        if block not in self._noises:
+            m = self.max_contributions
+            if self.cost.delta:
+                square = self.query.squared_sensitivity(self.neighboring, m)
+                whole = squared(self.schedule, block, self.unit, square)
+                self._noises[block] = DiscreteGaussian(whole, self.cost)
+            else:
+                whole = l1(
+                    self.schedule, block, self.unit, self.query.sensitivity(self.neighboring, m)
+                )
+                self._noises[block] = DiscreteLaplace(whole, self.cost.epsilon)
+        return self._noises[block]
+
+    def variance(self, block: Block) -> float:
+        """Of the noise of every count of a node."""
+        noise = self.noise(block)
+        return noise.scale**2 * (1.0 if self.cost.delta else 2.0)
+
+    def receipt(self, day: int) -> Receipt:
+        """Of all that was and will be released: one price for the whole stream."""
+        block = self.schedule.block(self.schedule.number_of(max(day, 0)))
+        noise = self.noise(block)
+        sensitivity = l1(
+            self.schedule,
+            block,
+            self.unit,
+            self.query.sensitivity(self.neighboring, self.max_contributions),
+        )
+        days = self.schedule.horizon
+        told = (
+            f"{self.query}, every day, in runs of 1 to {block.base ** (block.levels - 1)} days of "
+            f"{block.levels} lengths"
+        )
+        rho = self.cost.rho if self.cost.delta else None
+        price = (self.cost.epsilon, self.cost.delta, rho)
+        mechanism = Mechanism(noise.name, told, sensitivity, noise.scale, *price)
+        whom = (
+            "event level: each record, on whatever day"
+            if self.unit == "event"
+            else f"user level: each user, up to {self.max_contributions:,} records a day, all days "
+            f"together"
+        )
+        many = "any number of" if days is None else f"{days:,}"
+        receipt = Receipt.of([mechanism], self.neighboring, self.protects.unit)
+        return receipt.paid(
+            self.cost.epsilon,
+            self.cost.delta,
+            f"continual counting over {many} days, {whom}",
+        )
+
+
+class Counter(Unique):
+    """Sums of the nodes under way, with their noise, after some days: opaque.
+
+    `begin` makes the first, `observe` each next one.
+
+    Attributes
+    ----------
+    counting : Counting
+    days : int
+        That were counted.
+    """
+
+    __slots__ = ("__weakref__", "counting", "days", "nodes")
+    _why = "what it holds is private, and a copy would release a day twice"
+
+    def __init__(
+        self, counting: Counting, days: int, nodes: tuple[Node, ...], sums: Counts
+    ) -> None:
+        self.counting = counting
+        self.days = days
+        self.nodes = nodes
+        _vault._put(self, sums)
+
+    def __repr__(self) -> str:
+        return f"Counter({self.days:,} days, {len(self.nodes)} sums under way)"
+
+
+def begin(counting: Counting, grant: Grant) -> Counter:
+    """A counter before the first day, paid for as a whole from `grant`.
+
+    Raises
+    ------
+    InputError, BudgetError
+        The grant is of another relation or unit, or does not hold the cost: nothing was spent.
+    """
+    if not isinstance(counting, Counting) or not isinstance(grant, Grant):
+        raise InputError("a counter needs a Counting and a Grant")
+    if grant.neighboring != counting.neighboring or grant.scope is not None:
+        raise InputError("the grant is of another relation, or of one part of a split demand")
+    grant.check(counting.protects)
+    grant.draw(counting.cost)
+    grant.bind(counting.protects)
+    return Counter(counting, 0, (), np.zeros((0, counting.query.n_parts), np.int64))
+
+
+def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node, Counts]]:
+    """Count one day more, and release what ends with it.
+
+    **Privacy.** See the module: paid when the counter was made. Opens, ends and shapes follow the
+    calendar, never the demand. `counter` must not be used again: a day counted from it twice would
+    be told twice, with noise of which some is shared.
+
+    Returns
+    -------
+    counter : Counter
+        After the day.
+    released : dict of Node to ndarray of int64, shape (n_parts,)
+        Noisy counts of the nodes that ended.
+
+    Raises
+    ------
+    InputError
+        Another universe or unit; the horizon is over. Nothing was read.
+    """
+    _check(counter, demand)
+    counting = counter.counting
+    schedule = counting.schedule
+    day = counter.days
+    rule = "the day failed on private records (details withheld)"
+    nodes = tuple(schedule.nodes(day))
+    held = {node: i for i, node in enumerate(counter.nodes)}
+    sums = _vault._quietly(rule, lambda: _added(counter, demand, nodes, held))
+    ended = [i for i, node in enumerate(nodes) if schedule.ends(node, day)]
+    going = [i for i in range(len(nodes)) if i not in ended]
+    after = Counter(counting, day + 1, tuple(nodes[i] for i in going), sums[going])
+    return after, {nodes[i]: sums[i] for i in ended}
+
+
+def stored(counter: Counter) -> Counts:
+    """The sums under way, for the stream's own file: private, see the module."""
+    return np.array(_vault._open(counter))
+
+
+def restored(counting: Counting, days: int, nodes: tuple[Node, ...], sums: Counts) -> Counter:
+    """The counter of a file, which was paid for when it was first made."""
+    if sums.dtype != np.int64 or sums.shape != (len(nodes), counting.query.n_parts):
+        raise InputError("the sums of a stream's file have another shape")
+    return Counter(counting, days, nodes, sums)
+
+
+def _check(counter: Counter, demand: PrivateDemand) -> None:
+    """All that can be refused without looking at the data."""
+    if not isinstance(counter, Counter) or not isinstance(demand, PrivateDemand):
+        raise InputError(
+            f"a day's demand must be a PrivateDemand, got {type(demand).__name__}: "
+            f"mdp.PrivateDemand(metric, ids) makes one, also of no records"
+        )
+    counting = counter.counting
+    counting.query.check(demand.universe)
+    if demand.part is not None:
+        raise InputError("a part of a split demand is paid from the grant of the split")
+    if demand.protects != counting.protects:
+        level = "unit='event'" if counting.unit == "event" else "unit='user'"
+        raise InputError(
+            f"a stream of {level} protects {counting.protects}; this day's demand protects "
+            f"{demand.protects}"
+        )
+    horizon = counting.schedule.horizon
+    if horizon is not None and counter.days >= horizon:
+        raise InputError(
+            f"the stream's horizon of {horizon:,} days is over, and its budget paid for no more: "
+            f"begin another stream, with a budget of its own"
+        )
+
+
+def _added(
+    counter: Counter, demand: PrivateDemand, nodes: tuple[Node, ...], held: dict[Node, int]
+) -> Counts:
+    """Noise plus counts of all of a day's nodes: with `_opening`, the only lines that hold exact
+    counts of a day.
+    """
+    with silent():
+        exact = answered(counter.counting.query, _vault._open(demand))
+        before = _vault._open(counter)
+        sums = np.empty((len(nodes), len(exact)), np.int64)
+        for i, node in enumerate(nodes):
+            start = before[held[node]] if node in held else _opening(counter.counting, node)
+            sums[i] = np.minimum(start, CAP - exact) + exact
+    return sums
+
+
+def _opening(counting: Counting, node: Node) -> Counts:
+    """A node before its first day: its noise."""
+    block = counting.schedule.block(node.block)
+    return counting.noise(block)(np.zeros(counting.query.n_parts, np.int64))
+
+
+def whole_cost(epsilon: Any, delta: Any) -> Cost:
+    """What a stream costs."""
+    cost = Cost.of(epsilon, delta)
+    if cost.epsilon <= 0:
+        raise InputError(f"epsilon must be positive, got {float(cost.epsilon)!r}")
+    return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta else Cost.of(Fraction(cost.epsilon))

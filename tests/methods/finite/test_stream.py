@@ -1,0 +1,322 @@
+"""Streams: exact sums under exact noise, days paid and counted once, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.accounting.continual import Schedule
+from metricdp.audit.patch import patched
+from metricdp.errors import BudgetError, InputError
+from metricdp.methods.finite import stream_file
+from metricdp.privacy import continual
+from metricdp.privacy.noise import Noise
+from tests.cli_world import run
+
+PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
+SCHEDULES = st.one_of(
+    st.builds(Schedule, horizon=st.integers(1, 40), gaussian=st.booleans()),
+    st.builds(Schedule, window=st.integers(1, 40), gaussian=st.booleans()),
+    st.builds(Schedule, horizon=st.integers(1, 40), window=st.integers(1, 40)),
+    st.builds(Schedule, gaussian=st.booleans()),
+)
+
+
+def demand(*places):
+    return mdp.PrivateDemand(PATH, list(places))
+
+
+def silent():
+    """No noise: what is released is what was counted."""
+    return patched(Noise, "__call__", lambda self, values: values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCHEDULES, st.integers(1, 120))
+def test_the_present_is_made_of_sums_that_ended_each_day_once(schedule, days):
+    days = min(days, schedule.horizon or days)
+    kept = set()
+    for day in range(days):
+        nodes = schedule.nodes(day)
+        assert len(nodes) == schedule.block(schedule.number_of(day)).levels
+        kept |= {node for node in nodes if schedule.ends(node, day)}
+        present = [node for node, _ in schedule.present(day)]
+        assert set(present) <= kept
+        covered = [d for n in present for d in range(schedule.days(n)[0], schedule.days(n)[1] + 1)]
+        first = 0 if schedule.window is None else max(0, day - schedule.window + 1)
+        assert sorted(covered) == list(range(first, day + 1))
+        kept = {node for node in kept if schedule.needed(node, day)}
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 8), max_size=5), min_size=1, max_size=12),
+    st.sampled_from([{"horizon": 12}, {"window": 3}, {}, {"horizon": 30, "delta": "1e-6"}]),
+)
+def test_without_noise_the_counts_are_those_of_the_present(days, options):
+    with silent():
+        stream = mdp.Stream(PATH, epsilon=1, parts=9, **options)
+        for t, places in enumerate(days):
+            release = stream.step(demand(*places))
+            some = days[max(0, t - 2) : t + 1] if "window" in options else days[: t + 1]
+            at = [p for day in some for p in day]
+            expected = np.bincount(release.partition.encode(np.array(at, np.int64)), minlength=9)
+            assert release.counts.tolist() == expected.tolist()
+
+
+def test_a_half_life_fades():
+    with silent():
+        stream = mdp.Stream(PATH, epsilon=1, parts=1, half_life=1)
+        totals = [stream.step(demand(*[3] * n)).counts[0] for n in (8, 0, 4)]
+    assert totals == [8, 4, 6]
+
+
+def test_noise_has_the_scale_that_is_paid_for():
+    stream = mdp.Stream(PATH, epsilon="1/2", horizon=365, parts=9)
+    release = [stream.step(demand()) for _ in range(3)][-1]
+    assert release.receipt.mechanisms[0].scale == 4  # two levels
+    assert release.deviation == pytest.approx(np.sqrt(3 * 2 * 16))
+    user = mdp.Stream(PATH, epsilon=1, horizon=7, unit="user", max_contributions=3)
+    assert user.receipt.mechanisms[0].scale == 7 * 3
+    assert "user level" in user.receipt.bound and "event level" in release.receipt.bound
+    exchanged = mdp.Stream(PATH, epsilon=1, horizon=7, neighboring="replace-one")
+    assert exchanged.receipt.mechanisms[0].scale == 2
+
+
+def test_the_budget_is_charged_once_and_the_horizon_holds():
+    ledger = mdp.Ledger(1)
+    stream = mdp.Stream(PATH, epsilon=1, horizon=3, ledger=ledger)
+    for _ in range(3):
+        stream.step(demand(1))
+    assert ledger.left == 0 and ledger.protects.unit == "record"
+    with pytest.raises(InputError, match="horizon of 3 days is over"):
+        stream.step(demand(1))
+    with pytest.raises(BudgetError):
+        mdp.Stream(PATH, epsilon=1, horizon=3, ledger=ledger)
+
+
+def test_users_and_events_are_not_confused():
+    users = mdp.PrivateDemand(PATH, [1, 2], user=["a", "b"])
+    shares = mdp.PrivateDemand(PATH, [1, 2], user=["a", "b"], weighting="share")
+    for wrong in (users, shares):
+        with pytest.raises(InputError, match="unit='event' protects each record"):
+            mdp.Stream(PATH, epsilon=1).step(wrong)
+    for wrong in (demand(1), shares):
+        with pytest.raises(InputError, match="unit='user' protects each user"):
+            mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(wrong)
+    assert mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(users).receipt.unit == "user"
+    with pytest.raises(InputError, match="give horizon="):
+        mdp.Stream(PATH, epsilon=1, unit="user")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"horizon": 0},
+        {"horizon": 2.5},
+        {"window": -1},
+        {"half_life": 0},
+        {"window": 3, "half_life": 2},
+        {"unit": "person"},
+        {"max_contributions": 2},
+        {"parts": 0},
+        {"recourse": -1},
+        {"records_hint": 0},
+        {"epsilon": 0},
+        {"epsilon": None},
+        {"delta": 1},
+        {"seed": -1},
+        {"ledger": 3},
+    ],
+)
+def test_bad_arguments_charge_nothing(options, tmp_path):
+    ledger = mdp.Ledger(9, "1/10")
+    with pytest.raises(InputError):
+        mdp.Stream(PATH, **{"epsilon": 1, "ledger": ledger, "path": tmp_path / "s", **options})
+    assert ledger.spent == 0 and not (tmp_path / "s").exists()
+
+
+def test_the_same_day_again_is_told_again_and_not_counted(tmp_path):
+    stream = mdp.Stream(PATH, epsilon=1, horizon=9, path=tmp_path / "a.stream")
+    first = stream.step(demand(*[1] * 500), day="2026-11-22")
+    again = stream.step(demand(*[7] * 500), day="2026-11-22")
+    assert (first.weights == again.weights).all() and stream.days == 1
+    stream.step(demand(), day="2026-11-23")
+    with pytest.raises(InputError, match="late records"):
+        stream.step(demand(), day="2026-11-22")
+    other = mdp.Stream.open(tmp_path / "a.stream", PATH)
+    assert (other.release.weights == stream.release.weights).all()
+    assert (tmp_path / "a.stream").stat().st_mode & 0o777 == 0o600
+    # two objects of one file take turns
+    other.step(demand(2), day="c")
+    assert stream.step(demand(3), day="d").day == 4
+
+
+def test_a_full_disk_refuses_the_day_and_leaves_the_stream(tmp_path):
+    stream = mdp.Stream(PATH, epsilon=1, horizon=9, path=tmp_path / "a.stream")
+    stream.step(demand(1), day=1)
+    before = (tmp_path / "a.stream").read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with patched(os, "fsync", full), pytest.raises(OSError, match="No space"):
+        stream.step(demand(2), day=2)
+    assert (tmp_path / "a.stream").read_bytes() == before and stream.days == 1
+    assert stream.step(demand(2), day=2).day == 2
+    assert {p.name for p in tmp_path.iterdir()} == {"a.stream", "a.stream.lock"}
+
+
+def test_damaged_and_other_files_are_refused(tmp_path):
+    path = tmp_path / "a.stream"
+    mdp.Stream(PATH, epsilon=1, horizon=9, path=path).step(demand(1))
+    with pytest.raises(InputError, match="with horizon 9, not 10"):
+        mdp.Stream(PATH, epsilon=1, horizon=10, path=path)
+    other = mdp.GraphMetric(nx.path_graph(8), weight=None)
+    with pytest.raises(InputError, match="another universe"):
+        mdp.Stream.open(path, other)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="damaged"):
+        mdp.Stream.open(path, PATH)
+    with pytest.raises(InputError, match="no such stream"):
+        mdp.Stream.open(tmp_path / "none", PATH)
+
+
+def test_a_crash_between_file_and_ledger_is_paid_once(tmp_path):
+    path = tmp_path / "a.stream"
+    journal = tmp_path / "a.ledger"
+
+    def crash(*_, **__):
+        raise KeyboardInterrupt
+
+    begun = {"epsilon": 1, "horizon": 9, "path": path}
+    real = stream_file.StreamFile.write
+    for moment in ("before the charge", "after the charge"):
+        ledger = mdp.Ledger(3, journal=journal)
+        calls = []
+
+        def write(self, state, settings, moment=moment, calls=calls):
+            calls.append(1)
+            if moment == "after the charge" and len(calls) > 1 - path.exists():
+                raise KeyboardInterrupt
+            real(self, state, settings)
+
+        place = patched(stream_file.StreamFile, "write", write)
+        if moment == "before the charge":
+            place = patched(mdp.Ledger, "charge", crash)
+        with place, pytest.raises(KeyboardInterrupt):
+            mdp.Stream(PATH, ledger=ledger, **begun)
+    for _ in range(2):
+        mdp.Stream(PATH, ledger=mdp.Ledger(3, journal=journal), **begun)
+    assert mdp.Ledger.open(journal).spent == 1
+
+
+KILLED = """
+import sys, networkx as nx, metricdp as mdp
+metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+stream = mdp.Stream.open(sys.argv[1], metric)
+print("ready", flush=True)
+for day in range(max(stream.days - 1, 0), 10**6):
+    release = stream.step(mdp.PrivateDemand(metric, [day % 9] * 3), day=day)
+    print(day, release.counts.tolist(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.011, 0.02, 0.05, 0.09])
+def test_kill_at_any_moment_loses_and_repeats_nothing(tmp_path, delay):
+    path = tmp_path / "a.stream"
+    mdp.Stream(PATH, epsilon=1, parts=4, path=path)
+    told = {}
+    for _ in range(2):
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+        first = child.stdout.readline()
+        time.sleep(delay)
+        os.kill(child.pid, signal.SIGKILL)
+        for line in [first, *child.communicate()[0].splitlines()]:
+            day, _, counts = line.strip().partition(" ")
+            if counts.endswith("]"):
+                assert told.setdefault(int(day), counts) == counts
+    stream = mdp.Stream.open(path, PATH)
+    assert stream.days >= max(told) + 1 >= stream.days - 1
+    assert sorted(told) == list(range(max(told) + 1))
+    if stream.days - 1 in told:
+        assert str(stream.release.counts.tolist()) == told[stream.days - 1]
+    assert stream.label == str(stream.days - 1)
+
+
+def test_centers_move_little_and_an_alarm_says_when_that_is_not_enough():
+    with silent():
+        stream = mdp.Stream(PATH, epsilon=1, parts=9, window=1, recourse=1)
+        stream.step(demand(*[0] * 50, *[1] * 50, *[2] * 50))
+        assert sorted(stream.k_median(3).centers) == [0, 1, 2]
+        stream.step(demand(*[0] * 50, *[1] * 50, *[2] * 50, *[3] * 1))
+        same = stream.k_median(3)
+        assert same.moved == 0 or not same.alarm
+        stream.step(demand(*[6] * 50, *[7] * 50, *[8] * 50))
+        found = stream.k_median(3)
+        assert found.moved == 1 and found.alarm
+        assert stream.k_median(3).centers == found.centers
+        assert [day for day, _ in stream.history(3)] == [1, 2, 3]
+
+
+def test_nothing_private_shows(tmp_path):
+    stream = mdp.Stream(PATH, epsilon=1, path=tmp_path / "a.stream")
+    stream.step(demand(*[4] * 48611))
+    assert "48611" not in repr(stream) + repr(stream._state.counter) + str(stream.to_dict())
+    with pytest.raises(TypeError):
+        stream._state.counter.__reduce_ex__(2)
+
+
+def test_what_is_kept_of_a_day_under_way_has_its_noise(tmp_path):
+    """The file never holds exact counts: 40 sums of 0 would all be 0 with probability 1e-30."""
+    stream = mdp.Stream(PATH, epsilon="1/10", horizon=365, parts=9, path=tmp_path / "a")
+    stream.step(demand())
+    assert (continual.stored(stream._state.counter) != 0).any()
+
+
+def test_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    for name, place in (("mon", 7), ("tue", 20)):
+        text = "vertex\n" + "\n".join([str(place)] * 9000) + "\n"
+        (tmp_path / f"{name}.csv").write_text(text)
+    begin = ("stream", "init", "s.stream", "roads.csv", "--epsilon", "1", "--horizon", "30")
+    paid = ("--ledger", "s.ledger", "--epsilon-budget", "2")
+    ran = run(capsys, *begin, *paid)
+    assert ran.status == 0 and json.loads(ran.out)["settings"]["horizon"] == 30, ran.err
+    assert mdp.Ledger.open("s.ledger").spent == 1
+    assert run(capsys, *begin, *paid).status == 0 and mdp.Ledger.open("s.ledger").spent == 1
+    step = ("stream", "step", "s.stream", "roads.csv", "-q")
+    ran = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
+    told = json.loads(ran.out)
+    assert told["centers"] == [7] and told["days"] == 1 and told["receipt"]["epsilon"] == 1
+    again = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
+    assert again.out == ran.out
+    kept = ("--save-release", "tue.release")
+    ran = run(capsys, *step, "--demand", "tue.csv", "--day", "tue", "-k", "2", *kept)
+    assert ran.status == 0, ran.err
+    assert sorted(json.loads(ran.out)["centers"]) == [7, 20] and Path("tue.release").exists()
+    shown = json.loads(run(capsys, "stream", "show", "s.stream").out)
+    assert shown["days"] == 2 and shown["label"] == "tue" and "told" not in str(shown)
+    refused = run(capsys, *step, "--demand", "mon.csv", "--day", "x", "--user", "vertex")
+    assert refused.status == 2 and "event level" in refused.err
+    refused = run(capsys, "stream", "show", "none.stream")
+    assert refused.status == 2 and "no such stream" in refused.err
