@@ -101,6 +101,13 @@ class Provenance:
     def __reduce__(self) -> tuple[Any, ...]:
         return Provenance, (self.to_dict(),)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Provenance):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"Provenance({self._facts.get('call')}, {self._facts.get('day')})"
 

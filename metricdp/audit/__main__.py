@@ -46,8 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     findings, catches = audit(options.quick, options.only)
     if not findings and not catches:
         parser.error(f"no check and no planted bug has {options.only!r} in its name")
-    form = report.as_json if options.json else report.as_text
-    sys.stdout.write(form(findings, catches, time.perf_counter() - start) + "\n")
+    seconds = time.perf_counter() - start
+    if options.json:
+        scope = "short form" if options.quick else "whole"
+        scope += f", of names with {options.only!r} only" if options.only else ""
+        text = report.as_json(findings, catches, seconds, scope)
+    else:
+        text = report.as_text(findings, catches, seconds)
+    sys.stdout.write(f"{text}\n")
     return 0 if report.clean(findings, catches) else 1
 
 

@@ -125,11 +125,14 @@ def clean(findings: Sequence[Finding], catches: Sequence[Catch]) -> bool:
     return all(f.passed for f in findings) and all(c.evidence is not None for c in catches)
 
 
-def as_json(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
-    """The same for programs."""
+def as_json(
+    findings: Sequence[Finding], catches: Sequence[Catch], seconds: float, scope: str = "whole"
+) -> str:
+    """The same for programs; `scope` says how much was run."""
     report = {
         "passed": clean(findings, catches),
         "package": package_facts(),
+        "scope": scope,
         "checks": [_row(f) for f in findings],
         "planted": [
             {

@@ -101,12 +101,24 @@ _FIGURES = {
 
 
 def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Names of figures and their estimates with both ends, of the JSON of an evaluation."""
-    rows = [(text, told[name]) for name, text in _FIGURES.items() if name in told]
+    """Names of figures and their estimates with both ends, of the JSON of an evaluation, or of
+    anything that holds numbers under ``estimate``, ``low`` and ``high``.
+    """
+    rows = [
+        (_FIGURES.get(name, _label(name)), value)
+        for name, value in told.items()
+        if _is_figure(value)
+    ]
     for i, limit in enumerate(told.get("within", [])):
         ends = {end: told["share"][end][i] for end in ("estimate", "low", "high")}
         rows.append((f"Share within {show_number(limit)}", ends))
     return rows
+
+
+def _is_figure(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(isinstance(value.get(end), int | float) for end in ("estimate", "low", "high"))
 
 
 def intervals_html(evaluation: Any) -> str:

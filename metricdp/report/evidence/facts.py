@@ -249,10 +249,11 @@ class Facts:
         checked = (self.audit.get("package") or {}).get("sha256")
         of = "of this very package" if checked and checked == package else "of ANOTHER package"
         verdict = "passed" if self.audit["passed"] else "FAILED"
+        scope = self.audit.get("scope", "scope unknown")
         good = sum(bool(check["passed"]) for check in self.audit["checks"])
         caught = sum(bool(bug["caught"]) for bug in self.audit["planted"])
         return (
-            f"{verdict}, {of}: {good:,} of {len(self.audit['checks']):,} checks passed, "
+            f"{verdict}, {of} ({scope}): {good:,} of {len(self.audit['checks']):,} checks passed, "
             f"{caught:,} of {len(self.audit['planted']):,} planted bugs were caught."
         )
 

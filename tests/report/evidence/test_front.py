@@ -275,11 +275,14 @@ def test_an_audit_counts_for_its_own_package_only():
     audit = {
         "passed": True,
         "package": package_facts(),
+        "scope": "short form",
         "checks": [{"passed": True}] * 3,
         "planted": [{"caught": True}, {"caught": True}],
     }
     said = mdp.evidence(told("partition"), audit=audit).facts.audited()
-    assert said.startswith("passed, of this very package: 3 of 3 checks passed, 2 of 2 planted")
+    assert said.startswith(
+        "passed, of this very package (short form): 3 of 3 checks passed, 2 of 2 planted"
+    )
     other = audit | {"package": {"sha256": "0" * 64}, "passed": False}
     assert (
         mdp.evidence(told("partition"), audit=other)

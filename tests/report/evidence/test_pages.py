@@ -39,6 +39,18 @@ def test_intervals_are_those_of_the_report():
     assert intervals_html(None) == ""
 
 
+def test_any_interval_is_shown():
+    class Summary:
+        def to_dict(self):
+            ends = {"estimate": 3.0, "low": 1, "high": 4.5}
+            many = {"estimate": [1.0], "low": [0.0], "high": [2.0]}
+            return {"mean": ends, "moves_by": ends, "territories": many, "note": "x"}
+
+    table = intervals_html(Summary())
+    assert "<td>Moves by</td><td>3</td><td>1 to 4.5</td>" in table
+    assert table.count("<tr>") == 3
+
+
 def test_the_explore_page_holds_the_statement():
     text = told("explore").page()
     assert "<summary>Privacy statement</summary>" in text
