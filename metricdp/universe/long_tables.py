@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import file_path, floats, listed, shown
+from metricdp.arguments import file_path, floats, hashable, listed, shown
 from metricdp.errors import InputError
 
 ENDS = (
@@ -103,7 +103,13 @@ class LongTable(NamedTuple):
 
 
 def _given(ids: Any) -> list[Hashable] | None:
-    return None if isinstance(ids, str | None) else list(listed(ids, "ids"))
+    """Ids to keep, if they are given rather than a column's name."""
+    if isinstance(ids, str | None):
+        return None
+    kept = list(listed(ids, "ids"))
+    if not all(map(hashable, kept)):
+        raise InputError("ids of sites and clients must be hashable; at least one is not")
+    return kept
 
 
 def is_frame(value: Any) -> bool:
@@ -145,8 +151,8 @@ def _ends(columns: dict[str, Any], sites: Any, clients: Any) -> tuple[str, str] 
 
 def _cost_column(columns: dict[str, Any], ends: tuple[str, str], cost: str | None) -> str:
     if cost is not None:
-        if cost not in columns:
-            raise InputError(f"no column {cost!r}; columns: {', '.join(map(str, columns))}")
+        if not isinstance(cost, str) or cost not in columns:
+            raise InputError(f"no column {shown(cost)}; columns: {', '.join(map(str, columns))}")
         return cost
     others = [name for name in columns if name not in ends and _numbers(columns[name]) is not None]
     usual = [

@@ -91,6 +91,8 @@ def test_pairs_without_a_cost(tmp_path):
         ("origin,destination,cost\na,x,1\na,x,2\n", {}, "more than once"),
         ("origin,destination,cost\na,x,1\n", {"cost": "toll"}, "no column 'toll'"),
         ("origin,destination,cost\na,x,1\n", {"sites": "town"}, "no column 'town'"),
+        ("origin,destination,cost\na,x,1\n", {"cost": ["cost"]}, "no column"),
+        ("origin,destination,cost\na,x,1\n", {"sites": [["a"]]}, "hashable"),
         ("1,2,3\n4,5,6\n", {}, "header"),
     ],
 )
