@@ -13,7 +13,7 @@ import traceback
 import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -81,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = Namespace(demand="unknown yet: tell nothing")
     try:
         with _own_warnings_only():
-            args = build_parser().parse_args(argv)
+            parser = build_parser()
+            complete(parser)
+            args = parser.parse_args(argv)
             status = int(args.run(args) or 0)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -107,6 +109,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
         )
         return _fail(error, f"unexpected {type(error).__name__}{detail}", UNEXPECTED)
+
+
+def complete(parser: Parser) -> None:
+    """Answer a shell that asks for completions, if the extra ``completion`` is there (argcomplete):
+    ``eval "$(register-python-argcomplete metricdp)"``.
+    """
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    with suppress(ImportError):
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
 
 
 def build_parser() -> Parser:

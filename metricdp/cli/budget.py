@@ -4,15 +4,17 @@ it.
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli import parsing
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, JournalError
+from metricdp.interruption import held
 
 if TYPE_CHECKING:
     from metricdp.accounting import Ledger, Protection
@@ -149,7 +151,16 @@ def open_ledger(args: Namespace) -> Ledger:
     """Open the ledger; its journal is made now if it does not exist."""
     from metricdp.accounting import Ledger, stated_budget
 
-    return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
+    with held(told):  # a journal is made whole, or not at all
+        return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
+
+
+def told() -> None:
+    """Say that an interruption waits: by the system itself, for a signal may come while Python
+    writes to stderr.
+    """
+    with suppress(OSError):
+        os.write(2, b"metricdp: interrupted: what was paid for is saved first (again: lose it)\n")
 
 
 @contextmanager

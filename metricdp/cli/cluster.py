@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from argparse import Namespace
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from metricdp.cli import budget, inputs, objectives, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.interruption import held
 from metricdp.methods.catalogue import of_finite_universes
 
 _PRIVATE = [
@@ -148,7 +150,7 @@ def _add_outputs(group: Any) -> None:
     group.add_argument("--coreset", metavar="FILE", help=weights)
     kept = (
         "the release itself, written as soon as it is paid for: --from-release answers other "
-        "questions from it, free"
+        "questions from it, free (default: beside the ledger, if there is one; 'no': nowhere)"
     )
     group.add_argument("--save-release", metavar="FILE", help=kept)
 
@@ -197,7 +199,13 @@ def _check(args: Namespace) -> None:
         field.name for field in fields(mdp.methods.BY_NAME[args.method])
     }:
         raise UsageError(f"--tree: the method {args.method} uses no tree")
-    files = {"--output": args.output, "--map": args.map, "--coreset": args.coreset}
+    releases = mdp.methods.BY_NAME[args.method].releases
+    if args.save_release == "no":
+        args.save_release = None
+    elif args.save_release is None and args.ledger is not None and releases:
+        args.save_release = _beside(args.ledger)
+    files = {"--save-release": args.save_release, "--output": args.output}
+    files |= {"--map": args.map, "--coreset": args.coreset}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
     given = {
@@ -350,23 +358,28 @@ def _method(args: Namespace, metric: Any) -> Any:
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
     import metricdp as mdp
+    from metricdp.partitions.finite.ward import hierarchy
 
     demand = inputs.read_demand(args, metric)
     search = _search(args, metric)
     method = _method(args, metric)
+    if method == "partition" and args.save_release is not None:
+        hierarchy(metric, args.seed)  # public, long, and so before anything is paid
     ledger = budget.open_ledger(args)
     paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
     with budget.noting_expense(ledger):
         hint = {"records_hint": args.records_hint}
-        if method == "partition" and (args.save_release is not None or objectives.planned(args)):
-            # saved before the search: what was paid for outlives an interruption
-            release = mdp.release(metric, demand, seed=args.seed, **paid, **hint)
-            if args.save_release is not None:
+        saved = args.save_release is not None
+        if method == "partition" and (saved or objectives.planned(args)):
+            with held(budget.told):  # from the charge to the file, which outlives an interruption
+                release = mdp.release(metric, demand, seed=args.seed, **paid, **hint)
                 _save(args, release)
-            result = _question(args, release, search)
+            result = _searched(args, release, search)
         else:
-            result = _solver(args)(metric, demand, args.k, method=method, **paid, **hint, **search)
-            if args.save_release is not None:
+            with held(budget.told) if saved else nullcontext():
+                result = _solver(args)(
+                    metric, demand, args.k, method=method, **paid, **hint, **search
+                )
                 _save(args, result.release)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
@@ -388,7 +401,30 @@ def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
     return ask(args.k, **search)
 
 
+def _searched(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
+    """The answer from a release that is paid for: whatever ends the search, it is on disk."""
+    try:
+        return _question(args, release, search)
+    except BaseException as error:
+        path = args.save_release
+        if path is not None:
+            said = "holds the release that was paid for: --from-release asks it, free"
+            error.add_note(f"{path} {said}")
+        raise
+
+
+def _beside(ledger: str) -> str:
+    """The first free name for a release beside a file."""
+    number = 1
+    while os.path.lexists(f"{ledger}.{number}.release"):
+        number += 1
+    return f"{ledger}.{number}.release"
+
+
 def _save(args: Namespace, release: Any) -> None:
+    """Write the release where it was asked for, or beside the journal."""
+    if args.save_release is None or release is None:
+        return
     release.save(args.save_release)
     if not args.quiet:
         say(f"wrote {args.save_release}: --from-release answers other questions from it, free")

@@ -13,6 +13,7 @@ from metricdp.cli import budget, inputs, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.interruption import held
 
 _EPILOG = """\
 examples:
@@ -75,11 +76,12 @@ def run(args: Namespace) -> int:
     demand = inputs.read_demand(args, metric)
     report = None
     if args.epsilon is None:
-        figures = _exactly(args, demand, centers)
+        problem = streams.show_result(streams.to_json(_exactly(args, demand, centers)))
     else:
-        report = _privately(args, metric, demand, centers, others)
-        figures = {"k": len(centers), **report.to_dict(), "privacy": "differential"}
-    problem = streams.show_result(streams.to_json(figures))
+        with held(budget.told):  # figures that are paid for are told
+            report = _privately(args, metric, demand, centers, others)
+            figures = {"k": len(centers), **report.to_dict(), "privacy": "differential"}
+            problem = streams.show_result(streams.to_json(figures))
     if args.map is not None:
         _write_map(args, metric, centers, report)
     if problem is not None:

@@ -16,6 +16,7 @@ from metricdp.cli import budget, inputs, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.interruption import held
 
 EPSILONS_HELP = "privacy levels, such as 0.1,0.5,1,2 (the default); each is a release of its own"
 _EPILOG = """\
@@ -171,9 +172,11 @@ def run(args: Namespace) -> int:
             seed=args.seed,
             **options,
         )
-    problem = streams.show_result(streams.to_json({**levels.to_dict(), "page": args.output}))
-    with _owner_only() if args.administrator else nullcontext():
-        streams.write_text(args.output, levels.page())
+    with held(budget.told):  # all levels are paid for
+        told = {**levels.to_dict(), "page": args.output}
+        problem = streams.show_result(streams.to_json(told))
+        with _owner_only() if args.administrator else nullcontext():
+            streams.write_text(args.output, levels.page())
     if not args.quiet:
         budget.say_expense(args, levels.receipt, ledger)
         say(f"wrote {args.output}")

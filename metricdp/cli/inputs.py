@@ -9,6 +9,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.cli.refusals import all_at_once
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
@@ -50,7 +51,15 @@ def read_metric(args: Namespace) -> GraphMetric:
             usual.pop("symmetrize", None)
         path = mdp.datasets.fetch(known.name)
         options = {**options, **usual}
-    metric = mdp.read_graph(path, **options)
+    refused: InputError | None = None
+    try:
+        metric = mdp.read_graph(path, **options)
+    except InputError as error:
+        refused = error
+    if refused is not None:
+        raise all_at_once(path, options, refused)
+    if getattr(args, "name", None) is not None:
+        metric.name = args.name
     if not args.quiet:
         lengths = f", lengths: {metric.graph.measured}" if metric.graph.measured else ""
         say(

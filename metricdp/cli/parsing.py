@@ -204,6 +204,7 @@ _GRAPH_OPTIONS = (
     ),
     ("--source", "COLUMN", "column with one end of an edge (default: source, from, u, …)"),
     ("--target", "COLUMN", "column with its other end (default: target, to, v, …)"),
+    ("--name", "TEXT", "what to call the graph in notes and on pages (default: its file)"),
     ("--layer", "NAME", "layer of a geographic file (default: its only one, or edges)"),
     (
         "--crs",

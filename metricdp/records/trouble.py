@@ -54,6 +54,8 @@ _FULL = {
     for name in ("ENOSPC", "EDQUOT", "ENOMEM", "EMFILE", "ENFILE", "EFBIG")
     if hasattr(errno, name)
 }
+_INTERRUPTED_NAMES = ("InterruptException",)
+"""What DuckDB makes of Ctrl-C."""
 _FULL_NAMES = ("OutOfMemoryException", "ArrowMemoryError")
 
 
@@ -83,7 +85,7 @@ def kind(error: BaseException) -> Trouble:
     """Which kind of trouble an exception is."""
     if isinstance(error, InputError):
         return Trouble.BAD
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt) or _named(error, _INTERRUPTED_NAMES):
         return Trouble.INTERRUPTED
     if isinstance(error, SystemExit):
         return Trouble.ENDED
@@ -92,8 +94,11 @@ def kind(error: BaseException) -> Trouble:
     full = isinstance(error, OSError) and error.errno in _FULL
     if full or isinstance(error, MemoryError | ResourceError):
         return Trouble.RESOURCES
-    named = any(c.__name__ in _FULL_NAMES for c in type(error).__mro__)
-    return Trouble.RESOURCES if named else Trouble.FAULT
+    return Trouble.RESOURCES if _named(error, _FULL_NAMES) else Trouble.FAULT
+
+
+def _named(error: BaseException, names: tuple[str, ...]) -> bool:
+    return any(c.__name__ in names for c in type(error).__mro__)
 
 
 def raised(trouble: Trouble) -> None:

@@ -119,7 +119,7 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
     InputError
         There is none, or its first lines are no text.
     """
-    problem = "no readable CSV file, or none at all"
+    problem = "no file has such a name"
     start = b""
     files = _found(path)
     try:

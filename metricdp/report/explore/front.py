@@ -32,6 +32,7 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
+from metricdp.interruption import held
 from metricdp.methods.attesting import attested, provenance
 from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.finite.regional import RegionalRelease
@@ -247,11 +248,10 @@ def explore(
     question = asked_of(universe, k, power, seed=seed)
     exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
     check = partial(recipe.check, demand, question)
-    grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
-    results = [
-        solve(universe, demand, k, epsilon=e, delta=delta, ledger=grant, method=recipe, seed=seed)
-        for e in order
-    ]
+    asked_for = {"delta": delta, "method": recipe, "seed": seed}
+    with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
+        grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
+        results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
     simulated = {
         "k": k,
         "epsilons": tuple(order),
@@ -263,7 +263,8 @@ def explore(
         "seed": seed,
     }
     guess = records or _rounded(results[-1].release.weights.sum())
-    prediction = _predicted(universe, guess, repeats, simulated) if repeats else None
+    wanted = repeats and not stop.asked
+    prediction = _predicted(universe, guess, repeats, simulated) if wanted else None
     forecasts = None
     if prediction is not None:
         forecasts = [prediction.forecast(i) for i in range(len(order))]

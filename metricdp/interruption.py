@@ -1,0 +1,75 @@
+"""Ctrl-C while something is being paid for: held until what was bought is saved."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class held:
+    """Hold interruptions while a block runs, in the main thread; a second one ends it at once.
+
+    A budget is charged before the data is read, so an interruption between the charge and the file
+    that holds the release would pay for nothing. Held, it comes when the block is done.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Told once, when an interruption is held.
+    deliver : bool
+        Raise KeyboardInterrupt when the block is done, if one was held; else `asked` tells.
+
+    Examples
+    --------
+    >>> import signal
+    >>> with held(deliver=False) as stop:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     bought = "a release"
+    >>> bought, stop.asked
+    ('a release', True)
+    """
+
+    def __init__(self, say: Callable[[], None] | None = None, *, deliver: bool = True) -> None:
+        self._say = say
+        self._deliver = deliver
+        self._before: dict[signal.Signals, Any] = {}
+        self.asked = False
+
+    def __enter__(self) -> held:
+        if threading.current_thread() is threading.main_thread():
+            for one in SIGNALS:
+                handler = signal.getsignal(one)
+                if one is signal.SIGTERM and handler is signal.SIG_DFL:
+                    continue  # an order to end is obeyed, unless the program made it a request
+                if handler not in (signal.SIG_IGN, None):
+                    self._before[one] = handler
+                    signal.signal(one, self._hold)
+        return self
+
+    def _hold(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            self._restore()
+            raise KeyboardInterrupt
+        self.asked = True
+        if self._say is not None:
+            self._say()
+
+    def _restore(self) -> None:
+        for one, handler in self._before.items():
+            signal.signal(one, handler)
+        self._before = {}
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._restore()
+        if kind is None and self.asked and self._deliver:
+            raise KeyboardInterrupt

@@ -1,0 +1,130 @@
+"""Ctrl-C comes when what was paid for is saved, and the command says where."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import metricdp as mdp
+from metricdp.interruption import held
+from metricdp.records.trouble import Trouble, kind
+from tests.cli_world import build_world, run
+
+
+def test_an_interruption_waits_for_the_end_of_the_block():
+    done = []
+    with pytest.raises(KeyboardInterrupt), held(lambda: done.append("told")):
+        signal.raise_signal(signal.SIGINT)
+        done.append("saved")
+    assert done == ["told", "saved"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_one_does_not_wait():
+    done = []
+    with pytest.raises(KeyboardInterrupt), held():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("saved")
+    assert done == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_errors_of_the_block_go_on_and_threads_are_left_alone():
+    with pytest.raises(ValueError, match="mine"), held():
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("mine")
+    found = []
+
+    def work():
+        with held() as stop:
+            found.append(stop.asked)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [False]
+
+
+def test_what_duckdb_makes_of_it_is_an_interruption():
+    duckdb = pytest.importorskip("duckdb")
+    assert kind(duckdb.InterruptException("x")) is Trouble.INTERRUPTED
+
+
+def test_the_release_is_beside_the_ledger_by_default(tmp_path, monkeypatch, capsys):
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ask = "cluster roads.csv --demand homes.csv -k 2 --epsilon 1/2 --ledger l --epsilon-budget 2"
+    assert run(capsys, *ask.split()).status == 0
+    assert run(capsys, *ask.split()).status == 0
+    assert run(capsys, *ask.split(), "--save-release", "no").status == 0
+    assert sorted(p.name for p in tmp_path.glob("l*")) == ["l", "l.1.release", "l.2.release"]
+    again = run(capsys, *["cluster", "roads.csv", "-k", "1", "--from-release", "l.1.release"])
+    assert again.status == 0 and json.loads(again.out)["receipt"]["epsilon_exact"] == "1/2"
+
+
+def test_an_interrupted_search_names_what_was_saved(tmp_path, monkeypatch, capsys):
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("metricdp.cli.cluster._question", stopped)
+    ran = run(
+        capsys,
+        *[
+            "cluster",
+            "roads.csv",
+            "--demand",
+            "homes.csv",
+            "-k",
+            "2",
+            "--epsilon",
+            "1",
+            "--ledger",
+            "l",
+        ],
+    )
+    assert ran.status == 130
+    assert "l.1.release holds the release that was paid for" in ran.lines[-1]
+    metric = mdp.read_graph("roads.csv")
+    assert mdp.Release.load("l.1.release", metric).k_median(k=1).k == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_interrupted_at_any_moment_it_is_saved_or_not_paid(tmp_path):
+    """`benchmarks/interrupts.py` does this 200 times."""
+    build_world(tmp_path)
+    code = (
+        "import sys; from metricdp.cli import main; import metricdp, metricdp.cli.cluster\n"
+        "print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+    )
+    ask = "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --ledger l"
+    own = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *ask.split()],
+        cwd=tmp_path,
+        env=own,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    until = time.monotonic() + 60
+    while not (tmp_path / "l").exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    journal = tmp_path / "l"
+    charged = journal.exists() and mdp.Ledger.open(journal).spent > 0
+    saved = (tmp_path / "l.1.release").exists()
+    assert charged == saved, said
+    assert process.returncode in (0, 130), said
