@@ -242,7 +242,9 @@ def test_non_private_uses_the_exact_demand_and_says_so(world: Path, capsys: Capt
     snapped = run(
         capsys, *PRIVATE[:-2], "--non-private", "--nodes", "nodes.csv", "--x", "lon", "--y", "lat"
     )
-    assert json.loads(snapped.out) == result
+    told = json.loads(snapped.out)
+    assert {name: told[name] for name in result} == result
+    assert told["crs"] == "EPSG:4326" and len(told["coordinates"]) == 2
 
 
 def test_non_private_weights_are_counts(
