@@ -24,7 +24,7 @@ import metricdp as mdp
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data"))
 HIGHS_SECONDS = 30.0
-LARGEST = {"coverage": 500, "opening": 200, "capacities": 90}
+LARGEST = {"coverage": 500, "opening": 200, "capacities": 50}
 """Sites at most: beyond, HiGHS alone rarely ends in time."""
 o = mdp.objectives
 

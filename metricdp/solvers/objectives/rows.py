@@ -115,3 +115,35 @@ class Lists:
         at = self._index[network.order[space.touched[:count]]]
         inside = at >= 0
         return at[inside].astype(np.int64), reached[:count][inside] * network.unit
+
+
+class Territories:
+    """What is within a radius of single sites: bounded searches on graphs, in work space of their
+    own, rows elsewhere.
+    """
+
+    def __init__(self, siting: Siting) -> None:
+        self.siting = siting
+        self._place = np.full(len(siting.metric), -1, np.int64)
+        self._place[siting.demand] = np.arange(len(siting.demand))
+        self._space: Any = None
+
+    def demand(self, site: int, radius: float) -> Positions:
+        """Indices of the demand points within a radius of a site's position."""
+        found = self._place[self.positions(site, radius)]
+        return found[found >= 0]
+
+    def positions(self, site: int, radius: float) -> Positions:
+        """Positions of all points within a radius of a site's position."""
+        metric = self.siting.metric
+        network = metric.network
+        if network is None:
+            row = metric.distance_rows(np.array([site]))[0]
+            return np.flatnonzero(row <= radius * (1 + WITHIN))
+        if self._space is None:
+            n, arcs = len(metric), len(network.csr[1])
+            self._space = (workspace(n, arcs), np.empty(n, np.int64))
+        space, reached = self._space
+        steps = int(min(radius * (1 + WITHIN) / network.unit, 2.0**60))
+        count = bounded_search(network.csr, int(network.rank[site]), steps, reached, space)
+        return network.order[space.touched[:count]]

@@ -9,11 +9,10 @@ between the two.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.solvers.objectives.cover_search import Cover
-from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.rows import Lists, Territories
 from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions, Siting
 
 _ENTRIES, _MOST, _SEARCHES = 12_000_000, 3000, 110.0
@@ -119,22 +118,10 @@ def _beside(left: csr_array, right: csr_array) -> csr_array:
     return hstack([left, right], format="csr")
 
 
-def _within(siting: Siting, site: int, limit: float) -> NDArray[np.int64]:
-    """Indices of the demand points within the limit of a position."""
-    metric, network = siting.metric, siting.metric.network
-    place = np.full(len(metric), -1, np.int64)
-    place[siting.demand] = np.arange(len(siting.demand))
-    if network is None:
-        row = metric.distance_rows(np.array([site]), siting.demand)[0]
-        return np.flatnonzero(row <= limit * (1 + WITHIN))
-    found = place[metric.balls(int(limit * (1 + WITHIN) / network.unit)).members(int(site))]
-    return found[found >= 0]
-
-
 def _value(siting: Siting, sites: Positions, limit: float, worth: Floats) -> float:
-    count = np.zeros(len(siting.demand), np.int64)
+    count, around = np.zeros(len(siting.demand), np.int64), Territories(siting)
     for site in sites:
-        count[_within(siting, int(site), limit)] += 1
+        count[around.demand(int(site), limit)] += 1
     return float(sum(level @ (count > t) for t, level in enumerate(worth)))
 
 
@@ -145,7 +132,8 @@ def _moved(
     sites, fixed = np.array(sites), set(siting.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)
-    balls = [_within(siting, int(site), limit) for site in sites]
+    around = Territories(siting)
+    balls = [around.demand(int(site), limit) for site in sites]
     count = np.zeros(worth.shape[1], np.int64)
     for ball in balls:
         count[ball] += 1
@@ -156,8 +144,10 @@ def _moved(
             count[balls[i]] -= 1
             gain = table[np.minimum(count, last), columns]
             best, most = balls[i], float(gain[balls[i]].sum())
-            for place in _places(siting, site, limit / 4 ** (size + 1), sites, rng):
-                ball = _within(siting, place, limit)
+            for place in _places(
+                siting, around.positions(site, limit / 4 ** (size + 1)), sites, rng
+            ):
+                ball = around.demand(place, limit)
                 total = float(gain[ball].sum())
                 if total > most:
                     best, most, sites[i] = ball, total, place
@@ -167,15 +157,15 @@ def _moved(
 
 
 def _places(
-    siting: Siting, site: int, radius: float, taken: Positions, rng: np.random.Generator
+    siting: Siting, near: Positions, taken: Positions, rng: np.random.Generator
 ) -> list[int]:
-    """Some allowed places within a radius of a site, none of them taken."""
-    metric = siting.metric
-    if metric.network is not None:
-        near = metric.balls(int(radius / metric.network.unit)).members(site)
-        near = near[np.isin(near, siting.allowed)]
-    else:
-        row = metric.distance_rows(np.array([site]), siting.demand)[0]
-        near = np.intersect1d(siting.demand[row <= radius], siting.allowed)
-    near = np.setdiff1d(near, taken)
+    """Some of these positions where a site may stand, none of them taken."""
+    if siting.metric.sites is not siting.metric.ids:  # points are no sites: any place will do
+        near = siting.allowed
+    inside = np.zeros(len(siting.metric.sites), bool)
+    inside[near] = True
+    free = np.zeros(len(inside), bool)
+    free[siting.allowed] = True
+    free[taken] = False
+    near = np.flatnonzero(inside & free)
     return [int(v) for v in rng.choice(near, min(_NEAR, len(near)), replace=False)]

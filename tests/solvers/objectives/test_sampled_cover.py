@@ -1,0 +1,51 @@
+"""Coverage where pairs are not listed: values are what the sites cover, and the bound holds."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods.solving import siting_of
+from metricdp.solvers.objectives.sampled_cover import sampled_cover
+
+o = mdp.objectives
+
+
+def _metrics():
+    rng = np.random.default_rng(2)
+    graph = nx.grid_2d_graph(24, 24)
+    nx.set_edge_attributes(graph, {e: int(rng.integers(1, 9)) for e in graph.edges}, "length")
+    roads = nx.DiGraph()
+    for u, v in graph.edges:
+        roads.add_edge(u, v, length=int(rng.integers(1, 9)))
+        roads.add_edge(v, u, length=int(rng.integers(1, 9)))
+    return {
+        "graph": mdp.GraphMetric(graph),
+        "one-way": mdp.GraphMetric(roads, directed=True),
+        "points": mdp.EuclideanMetric(rng.random((600, 2)) * 100),
+    }
+
+
+METRICS = _metrics()
+
+
+@pytest.mark.parametrize("universe", sorted(METRICS))
+@pytest.mark.parametrize("levels", [1, 2])
+def test_near_the_best_with_a_bound_that_holds(universe, levels):
+    metric = METRICS[universe]
+    n = len(metric)
+    weights = np.random.default_rng(3).integers(0, 5, n).astype(float)
+    limit = float(np.quantile(metric.distances(metric.ids[:20]), 0.1))
+    objective = (o.MaxCoverage(5, limit), o.BackupCoverage(5, limit, first=0.7))[levels - 1]
+    exact = mdp.solve(metric, objective, weights=weights)
+    siting = siting_of(metric, weights, opened=[metric.ids[3]])
+    worth = objective._worth(siting)
+    sites, bound = sampled_cover(siting, 5, limit, worth)
+    assert len(set(sites.tolist())) == 5
+    assert 3 in sites
+    value = objective.judge(siting, sites).value
+    assert value <= bound * (1 + 1e-9)
+    free = siting_of(metric, weights)
+    sites, bound = sampled_cover(free, 5, limit, worth)
+    value = objective.judge(free, sites).value
+    assert 0.8 * exact.value <= value <= exact.value * (1 + 1e-9) <= bound * (1 + 2e-9)
