@@ -39,7 +39,7 @@ _DOMINATED = 3000
 """Up to so many different columns, those that others dominate are left out before HiGHS sees
 them.
 """
-_SECONDS = 30.0
+_SECONDS, _SECONDS_LARGE = 30.0, 12.0
 _ALL_LISTED, _MOST_LISTED, _SCATTERED, _TRIED = 1500, 6000, 60, 4
 """For the fewest sites: clients that are all listed at once; most that are listed; those listed to
 begin with; places tried for one that is left out when time is up.
@@ -59,8 +59,9 @@ class PCenter(Objective):
 
     Notes
     -----
-    The value of a plan is that distance; it is exact up to 20,000 sites if the time allows, and
-    within 1 % or as its bound says beyond.
+    The value of a plan is that distance; it is exact up to 20,000 sites if the time allows;
+    beyond, the search ends after some 180 searches of the whole universe, and the bound says how
+    good it is.
 
     Examples
     --------
@@ -110,15 +111,19 @@ class Search:
     best : ndarray of int64
         Positions of sites that reach everybody within `upper`.
     upper, lower : float
+    open : float
+        The largest radius of which it could not be told whether it can be reached in time.
     """
 
     def __init__(self, siting: Siting, clients: Positions, k: int) -> None:
         self.siting, self.clients, self.k = siting, clients, k
         self.large = len(siting.allowed) > _LARGE
+        self.seconds = _SECONDS_LARGE if self.large else _SECONDS
         self.lists = Lists(siting, clients)
         self._rng = np.random.default_rng(siting.seed)
         self._marks = np.empty((0, 2), np.uint64)
         self.best, self.upper, self.lower = np.empty(0, np.int64), np.inf, 0.0
+        self.open = -1.0
 
     def run(self) -> None:
         """Search until nothing is left between the two, or time or searches are used up."""
@@ -128,8 +133,30 @@ class Search:
             if len(radii) == 0:
                 self.lower = self.upper
                 break
-            if not self._decide(float(radii[(len(radii) - 1) // 2])):
+            radii = radii[radii > self.open]
+            if len(radii) == 0:
                 break
+            radius = float(radii[(len(radii) - 1) // 2])
+            if not self._decide(radius):
+                self.open = radius
+
+        self._raise()
+
+    def _raise(self) -> None:
+        """Raise the lower bound with the lists at hand, where a radius was left open."""
+        high = min(self.open, self.upper)
+        while self.lower < high and not self.siting.deadline.over:
+            radii = self.lists.values(self.lower, high)
+            if len(radii) == 0 or high - self.lower <= _CLOSE * self.upper / 2:
+                break
+            radius = float(radii[(len(radii) - 1) // 2])
+            sites, proven = self._sites(radius)
+            if sites is not None or not proven:
+                high = radius
+                continue
+            above = self.lists.values(radius, self.upper)
+            above = above[above > radius * (1 + WITHIN)]
+            self.lower = float(above[0]) if len(above) else self.upper
 
     def _enough(self) -> bool:
         close = self.large and self.upper - self.lower <= _CLOSE * self.upper
@@ -180,12 +207,44 @@ class Search:
                     self.lower = float(above[0]) if len(above) else self.upper
                 return proven
             label, distance = self._reached(sites)
+            if self.large and distance.max() > radius * (1 + WITHIN):
+                moved = self._recentered(sites)
+                if len(np.unique(moved)) == len(moved):
+                    label, distance = min(
+                        (label, distance), self._reached(moved), key=lambda found: found[1].max()
+                    )
             if distance.max() <= radius * (1 + WITHIN):
                 return True
             if self._enough():
                 return False
             self.lists.add(self._worst(label, distance, radius))
             self.lists.shorten(self.upper)
+
+    def _recentered(self, sites: Positions) -> Positions:
+        """Every free site where the farthest of the listed clients nearest to it is nearest."""
+        siting, rows = self.siting, np.searchsorted(self.siting.allowed, sites)
+        near = np.full((len(sites), len(self.lists)), np.inf)
+        place = np.full(len(siting.allowed), -1)
+        place[rows] = np.arange(len(rows))
+        for j in range(len(self.lists)):
+            at, distance = self.lists[j]
+            here = place[at] >= 0
+            near[place[at[here]], j] = distance[here]
+        nearest, moved = near.argmin(axis=0), np.array(sites)
+        count, worst = np.zeros(len(siting.allowed), np.int32), np.zeros(len(siting.allowed))
+        for i, site in enumerate(sites):
+            mine = np.flatnonzero((nearest == i) & np.isfinite(near.min(axis=0)))
+            if site in siting.opened or len(mine) == 0:
+                continue
+            count[:], worst[:] = 0, 0.0
+            for j in mine:
+                at, distance = self.lists[j]
+                count[at] += 1
+                worst[at] = np.maximum(worst[at], distance)
+            within = np.flatnonzero(count == len(mine))
+            if len(within):
+                moved[i] = siting.allowed[within[np.argmin(worst[within])]]
+        return moved
 
     def _worst(self, label: Positions, distance: Floats, radius: float) -> list[int]:
         """Of each site the farthest of those it does not reach."""
@@ -205,7 +264,7 @@ class Search:
         if not open_:
             return self._filled(siting.opened), True
         columns, covers = self._columns(open_, within)
-        rows, _, proven = fewest_columns(covers, siting.deadline, at_most=left, most=_SECONDS)
+        rows, _, proven = fewest_columns(covers, siting.deadline, at_most=left, most=self.seconds)
         if rows is None:
             return None, proven
         return self._filled(np.r_[siting.opened, siting.allowed[columns[rows]]]), True
