@@ -237,7 +237,7 @@ class Search:
             if site in siting.opened or len(mine) == 0:
                 continue
             count[:], worst[:] = 0, 0.0
-            for j in mine:
+            for j in mine.tolist():
                 at, distance = self.lists[j]
                 count[at] += 1
                 worst[at] = np.maximum(worst[at], distance)
