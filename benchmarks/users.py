@@ -1,0 +1,72 @@
+"""People with many records: shares beside samples of m records, on Manhattan's travel times.
+
+    python benchmarks/users.py [--draws 3] [--epsilons 1,0.25] [--only NAME]
+
+Real pick-ups (METRICDP_DATA) are given to 5,000 made-up people, by public coins: a heavy-tailed
+number of records each (mean 17, at most 1,500), half of them at three places of their own. Cost of
+the private centers over that of the best found without privacy: on all records, and per person (the
+mean over people of each one's mean distance).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from instances import manhattan
+
+import metricdp as mdp
+
+PEOPLE, MEAN, MOST = 5000, 17.0, 1500
+BOUNDS = {
+    "share": {"weighting": "share"},
+    "m = 1": {"max_contributions": 1},
+    "m = 5": {"max_contributions": 5},
+}
+
+
+def people(pool):
+    """Users and positions of their records."""
+    coins = np.random.default_rng(21)
+    sizes = np.ceil(coins.pareto(1.15, PEOPLE) * 4)
+    sizes = np.clip(np.ceil(sizes * MEAN / np.minimum(sizes, MOST).mean()), 1, MOST).astype(int)
+    users = np.repeat(np.arange(PEOPLE), sizes)
+    own = coins.choice(pool, (PEOPLE, 3))
+    at_own = own[users, coins.integers(0, 3, len(users))]
+    return users, np.where(coins.random(len(users)) < 0.5, at_own, coins.choice(pool, len(users)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--epsilons", default="1,0.25")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    metric, pool = manhattan(100_000)
+    users, at = people(pool)
+    ids = [metric.ids[i] for i in at]
+    n = len(metric)
+    records = np.bincount(at, minlength=n).astype(float)
+    each = np.bincount(at, 1.0 / np.bincount(users)[users], minlength=n)
+    print(f"{len(at):,} records, largest {np.bincount(users).max():,}", flush=True)
+    for k in (10, 20):
+        best = {
+            name: float(metric.nearest(mdp.k_median(metric, k=k, weights=w).centers)[1] @ w)
+            for name, w in (("records", records), ("people", each))
+        }
+        for epsilon in options.epsilons.split(","):
+            for bound, given in BOUNDS.items():
+                if options.only not in bound:
+                    continue
+                found = []
+                for _ in range(options.draws):
+                    demand = mdp.PrivateDemand(metric, ids, user=users, **given)
+                    centers = mdp.k_median(metric, demand, k, epsilon=epsilon).centers
+                    far = metric.nearest(centers)[1]
+                    found.append([far @ records / best["records"], far @ each / best["people"]])
+                mean = np.mean(found, axis=0)
+                print(f"| {k} | {epsilon} | {bound} | {mean[0]:.3f} | {mean[1]:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
