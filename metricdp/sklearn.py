@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,6 +106,7 @@ class _PrivateCenters(
             A wrong argument, or a budget that does not suffice: nothing was charged.
         """
         import metricdp as mdp
+        from metricdp.arguments import integer, shown
 
         if self.epsilon is None:
             raise InputError("epsilon= is needed: how much of the privacy budget one fit spends")
@@ -112,6 +114,10 @@ class _PrivateCenters(
             raise InputError(
                 "bounds=(lower, upper) are needed, numbers or one for each feature, from public "
                 "knowledge: never from X"
+            )
+        if (integer(self.n_clusters) or 0) < 1:
+            raise InputError(
+                f"n_clusters must be an integer of at least 1, got {shown(self.n_clusters)}"
             )
         rows = self._rows(X, reset=True)
         space = mdp.EuclideanSpace(*_corners(self.bounds, self.n_features_in_))
@@ -128,7 +134,27 @@ class _PrivateCenters(
             result.receipt,
             result.release,
         )
+        self._warn_of_few()
         return self
+
+    def _warn_of_few(self) -> None:
+        """Say that the noisy count is too small for so many centers, or that centers coincide: of
+        released numbers alone.
+        """
+        weights = getattr(self.release_, "weights", None)
+        if weights is not None and float(np.sum(weights)) < 2 * self.n_clusters:
+            warnings.warn(
+                f"the noisy number of records, {max(float(np.sum(weights)), 0):.0f}, is too small "
+                f"for n_clusters={self.n_clusters}: the centers mean little",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif len(np.unique(self.cluster_centers_.round(12), axis=0)) < len(self.cluster_centers_):
+            warnings.warn(
+                f"some of the n_clusters={self.n_clusters} centers coincide",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Nearest center of every row, shape (n,): for who may see that row, as it is an exact
@@ -220,8 +246,9 @@ class PrivateKMeans(_PrivateCenters):
     delta : same
         Of use to the default method in more than three dimensions.
     bounds : (lower, upper)
-        Public: two numbers for all features, or two arrays of shape (d,). Needed, and never to be
-        measured on X.
+        Public: two numbers for all features, two arrays of shape (d,), or a pair (least, most) for
+        each feature. Needed, and never to be measured on X. Two features' bounds that are a box
+        either way are refused, unless named: ``{"lower": ..., "upper": ...}``.
     method : str or metricdp.methods.Method
         One that answers in a box: "partition" (the default), "quadtree", …
     neighboring : {"add-remove", "replace-one"}
@@ -282,17 +309,50 @@ class PrivateKMedian(_PrivateCenters):
 
 
 def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper corner, shape (d,) each."""
+    """Lower and upper corner, shape (d,) each, of either form; refused where both forms fit.
+
+    Examples
+    --------
+    >>> [c.tolist() for c in _corners([(0, 1), (5, 9), (0, 2)], 3)]
+    [[0.0, 5.0, 0.0], [1.0, 9.0, 2.0]]
+    >>> [c.tolist() for c in _corners(([0, 0], [1, 2]), 2)]
+    [[0.0, 0.0], [1.0, 2.0]]
+    """
     from metricdp.arguments import floats, listed
 
-    pair = listed(bounds, "bounds")
     rule = (
-        f"bounds must be (lower, upper): two numbers, or two arrays of {d:,} numbers, one a feature"
+        f"bounds must be (lower, upper), two numbers or two arrays of {d:,} numbers, or a pair "
+        f"(least, most) for each of {d:,} features"
     )
+    named = isinstance(bounds, Mapping) and set(bounds) == {"lower", "upper"}
+    pair = [bounds["lower"], bounds["upper"]] if named else listed(bounds, "bounds")
+    if len(pair) == d != 2 and not named:
+        table = floats(pair, rule)
+        if table.shape != (d, 2):
+            raise InputError(rule)
+        return table[:, 0].copy(), table[:, 1].copy()
     if len(pair) != 2:
         raise InputError(rule)
     corners = [floats(corner, rule) for corner in pair]
     if any(corner.shape not in ((), (d,)) for corner in corners):
         raise InputError(rule)
     lower, upper = (np.broadcast_to(corner, d).copy() for corner in corners)
+    if d == 2 and not named and corners[0].shape == corners[1].shape == (2,):
+        return _told_apart(lower, upper)
     return lower, upper
+
+
+def _told_apart(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of two features: corners, or a pair each; by which of the two is a box."""
+    as_corners = bool((first < second).all())
+    as_pairs = bool(first[0] < first[1] and second[0] < second[1])
+    if as_corners and as_pairs and first[1] != second[0]:
+        raise InputError(
+            "bounds of two features that are a box both as (lower, upper) and as a pair for each "
+            "feature: say which by {'lower': [...], 'upper': [...]}"
+        )
+    if as_pairs and not as_corners:
+        return np.array([first[0], second[0]]), np.array([first[1], second[1]])
+    return first, second
