@@ -6,14 +6,24 @@ from argparse import ArgumentTypeError, Namespace
 from dataclasses import MISSING, fields
 from typing import Any
 
-import numpy as np
-
 from metricdp.cli import inputs, parsing
 from metricdp.cli.parsing import UsageError
 from metricdp.errors import InputError
 
 PLAIN = ("k-median", "k-means")
 """Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
+NAMES = (
+    *PLAIN,
+    "kz",
+    "p-center",
+    "max-coverage",
+    "backup-coverage",
+    "set-cover",
+    "facility-location",
+    "capacitated",
+    "equity",
+)
+"""Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
 _OPTION_OF = {
     "k": "k",
     "limit": "limit",
@@ -32,14 +42,13 @@ _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
 
 def add_options(group: Any) -> None:
     """Add ``--objective`` and what objectives take."""
-    from metricdp.solvers.objectives import OBJECTIVES
-
-    text = "what makes sites good; all but the first two print an object of their own (docs: "
+    text = "; all but the first two print an object of their own (docs: objectives.md)"
     group.add_argument(
         "--objective",
-        choices=tuple(OBJECTIVES),
+        metavar="NAME",
+        choices=NAMES,
         default="k-median",
-        help=f"{text}objectives.md; default: %(default)s)",
+        help=f"what makes sites good: {', '.join(NAMES)}{text}; default: %(default)s",
     )
     limit = "distance beyond which nobody is served or covered, such as 900, '10 min' or '500 m'"
     group.add_argument("--limit", metavar="D", type=_limit, help=limit)
@@ -127,6 +136,8 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
     """What is asked of `metricdp.solve` besides the objective, checked: a refused call charges
     nothing.
     """
+    import numpy as np
+
     from metricdp.methods.solving import siting_of
 
     files = {"candidates": args.candidates, "opened": args.opened, "forbidden": args.forbidden}

@@ -54,7 +54,7 @@ def test_private_centers_are_json_with_a_receipt(world: Path, capsys: Capture) -
     ran = run(capsys, *PRIVATE)
     assert ran.status == 0
     result = json.loads(ran.out)
-    assert list(result) == ["centers", "k", "method", "receipt"]
+    assert list(result) == ["centers", "k", "method", "receipt", "estimates"]
     assert sorted(result["centers"]) == [100, 124]  # all records are there
     assert (result["k"], result["method"]) == (2, "partition")
     receipt = result["receipt"]

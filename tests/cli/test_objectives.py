@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import metricdp as mdp
+from metricdp.cli.objectives import NAMES
+from metricdp.solvers.objectives import OBJECTIVES
 from tests.cli_world import build_world, run
 
 Capture = pytest.CaptureFixture[str]
@@ -107,3 +109,7 @@ def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> Non
     assert ran.status == 2
     assert rule in ran.err
     assert not ran.out
+
+
+def test_help_knows_all_objectives_without_loading_them() -> None:
+    assert tuple(OBJECTIVES) == NAMES
