@@ -8,6 +8,7 @@ printing are the command line's.
 
 SUITES = (
     "metricdp.bench.pmed",
+    "metricdp.bench.tsplib",
     "metricdp.bench.paper1",
     "metricdp.bench.paper2",
     "metricdp.bench.peers",

@@ -125,8 +125,18 @@ def _add_search(group: Any) -> None:
         "return the best centers found after so many seconds of search; Ctrl-C then does the same"
     )
     group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
+    effort = (
+        "how much the search spends: quick, thorough (some ten times as long) or seconds; costs "
+        "no privacy (default: quick)"
+    )
+    group.add_argument("--effort", metavar="HOW", type=parsing.effort, help=effort)
     proof = "prove how far from the best the centers can be (not of private demand)"
     group.add_argument("--certificate", action="store_true", help=proof)
+    best = (
+        "find the best centers of all and prove it, as far as the time allows (--time-limit, "
+        "default 600 s; not of private demand)"
+    )
+    group.add_argument("--exact", action="store_true", help=best)
 
 
 def _add_outputs(group: Any) -> None:
@@ -232,11 +242,9 @@ def _check_options(args: Namespace) -> None:
     if args.from_release is not None:
         taken = ["--demand"] * (args.demand is not None) + needless
         taken = [option for option in taken if option != "--coreset"]
-        if taken or args.certificate:
-            raise UsageError(
-                f"{(taken or ['--certificate'])[0]} is of no use with --from-release, which reads "
-                f"no demand"
-            )
+        taken += ["--certificate"] * args.certificate + ["--exact"] * args.exact
+        if taken:
+            raise UsageError(f"{taken[0]} is of no use with --from-release, which reads no demand")
         return
     if args.demand is None and needless:
         raise UsageError(
@@ -244,9 +252,10 @@ def _check_options(args: Namespace) -> None:
         )
     if args.demand is None:
         return
-    if args.certificate and not args.non_private:
+    if (args.certificate or args.exact) and not args.non_private:
+        option = "--exact" if args.exact else "--certificate"
         raise UsageError(
-            "--certificate tells the exact cost, which private demand must not: leave it out"
+            f"{option} tells the exact cost, which private demand must not: leave it out"
         )
     if args.non_private and given:
         raise UsageError(f"{given[0]} and --non-private contradict each other")
@@ -281,9 +290,14 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
     if objectives.planned(args):
         return _planned(args, metric, metric, weights)
     result = _solver(args)(
-        metric, k=args.k, weights=weights, certificate=args.certificate, **_search(args, metric)
+        metric,
+        k=args.k,
+        weights=weights,
+        certificate=args.certificate,
+        exact=args.exact,
+        **_search(args, metric),
     )
-    if args.certificate and not args.quiet:
+    if result.gap is not None and not args.quiet:
         say(
             "proven optimal"
             if result.gap == 0
@@ -341,6 +355,7 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
         for name, path in ids.items()
     }
     asked = {**read, "seed": args.seed, "time_limit": args.time_limit}
+    asked["effort"] = args.effort or "quick"
     Question.checked(metric, args.k, 1, **asked)
     return asked
 

@@ -104,6 +104,9 @@ def check(args: Namespace) -> None:
         raise UsageError(
             "--certificate is for k-median and k-means; other questions tell their bound as it is"
         )
+    if planned(args) and (args.exact or args.effort is not None):
+        option = "--exact" if args.exact else "--effort"
+        raise UsageError(f"{option} is for k-median and k-means")
     if planned(args) and args.method != "partition":
         raise UsageError(f"--method {args.method} answers k-median and k-means alone")
 

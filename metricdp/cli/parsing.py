@@ -141,6 +141,18 @@ def positive_number(text: str) -> float:
     return value
 
 
+def effort(text: str) -> str | float:
+    """Return quick, thorough or a positive number of seconds."""
+    if text in ("quick", "thorough"):
+        return text
+    try:
+        return positive_number(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"must be quick, thorough or a number of seconds, got {text[:40]!r}"
+        ) from None
+
+
 def budget(text: str) -> str:
     """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3
     are exact.

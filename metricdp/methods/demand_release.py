@@ -170,6 +170,7 @@ class DemandRelease:
         opened: Any = None,
         seed: int = 0,
         time_limit: float | None = None,
+        effort: Any = "quick",
     ) -> Result:
         """k centers of low sum of distances: post-processing, free.
 
@@ -185,9 +186,17 @@ class DemandRelease:
         time_limit : float, optional
             Seconds after which the best centers found so far are returned; Ctrl-C then ends the
             search as well.
+        effort : {"quick", "thorough"} or float
+            How much time the search spends, as in `metricdp.k_median`: of no cost in privacy.
         """
         return self._asked(
-            k, 1, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit
+            k,
+            1,
+            candidates=candidates,
+            opened=opened,
+            seed=seed,
+            time_limit=time_limit,
+            effort=effort,
         )
 
     def k_means(
@@ -198,10 +207,17 @@ class DemandRelease:
         opened: Any = None,
         seed: int = 0,
         time_limit: float | None = None,
+        effort: Any = "quick",
     ) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
         return self._asked(
-            k, 2, candidates=candidates, opened=opened, seed=seed, time_limit=time_limit
+            k,
+            2,
+            candidates=candidates,
+            opened=opened,
+            seed=seed,
+            time_limit=time_limit,
+            effort=effort,
         )
 
     def solve(self, objective: Any, **asked: Any) -> Solution:

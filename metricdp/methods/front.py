@@ -43,6 +43,8 @@ def k_median(
     seed: int = 0,
     time_limit: float | None = None,
     certificate: bool = False,
+    effort: Any = "quick",
+    exact: bool = False,
 ) -> Result:
     """k centers that minimize the sum of distances from the demand to its nearest center.
 
@@ -84,6 +86,14 @@ def k_median(
         Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without
         `demand`, and for at most 20 million pairs of candidate and weighted point. To judge centers
         of a release, pass its noisy `weights`: that says how well *they* are served.
+    effort : {"quick", "thorough"} or float
+        How much the search spends: a second or two, or until long search for better centers is in
+        vain (some ten times as long), or so many seconds. Of private demand the search sees
+        released weights only, so effort costs no privacy.
+    exact : bool
+        Search for the best centers of all and prove it, as far as the time (`time_limit`, 600 s by
+        default) allows: `Result.gap` is then 0, else what could not be closed. Conditions as for a
+        certificate.
 
     Returns
     -------
@@ -113,6 +123,8 @@ def k_median(
     (0, 0)
     >>> mdp.k_median(metric, k=2, certificate=True).gap
     0.0
+    >>> mdp.k_median(metric, k=3, exact=True, effort="thorough").gap
+    0.0
     >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(4, 4)] * 500)
     >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
     [(0, 0), (4, 4)]
@@ -124,6 +136,7 @@ def k_median(
         "opened": opened,
         "seed": seed,
         "time_limit": time_limit,
+        "effort": effort,
     }
     return _cluster(
         universe,
@@ -134,6 +147,7 @@ def k_median(
         records_hint,
         weights,
         certificate,
+        exact,
         asked,
     )
 
@@ -154,6 +168,8 @@ def k_means(
     seed: int = 0,
     time_limit: float | None = None,
     certificate: bool = False,
+    effort: Any = "quick",
+    exact: bool = False,
 ) -> Result:
     """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
     asked = {
@@ -163,6 +179,7 @@ def k_means(
         "opened": opened,
         "seed": seed,
         "time_limit": time_limit,
+        "effort": effort,
     }
     return _cluster(
         universe,
@@ -173,6 +190,7 @@ def k_means(
         records_hint,
         weights,
         certificate,
+        exact,
         asked,
     )
 
@@ -220,20 +238,20 @@ def _cluster(
     records_hint: float | None,
     weights: Any,
     certificate: bool,
+    exact: bool,
     asked: dict[str, Any],
 ) -> Result:
     recipe = answering(method, checked_universe(universe), records_hint)
     question = asked_of(universe, **asked)
-    if flag(certificate, "certificate") and (
-        demand is not None or isinstance(universe, EuclideanSpace)
-    ):
+    proofs = flag(certificate, "certificate") or flag(exact, "exact")
+    if proofs and (demand is not None or isinstance(universe, EuclideanSpace)):
         raise InputError(
             "a certificate is for public demand in a finite universe: the exact cost of private "
             "demand stays private; of a release, pass weights=release.weights in place of demand= "
             "to certify the cost on its noisy weights"
         )
     if demand is None:
-        return _public(question, budget, ledger, weights, certificate)
+        return _public(question, budget, ledger, weights, proofs, exact)
     if weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
     payer = Payer(universe, demand, ledger)
@@ -265,7 +283,12 @@ def _made(
 
 
 def _public(
-    question: Any, budget: tuple[Any, Any], ledger: Budget | None, weights: Any, certify: bool
+    question: Any,
+    budget: tuple[Any, Any],
+    ledger: Budget | None,
+    weights: Any,
+    certify: bool,
+    exact: bool,
 ) -> Result:
     """Centers for public demand."""
     if budget[0] is not None or ledger is not None or budget[1] != 0:
@@ -277,8 +300,12 @@ def _public(
     public = _public_weights(finite.metric, weights)
     if certify:
         finite.check_certifiable(public)
-    found = finite.answer(public)
-    proof = finite.certificate(public, found) if certify else None
+    proof = None
+    if exact:
+        found, proof = finite.exactly(public)
+    else:
+        found = finite.answer(public)
+        proof = finite.certificate(public, found) if certify else None
     chosen = finite.names(found)
     result = Result(chosen, finite.k, "public", certificate=proof)
     box = isinstance(question, BoxQuestion)

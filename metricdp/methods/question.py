@@ -17,7 +17,8 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.solvers.bounds import Certificate, certificate, check_size
-from metricdp.solvers.kmedian import solve
+from metricdp.solvers.effort import QUICK, THOROUGH, Effort, solve_with
+from metricdp.solvers.exact import solve_exactly
 
 NET_POINTS = 4096
 """Public points that stand for a box where a finite universe is needed; also the most centers that
@@ -43,6 +44,8 @@ class Question:
         Public coins.
     time_limit : float or None
         Seconds for the search.
+    effort : {"quick", "thorough"} or float
+        How much time the search spends; a number is seconds.
     """
 
     metric: Metric
@@ -52,6 +55,7 @@ class Question:
     opened: NDArray[np.int64]
     seed: int
     time_limit: float | None
+    effort: Effort = QUICK
 
     @classmethod
     def checked(
@@ -64,8 +68,9 @@ class Question:
         opened: Any = None,
         seed: Any = 0,
         time_limit: Any = None,
+        effort: Any = QUICK,
     ) -> Self:
-        """Check ids, k, seed and time limit.
+        """Check ids, k, seed, time limit and effort.
 
         Raises
         ------
@@ -82,13 +87,15 @@ class Question:
                 f"{len(fixed):,}; got {k}"
             )
         limit = checked_time_limit(time_limit)
-        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit)
+        how = checked_effort(effort)
+        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit, how)
 
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
         """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as
         in `metricdp.solvers.kmedian.solve`.
         """
-        return solve(
+        return solve_with(
+            self.effort,
             self.metric,
             weights,
             self.k,
@@ -99,6 +106,22 @@ class Question:
             starts=starts,
             time_limit=self.time_limit,
         ).centers
+
+    def exactly(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Certificate]:
+        """The best centers of public `weights` with a proof, or the best found in the time with an
+        honest interval.
+        """
+        return solve_exactly(
+            self.metric,
+            weights,
+            self.k,
+            power=self.power,
+            candidates=self.candidates,
+            opened=self.opened,
+            seed=self.seed,
+            effort=THOROUGH if self.effort == QUICK else self.effort,
+            time_limit=self.time_limit,
+        )
 
     def names(self, positions: NDArray[np.int64]) -> Any:
         """The user's ids of positions."""
@@ -156,6 +179,8 @@ class BoxQuestion:
         Public coins.
     time_limit : float or None
         Seconds for the search.
+    effort : {"quick", "thorough"} or float
+        Of searches among points of the box.
     """
 
     space: EuclideanSpace
@@ -163,6 +188,7 @@ class BoxQuestion:
     power: int
     seed: int
     time_limit: float | None
+    effort: Effort = QUICK
 
     @classmethod
     def checked(
@@ -175,8 +201,9 @@ class BoxQuestion:
         opened: Any = None,
         seed: Any = 0,
         time_limit: Any = None,
+        effort: Any = QUICK,
     ) -> BoxQuestion:
-        """Check k, seed and time limit, and that nothing of a finite universe is asked for.
+        """Check k, seed, time limit and effort, and that nothing of a finite universe is asked for.
 
         Raises
         ------
@@ -191,12 +218,15 @@ class BoxQuestion:
                 f"k must be an integer from 1 to {NET_POINTS:,}, the number of points; got "
                 f"{shown(k)}"
             )
-        return cls(space, int(k), power, checked_seed(seed), checked_time_limit(time_limit))
+        limit = checked_time_limit(time_limit)
+        return cls(space, int(k), power, checked_seed(seed), limit, checked_effort(effort))
 
     def among(self, points: EuclideanMetric) -> PointsQuestion:
         """The same of some points of the box."""
         nothing = np.empty(0, np.int64)
-        return PointsQuestion(points, self.k, self.power, None, nothing, self.seed, self.time_limit)
+        return PointsQuestion(
+            points, self.k, self.power, None, nothing, self.seed, self.time_limit, self.effort
+        )
 
     def on_net(self) -> PointsQuestion:
         """The same of a public net of the box."""
@@ -221,3 +251,20 @@ def checked_time_limit(time_limit: Any) -> float | None:
     if time_limit is None or (isinstance(time_limit, float) and time_limit == float("inf")):
         return time_limit
     return positive(time_limit, "time_limit")
+
+
+def checked_effort(effort: Any) -> Effort:
+    """ "quick", "thorough" or seconds.
+
+    Raises
+    ------
+    InputError
+        Anything else.
+    """
+    if isinstance(effort, str) and effort in (QUICK, THOROUGH):
+        return effort
+    if isinstance(effort, str):
+        raise InputError(
+            f"effort must be 'quick', 'thorough' or a number of seconds, got {shown(effort)}"
+        )
+    return positive(effort, "effort")

@@ -17,6 +17,7 @@ better or a limit is reached; the lowest bound is then the answer.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -129,6 +130,48 @@ def certificate(
     InputError
         More than 20 million pairs of candidate and demand point.
     """
+    with Deadline(time_limit) as deadline:
+        return judged(
+            metric,
+            weights,
+            centers,
+            _certified,
+            power=power,
+            candidates=candidates,
+            opened=opened,
+            deadline=deadline,
+        )[1]
+
+
+Prover = Callable[
+    [NDArray[Any], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], Deadline],
+    tuple[NDArray[np.int64], Certificate],
+]
+"""Of a block, weights, the rows of centers, those opened and a deadline: rows, and what is proven
+of them.
+"""
+
+
+def judged(
+    metric: Metric,
+    weights: NDArray[np.float64],
+    centers: NDArray[np.int64],
+    prove: Prover,
+    *,
+    power: int = 1,
+    candidates: NDArray[np.int64] | None = None,
+    opened: NDArray[np.int64] | None = None,
+    deadline: Deadline = NEVER,
+) -> tuple[NDArray[np.int64], Certificate]:
+    """What `prove` makes of centers of a metric, on the block of exact distances; parameters and
+    errors as `certificate`.
+
+    Returns
+    -------
+    centers : ndarray of int64, shape (k,)
+        Positions.
+    proof : Certificate
+    """
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
         demand = np.arange(len(metric))
@@ -140,28 +183,37 @@ def certificate(
         else np.union1d(candidates, fixed).astype(np.int64)
     )
     check_size(len(allowed), len(demand))
-    with Deadline(time_limit) as deadline:
-        exact = metric.on_grid
-        measure = metric.grid_rows if exact else metric.distance_rows
-        block = (
-            measure(allowed, demand)
-            if len(allowed) <= len(demand) or metric.directed
-            else measure(demand, allowed).T
-        )
-        unit = metric.unit**power if exact else 1.0
-        rows = np.searchsorted(allowed, centers)
-        found = certify(
-            block.astype(np.float64) ** power,
-            weights[demand],
-            rows,
-            opened=np.searchsorted(allowed, fixed),
-            deadline=deadline,
-        )
+    exact = metric.on_grid
+    measure = metric.grid_rows if exact else metric.distance_rows
+    block = (
+        measure(allowed, demand)
+        if len(allowed) <= len(demand) or metric.directed
+        else measure(demand, allowed).T
+    )
+    unit = metric.unit**power if exact else 1.0
+    rows, found = prove(
+        block.astype(np.float64) ** power,
+        weights[demand],
+        np.searchsorted(allowed, centers),
+        np.searchsorted(allowed, fixed),
+        deadline,
+    )
     slack = 0.0 if unit == 1.0 else 4 * np.finfo(float).eps * abs(found.lower_bound) * unit
     lower = found.lower_bound * unit - slack
-    return Certificate(
+    return allowed[rows], Certificate(
         found.cost * unit, found.cost * unit if found.lower_bound == found.cost else lower
     )
+
+
+def _certified(
+    block: NDArray[Any],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.int64],
+    opened: NDArray[np.int64],
+    deadline: Deadline,
+) -> tuple[NDArray[np.int64], Certificate]:
+    """The centers as they are."""
+    return centers, certify(block, weights, centers, opened=opened, deadline=deadline)
 
 
 def certify(
@@ -213,19 +265,11 @@ def certify(
     offset = _reward_bound(block[:, rewarded], weights[rewarded], k, fixed)
     costs = np.ascontiguousarray(block[:, weights > 0] * weights[weights > 0])
     cost = float(weights @ block[centers].min(axis=0))
-    served = float(costs[centers].min(axis=0).sum())
-    whole = (
-        bool((costs == np.rint(costs)).all())
-        and float(costs.max(initial=0.0)) * costs.shape[1] < 2**52
-    )
     if costs.shape[1] == 0:
         return Certificate(cost, min(cost, offset))
-    ascent = _Ascent(costs, k, served, fixed, whole, deadline)
-    second = min(1, k - 1)
-    ascent.climb(
-        np.partition(costs[centers], second, axis=0)[second],
-        int(np.clip(_WORK // costs.size, _FEWEST_STEPS, _STEPS)),
-    )
+    ascent = Ascent.below(costs, centers, fixed, deadline)
+    served = ascent.upper
+    ascent.climb(ascent.best, int(np.clip(_WORK // costs.size, _FEWEST_STEPS, _STEPS)))
     bound = ascent.rounded(
         ascent.branch() if ascent.bound <= ascent.target and not deadline.over else ascent.bound
     )
@@ -247,7 +291,7 @@ def _reward_bound(
     return float(weights @ farthest)
 
 
-class _Ascent:
+class Ascent:
     """Dual ascent on the rows that can still be part of a solution cheaper than `upper`.
 
     Attributes
@@ -282,6 +326,27 @@ class _Ascent:
             upper - 1 if whole else upper * (1 - _EQUAL)
         )  # what anything better costs at most
         self.bound, self.best = 0.0, np.zeros(costs.shape[1])
+
+    @classmethod
+    def below(
+        cls,
+        costs: NDArray[np.float64],
+        centers: NDArray[np.int64],
+        fixed: NDArray[np.int64],
+        deadline: Deadline,
+    ) -> Ascent:
+        """For whatever is cheaper than these centers, at the cost of the second nearest of each
+        point: good multipliers to begin with.
+        """
+        served = float(costs[centers].min(axis=0).sum())
+        whole = (
+            bool((costs == np.rint(costs)).all())
+            and float(costs.max(initial=0.0)) * costs.shape[1] < 2**52
+        )
+        ascent = cls(costs, len(centers), served, fixed, whole, deadline)
+        second = min(1, len(centers) - 1)
+        ascent.best = np.partition(costs[centers], second, axis=0)[second]
+        return ascent
 
     def rounded(self, bound: float) -> float:
         """What every solution costs at least, if those better than `upper` cost at least
@@ -382,6 +447,21 @@ class _Ascent:
                 self.keep(~dear)
         if np.count_nonzero(self.must) > self.k or len(self.must) < self.k:
             self.bound = np.inf
+
+    def pairs(self) -> NDArray[np.bool_]:
+        """Which of `rows` may serve which point in a better solution: serving it at more than its
+        multiplier raises the bound by the difference, opening a row that the minimum leaves closed
+        by what that costs.
+        """
+        value, reduced, chosen = self._evaluate(self.best)
+        free = chosen[~self.must[chosen]]
+        dearest = reduced[free].max() if len(free) else -np.inf
+        opening = np.maximum(reduced - dearest, 0.0) if len(free) else np.zeros(len(reduced))
+        opening[chosen] = 0.0
+        margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
+        room = self.target - value + margin - opening
+        left: NDArray[np.bool_] = self.costs - self.best <= np.maximum(room, 0.0)[:, None]
+        return left
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Close all other rows for good."""

@@ -20,7 +20,7 @@ from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import NEVER, Deadline
 
-_WHOLE_BLOCK = 20_000_000
+WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
 _UNION = 20_000_000
 """Largest block of the centers of several searches that is searched once more."""
@@ -178,9 +178,9 @@ def solve(
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Solution(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
-    if metric.held or len(allowed) * len(demand) <= _WHOLE_BLOCK:
+    if metric.held or len(allowed) * len(demand) <= WHOLE_BLOCK:
         with deadline:
-            block = _block(metric, allowed, demand, power)
+            block = costs_between(metric, allowed, demand, power)
             rows, cost = block_search(
                 block,
                 weights[demand],
@@ -210,12 +210,12 @@ _matrices = Kept()
 # distances of small universes, kept for the next question about them
 
 
-def _block(
+def costs_between(
     metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64], power: int
 ) -> NDArray[np.float32]:
     """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
-    small = not metric.held and n * n <= _WHOLE_BLOCK
+    small = not metric.held and n * n <= WHOLE_BLOCK
     if small and max(len(sources), len(targets)) > n // 4:
         kept = _matrices.of(metric)
         if "all" not in kept:
@@ -360,7 +360,7 @@ def _between(problem: _Problem, metric: Network, found: list[GraphSearch]) -> Gr
     demand = np.flatnonzero(problem.weights)
     if len(union) == problem.k or len(union) * len(demand) > _UNION or problem.deadline.over:
         return best
-    block = _block(problem.metric, union, demand, problem.power)
+    block = costs_between(problem.metric, union, demand, problem.power)
     start, fixed = (np.searchsorted(union, centers) for centers in (best.centers, problem.opened))
     rows, cost = block_search(
         block,

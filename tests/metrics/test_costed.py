@@ -40,7 +40,7 @@ def test_costs_count_for_each_unit_of_demand(power, directed):
 def test_searches_by_rows_find_what_a_block_finds(monkeypatch):
     travel, metric, rows = universe()
     whole = solve(metric, np.ones(30), 3).cost
-    monkeypatch.setattr("metricdp.solvers.kmedian._WHOLE_BLOCK", 0)
+    monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
     assert np.isclose(solve(metric, np.ones(30), 3).cost, whole)
     monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", 10)  # from centers for the bound
     found = solve(metric, np.ones(30), 3, candidates=np.arange(0, 30, 2), opened=np.array([7]))

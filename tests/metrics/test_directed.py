@@ -164,7 +164,7 @@ def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch
     metric, costs = universe(graph, direction), costs_of(graph, direction)
     weights = np.random.default_rng(5).integers(0, 5, len(metric)).astype(float)
     whole = solve(metric, weights, 6).cost
-    monkeypatch.setattr("metricdp.solvers.kmedian._WHOLE_BLOCK", 0)
+    monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
     for large in (60_000, 10):  # all candidates; by way of a graph of cells
         monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", large)
         found = solve(metric, weights, 6)

@@ -70,7 +70,7 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
         )
         / 3
     )
-    ascent = bounds._Ascent(costs, len(centers), np.inf, opened, False, Deadline())
+    ascent = bounds.Ascent(costs, len(centers), np.inf, opened, False, Deadline())
     value, reduced, chosen = ascent._evaluate(multipliers)
     np.testing.assert_allclose(reduced, np.minimum(costs - multipliers, 0).sum(axis=1), atol=1e-12)
     exact = sum(map(Fraction, multipliers.tolist())) + sum(

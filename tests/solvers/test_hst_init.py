@@ -189,7 +189,7 @@ def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
 def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
     from metricdp.solvers import kmedian
 
-    monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", limit)
+    monkeypatch.setattr(kmedian, "WHOLE_BLOCK", limit)
     metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
     weights = np.random.default_rng(0).random(81)
     tree = mdp.build_hst(metric, 1)

@@ -128,7 +128,7 @@ def large(monkeypatch):
     """Every universe counts as too large for a block: full passes of pruned searches on graphs,
     landmarks and rows elsewhere.
     """
-    monkeypatch.setattr(kmedian, "_WHOLE_BLOCK", 0)
+    monkeypatch.setattr(kmedian, "WHOLE_BLOCK", 0)
     monkeypatch.setattr(kmedian, "LANDMARKS", 40)
 
 

@@ -1,0 +1,368 @@
+"""TSPLIB's point sets as p-median problems, against the best values known.
+
+All points are clients and sites, weight 1; a cost is the Euclidean distance rounded down, which
+need not be a metric.
+
+References
+----------
+C. Duran-Mateluna, Z. Alès, S. Elloumi, "An efficient Benders decomposition for the p-median
+problem", European Journal of Operational Research 308 (2023) 84-96, tables 2 and 3.
+G. Reinelt, "TSPLIB - a traveling salesman problem library", ORSA Journal on Computing 3 (1991)
+376-384.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metricdp.bench.report import Column, Report, gathered
+from metricdp.errors import GraphFileError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BEST = {
+    "rl1304": {
+        5: 3099073,
+        10: 2134295,
+        20: 1412108,
+        50: 795012,
+        100: 491639,
+        200: 268573,
+        300: 177326,
+        400: 128332,
+        500: 97024,
+    },
+    "fl1400": {
+        5: 174877,
+        10: 100601,
+        20: 57191,
+        50: 28486,
+        100: 15962,
+        200: 8806,
+        300: 6109,
+        400: 4648,
+        500: 3764,
+    },
+    "pcb3038": {
+        5: 1777835,
+        10: 1211704,
+        20: 839494,
+        50: 506339,
+        100: 351500,
+        150: 280128,
+        200: 237399,
+        300: 186833,
+        400: 156276,
+        500: 134798,
+    },
+}
+"""Optima of Duran-Mateluna et al. by instance and p; fl1400 with 500 is the best known, within
+0.09 %.
+"""
+TABLE = "pmedian_best_known.csv"
+"""A file in the folder that states more values: columns instance, p and opt_or_best_known."""
+_FOLDERS = ("", "tsplib", "plan/tsplib")
+"""Where in METRICDP_DATA the points may be."""
+_EXACT = 1e-7
+_COLUMNS = [
+    Column("instance", "instance"),
+    Column("n", "n", "d"),
+    Column("p", "p", "d"),
+    Column("best_known", "best known", "d"),
+    Column("cost", "cost", ".10g"),
+    Column("gap_percent", "gap %", ".4f"),
+    Column("lower_bound", "bound", ".10g"),
+    Column("proven_percent", "proven %", ".4f"),
+    Column("seconds", "seconds", ".1f"),
+]
+_EPILOG = """\
+examples:
+  metricdp bench tsplib points                                 rl1304.tsp, ... in the folder points
+  metricdp bench tsplib points --instances rl1304 -p 100,500 --effort thorough
+  metricdp bench tsplib points --instances fl1400 --exact --time-limit 600
+
+gap: cost above the best value known (Duran-Mateluna, Ales & Elloumi 2023, or the folder's
+pmedian_best_known.csv). bound and proven, with --certificate or --exact: what any choice of p
+sites costs at least, and how far the sites can be from the best. Instances of which no value is
+known need -p. Files: http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/"""
+
+
+def register(suites: Any) -> ArgumentParser:
+    """Add the suite to ``metricdp bench``."""
+    parser: ArgumentParser = suites.add_parser(
+        "tsplib",
+        usage="metricdp bench tsplib [DIR] [--instances LIST] [-p LIST] [--effort HOW] [option "
+        "...]",
+        help="TSPLIB p-median: gap to the best values known",
+        description="Solve p-median problems on TSPLIB's point sets (distances rounded down) and "
+        "compare with the best values known.",
+        epilog=_EPILOG,
+    )
+    where = "folder with rl1304.tsp, fl1400.tsp, ... (default: METRICDP_DATA, or tsplib in it)"
+    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
+    named = "names with commas between (default: all files of which values are known)"
+    parser.add_argument("--instances", metavar="LIST", help=named)
+    parser.add_argument(
+        "-p", metavar="LIST", help="numbers of sites, such as 5,100 (default: those known)"
+    )
+    effort = "of the search: quick, thorough or seconds (default: quick)"
+    parser.add_argument("--effort", metavar="HOW", default="quick", help=effort)
+    parser.add_argument("--certificate", action="store_true", help="prove a bound as well")
+    parser.add_argument(
+        "--exact", action="store_true", help="prove the best, as far as the time allows"
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        help="of each search and each proof; with --exact of both together (default: 600 there)",
+    )
+    parser.set_defaults(measure=measure)
+    return parser
+
+
+def measure(args: Namespace) -> Report:
+    """Run the suite as the command line asks."""
+    seconds = args.effort.replace(".", "", 1).isdecimal()
+    return run(
+        args.folder,
+        instances=args.instances,
+        p=args.p,
+        effort=float(args.effort) if seconds else args.effort,
+        certificate=args.certificate,
+        exact=args.exact,
+        time_limit=args.time_limit,
+        seed=args.seed,
+    )
+
+
+def run(
+    folder: str | Path | None = None,
+    *,
+    instances: str | None = None,
+    p: str | None = None,
+    effort: Any = "quick",
+    certificate: bool = False,
+    exact: bool = False,
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> Report:
+    """Solve the instances and compare.
+
+    Parameters
+    ----------
+    folder : path-like, optional
+        Where the ``.tsp`` files are; the folder METRICDP_DATA, or ``tsplib`` in it, by default.
+    instances : str, optional
+        Names with commas between; by default all files of which values are known.
+    p : str, optional
+        Numbers of sites with commas between; by default those of which values are known.
+    effort, certificate, exact, time_limit, seed
+        As `metricdp.k_median`.
+
+    Returns
+    -------
+    Report
+        A row an instance and p. Ctrl-C ends the run; what is done by then is in it.
+
+    Raises
+    ------
+    InputError, GraphFileError
+        A bad argument; no such instance; a file that cannot be read.
+    """
+    start = time.perf_counter()
+    where = _folder(folder)
+    known = _known(where)
+    names = _names(where, known, instances)
+    numbers = None if p is None else _numbers(p)
+    tasks = [(name, q) for name in names for q in numbers or sorted(known.get(name, {}))]
+    if not tasks:
+        raise InputError(f"no value is known of {', '.join(names)}: give -p")
+    asked = {
+        "effort": effort,
+        "certificate": certificate,
+        "exact": exact,
+        "time_limit": time_limit,
+        "seed": seed,
+    }
+    step = partial(_solved, where=where, known=known, asked=asked, kept={})
+    rows, unfinished = gathered(step, tasks, label="tsplib", unit="problem")
+    settings = {"instances": names, "p": numbers, **asked}
+    return Report("tsplib", settings, _COLUMNS, rows, *_summary(rows, start), unfinished)
+
+
+def _folder(folder: str | Path | None) -> Path:
+    if folder is not None:
+        if not Path(folder).is_dir():
+            raise InputError(f"{folder} is not a folder with TSPLIB files")
+        return Path(folder)
+    data = os.environ.get("METRICDP_DATA")
+    for part in _FOLDERS if data else ():
+        found = Path(data or "") / part
+        if any(found.glob("*.tsp")):
+            return found
+    raise InputError("give the folder with the .tsp files, or set METRICDP_DATA to one")
+
+
+def _known(folder: Path) -> dict[str, dict[int, int]]:
+    """Best values by instance and p: the published ones, and those the folder states."""
+    known = {name: dict(values) for name, values in BEST.items()}
+    path = folder / TABLE
+    if path.is_file():
+        try:
+            for row in csv.DictReader(io.StringIO(path.read_text("utf-8"))):
+                value = int(row["opt_or_best_known"])
+                known.setdefault(row["instance"], {})[int(row["p"])] = value
+        except (KeyError, TypeError, ValueError):
+            raise GraphFileError(
+                path, "expected columns instance, p and opt_or_best_known, whole numbers"
+            ) from None
+    return known
+
+
+def _names(folder: Path, known: dict[str, dict[int, int]], instances: str | None) -> list[str]:
+    there = sorted(path.stem for path in folder.glob("*.tsp"))
+    if instances is None:
+        found = [name for name in there if name in known]
+        if not found:
+            raise InputError(f"{folder} has no TSPLIB file of which a value is known")
+        return found
+    names = [name.strip() for name in instances.split(",")]
+    for name in names:
+        if name not in there:
+            raise InputError(f"{folder} has no {name[:40]}.tsp")
+    return names
+
+
+def _numbers(text: str) -> list[int]:
+    """Numbers of sites.
+
+    Examples
+    --------
+    >>> _numbers("5, 100,5")
+    [5, 100]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
+        raise InputError(f"-p must be whole numbers with commas between, got {text[:40]!r}")
+    return sorted({int(part) for part in parts})
+
+
+def read_points(path: Path) -> NDArray[np.float64]:
+    """Points of a TSPLIB file with two coordinates a node, shape (n, 2).
+
+    Raises
+    ------
+    GraphFileError
+        It is none, or its coordinates are cut off.
+    """
+    import numpy as np
+
+    from metricdp.universe.text import read_text
+
+    header, _, body = read_text(path).partition("NODE_COORD_SECTION")
+    kind = header.partition("EDGE_WEIGHT_TYPE")[2].lstrip(" :\t").split("\n")[0].strip()
+    if not body or kind not in ("EUC_2D", "CEIL_2D"):
+        raise GraphFileError(path, "expected a TSPLIB file of type EUC_2D with NODE_COORD_SECTION")
+    size = header.partition("DIMENSION")[2].lstrip(" :\t").split("\n")[0].strip()
+    lines = body.partition("EOF")[0].split("\n")
+    try:
+        points = np.array([[float(x) for x in line.split()[1:3]] for line in lines if line.strip()])
+    except ValueError:
+        points = np.empty((0, 0))
+    if points.ndim != 2 or points.shape != (int(size) if size.isdigit() else -1, 2):
+        raise GraphFileError(path, f"expected {size[:20]} nodes with two coordinates each")
+    if not np.isfinite(points).all():
+        raise GraphFileError(path, "coordinates must be finite")
+    return points
+
+
+def rounded_down(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Euclidean distances rounded down, shape (n, n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rounded_down(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    import numpy as np
+
+    x, y = points.T
+    return np.floor(np.sqrt(np.subtract.outer(x, x) ** 2 + np.subtract.outer(y, y) ** 2))
+
+
+def _solved(
+    task: tuple[str, int],
+    *,
+    where: Path,
+    known: dict[str, dict[int, int]],
+    asked: dict[str, Any],
+    kept: dict[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """One problem; `kept` holds the matrix of the last instance."""
+    import metricdp as mdp
+
+    name, p = task
+    if name not in kept:
+        kept.clear()
+        kept[name] = mdp.PrecomputedMetric(rounded_down(read_points(where / f"{name}.tsp")))
+    metric = kept[name]
+    start = time.perf_counter()
+    result = mdp.k_median(metric, k=p, **asked)
+    seconds = time.perf_counter() - start
+    cost = float(metric.nearest(result.centers)[1].sum())
+    best = known.get(name, {}).get(p)
+    yield {
+        "instance": name,
+        "n": len(metric),
+        "p": p,
+        "best_known": best,
+        "cost": cost,
+        "gap_percent": None if not best else 100 * (cost / best - 1),
+        "lower_bound": result.lower_bound,
+        "proven_percent": None if result.gap is None else 100 * result.gap,
+        "seconds": seconds,
+    }
+
+
+def _summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
+    gaps = [row["gap_percent"] for row in rows if row["gap_percent"] is not None]
+    proven = [row["proven_percent"] for row in rows if row["proven_percent"] is not None]
+    summary: dict[str, Any] = {
+        "problems": len(rows),
+        "with_known_value": len(gaps),
+        "at_best_known": sum(gap <= _EXACT for gap in gaps),
+        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
+        "worst_gap_percent": max(gaps, default=None),
+        "proven_optimal": sum(gap == 0 for gap in proven),
+        "worst_proven_percent": max(proven, default=None),
+        "solver_seconds": sum(row["seconds"] for row in rows),
+        "total_seconds": time.perf_counter() - start,
+    }
+    lines = [f"{len(rows)} problems, a value is known of {len(gaps)}"]
+    if gaps:
+        lines.append(
+            f"at the best known: {summary['at_best_known']}; gap: mean "
+            f"{summary['mean_gap_percent']:.4f} %, worst {summary['worst_gap_percent']:.4f} %"
+        )
+    if proven:
+        lines.append(
+            f"proven optimal: {summary['proven_optimal']} of {len(proven)}; worst proven gap "
+            f"{summary['worst_proven_percent']:.4f} %"
+        )
+    lines.append(
+        f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s "
+        f"in all"
+    )
+    return summary, lines

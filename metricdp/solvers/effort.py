@@ -1,0 +1,107 @@
+"""How much time the k-median search spends: the one knob `effort`, above the searches it drives."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.base import Metric
+from metricdp.solvers.kmedian import WHOLE_BLOCK, Solution, costs_between, solve
+from metricdp.solvers.neighborhoods import thorough_search
+from metricdp.solvers.stopping import Deadline
+
+QUICK: Literal["quick"] = "quick"
+THOROUGH: Literal["thorough"] = "thorough"
+Effort = Literal["quick", "thorough"] | float
+"""A second or two; until long search is in vain; seconds."""
+
+_AGAIN = 4
+"""Searches with coins of their own, where there is no block to search in parts."""
+
+
+def solve_with(
+    effort: Effort,
+    metric: Metric,
+    weights: NDArray[np.float64],
+    k: int,
+    *,
+    power: int = 1,
+    candidates: NDArray[np.int64] | None = None,
+    opened: NDArray[np.int64] | None = None,
+    seed: int = 0,
+    starts: int | None = None,
+    time_limit: float | None = None,
+) -> Solution:
+    """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
+
+    Parameters
+    ----------
+    effort : {"quick", "thorough"} or float
+        quick: as `solve`. thorough: then part by part, from other starts too, until that is in vain
+        (`metricdp.solvers.neighborhoods`). Seconds: thorough, for about so long.
+    metric, weights, k, power, candidates, opened, seed, starts
+        As there.
+    time_limit : float, optional
+        As there; with seconds of effort the shorter of both counts.
+
+    Notes
+    -----
+    Parts are searched where all candidates × demand points fit into one block of 20 million
+    entries, or the metric holds a matrix. Beyond, thorough is the best of several searches with
+    coins of their own, and seconds are as many as fit in.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> points = mdp.EuclideanMetric([[float(x), 0.0] for x in range(30)])
+    >>> solve_with("thorough", points, np.ones(30), 10).cost
+    20.0
+    """
+    asked: dict[str, Any] = {
+        "power": power,
+        "candidates": candidates,
+        "opened": opened,
+        "starts": starts,
+    }
+    if effort == QUICK:
+        return solve(metric, weights, k, seed=seed, time_limit=time_limit, **asked)
+    limit = time_limit
+    if not isinstance(effort, str):
+        limit = effort if limit is None else min(effort, limit)
+    endless = not isinstance(effort, str)
+    with Deadline(limit) as deadline:
+        left = None if limit is None else max(deadline.left, 0.0)
+        found = solve(metric, weights, k, seed=seed, time_limit=left, **asked)
+        fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
+        demand = np.flatnonzero(weights)
+        if len(demand) == 0:
+            demand = np.arange(len(metric))
+            weights = np.ones(len(metric))
+        allowed = (
+            np.arange(len(metric.sites))
+            if candidates is None
+            else np.union1d(candidates, fixed).astype(np.int64)
+        )
+        if k in (len(allowed), len(fixed)):
+            return found
+        if metric.held or len(allowed) * len(demand) <= WHOLE_BLOCK:
+            rows, cost = thorough_search(
+                costs_between(metric, allowed, demand, power),
+                weights[demand],
+                k,
+                np.random.default_rng([seed, 1]),
+                first=np.searchsorted(allowed, found.centers),
+                opened=np.searchsorted(allowed, fixed),
+                deadline=deadline,
+                endless=endless,
+            )
+            return Solution(allowed[rows], cost) if cost < found.cost else found
+        again = 1
+        while not deadline.over and (endless or again < _AGAIN):
+            left = None if limit is None else max(deadline.left, 0.0)
+            other = solve(metric, weights, k, seed=seed + again, time_limit=left, **asked)
+            found = min(found, other, key=lambda one: one.cost)
+            again += 1
+    return found

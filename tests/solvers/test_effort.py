@@ -1,0 +1,64 @@
+"""`effort`: quick is what it was, thorough and seconds are no worse, whatever the universe."""
+
+from __future__ import annotations
+
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.solvers import effort, kmedian
+from metricdp.solvers.effort import solve_with
+from metricdp.solvers.kmedian import solve
+
+
+@pytest.fixture
+def metric() -> mdp.EuclideanMetric:
+    return mdp.EuclideanMetric(np.random.default_rng(0).integers(0, 300, (250, 2)).astype(float))
+
+
+@pytest.mark.parametrize("block", [True, False])
+@pytest.mark.parametrize("how", ["thorough", 1.0])
+def test_no_worse_than_quick_with_opened_and_candidates(metric, how, block, monkeypatch):
+    if not block:
+        monkeypatch.setattr(kmedian, "WHOLE_BLOCK", 0)
+        monkeypatch.setattr(effort, "WHOLE_BLOCK", 0)
+    asked = {"candidates": np.arange(0, 250, 2), "opened": np.array([7])}
+    weights = np.random.default_rng(1).integers(0, 3, 250).astype(float)
+    quick = solve(metric, weights, 20, **asked)
+    found = solve_with(how, metric, weights, 20, **asked)
+    assert found.cost <= quick.cost
+    assert found.centers[0] == 7
+    assert np.isin(found.centers[1:], asked["candidates"]).all()
+    assert weights @ metric.nearest_to(found.centers)[1] == pytest.approx(found.cost, rel=1e-5)
+
+
+def test_quick_is_as_before_and_no_weight_is_one_everywhere(metric):
+    ones = np.ones(250)
+    quick = solve(metric, ones, 9, starts=None)
+    assert (solve_with("quick", metric, ones, 9).centers == quick.centers).all()
+    for k in (9, 250):
+        none = solve_with("thorough", metric, np.zeros(250), k)
+        assert none.cost == solve_with("thorough", metric, ones, k).cost
+
+
+def test_seconds_are_kept_about(metric):
+    start = time.monotonic()
+    solve_with(0.5, metric, np.ones(250), 20)
+    assert 0.4 < time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize("bad", ["slow", 0, -1, None, float("nan"), [1], True])
+def test_other_efforts_are_refused(metric, bad):
+    with pytest.raises(mdp.InputError, match="effort must be"):
+        mdp.k_median(metric, k=2, effort=bad)
+
+
+def test_private_demand_and_releases_take_it():
+    metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    demand = mdp.PrivateDemand(metric, [(0, 0)] * 900 + [(5, 5)] * 900)
+    found = mdp.k_median(metric, demand, k=2, epsilon=1, effort="thorough")
+    assert sorted(found.centers) == [(0, 0), (5, 5)]
+    assert sorted(found.release.k_means(2, effort="thorough").centers) == [(0, 0), (5, 5)]

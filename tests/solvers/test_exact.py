@@ -1,0 +1,91 @@
+"""Proven best centers against all choices, also where only the integer program settles it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.solvers import exact
+from metricdp.solvers.bounds import Ascent
+from metricdp.solvers.stopping import NEVER, Deadline
+
+
+def least(block, weights, k, opened=()):
+    choices = (c for c in combinations(range(len(block)), k) if set(opened) <= set(c))
+    return min(float(weights @ block[list(c)].min(axis=0)) for c in choices)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_blocks_against_all_choices_from_bad_rows(seed, whole):
+    rng = np.random.default_rng(seed)
+    block = rng.integers(1, 40, (9, 14)).astype(float)
+    block = block if whole else block + rng.random((9, 14))
+    weights = rng.integers(0, 4, 14).astype(float)
+    k = int(rng.integers(1, 5))
+    opened = np.arange(int(rng.integers(0, min(k, 2) + 1)))
+    rows, proof = exact.prove(block, weights, np.arange(k), opened, NEVER)
+    best = least(block, weights, k, opened)
+    assert proof.cost == pytest.approx(best)
+    assert proof.lower_bound <= best * (1 + 1e-12)
+    assert proof.gap <= 1e-6
+    assert weights @ block[rows].min(axis=0) == pytest.approx(best)
+    assert np.isin(opened, rows).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_program_alone_settles_it(seed, monkeypatch):
+    monkeypatch.setattr(Ascent, "branch", lambda self: self.bound)
+    monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed)
+    rng = np.random.default_rng(seed)
+    block = rng.integers(1, 60, (12, 20)).astype(float)
+    rows, proof = exact.prove(block, np.ones(20), np.arange(4), np.empty(0, np.int64), NEVER)
+    assert proof.gap == 0
+    assert proof.cost == least(block, np.ones(20), 4) == block[rows].min(axis=0).sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_pair_of_a_better_solution_is_dropped(seed):
+    rng = np.random.default_rng(seed)
+    block = rng.integers(1, 60, (9, 12)).astype(float)
+    ascent = Ascent.below(block, np.arange(3), np.empty(0, np.int64), NEVER)
+    ascent.climb(ascent.best, 20)
+    ascent.shrink()
+    if ascent.bound > ascent.target:
+        assert least(block, np.ones(12), 3) >= ascent.upper
+        return
+    pairs = ascent.pairs()
+    for c in combinations(range(9), 3):
+        if block[list(c)].min(axis=0).sum() < ascent.upper:
+            at = np.searchsorted(ascent.rows, c)
+            assert np.isin(c, ascent.rows).all()
+            served = np.where(pairs[at], block[list(c)], np.inf).min(axis=0)
+            assert served.sum() == block[list(c)].min(axis=0).sum()
+
+
+def test_no_time_is_an_honest_interval():
+    block = np.random.default_rng(0).integers(1, 99, (30, 40)).astype(float)
+    rows, proof = exact.prove(
+        block, np.ones(40), np.arange(5), np.empty(0, np.int64), Deadline(0.0)
+    )
+    assert rows.tolist() == [0, 1, 2, 3, 4]
+    assert proof.lower_bound <= least(block[:12], np.ones(40), 5)
+    assert proof.cost == block[:5].min(axis=0).sum()
+
+
+def test_the_front_door():
+    points = np.random.default_rng(3).integers(0, 99, (60, 2))
+    matrix = np.abs(points[:, None] - points[None]).sum(axis=2).astype(float)
+    metric = mdp.PrecomputedMetric(matrix)
+    result = mdp.k_median(metric, k=6, exact=True, effort=0.2, time_limit=60)
+    assert result.gap == 0
+    assert result.certificate.cost == metric.nearest(result.centers)[1].sum()
+    assert mdp.k_means(metric, k=3, exact=True).gap == 0
+    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
+        demand = mdp.PrivateDemand(metric, metric.ids)
+        mdp.k_median(metric, demand, k=2, epsilon=1, exact=True)
