@@ -297,7 +297,7 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
         exact=args.exact,
         **_search(args, metric),
     )
-    if result.gap is not None and not args.quiet:
+    if (args.certificate or args.exact) and not args.quiet:
         say(
             "proven optimal"
             if result.gap == 0
