@@ -89,7 +89,8 @@ def k_median(
     effort : {"quick", "thorough"} or float
         How much the search spends: a second or two, or until long search for better centers is in
         vain (some ten times as long), or so many seconds. Of private demand the search sees
-        released weights only, so effort costs no privacy.
+        released weights only, so effort costs no privacy. In a box it is for searches among points:
+        the release of the default method has a search of its own.
     exact : bool
         Search for the best centers of all and prove it, as far as the time (`time_limit`, 600 s by
         default) allows: `Result.gap` is then 0, else what could not be closed. Conditions as for a

@@ -128,8 +128,8 @@ def prove(
     costs = np.ascontiguousarray(block[:, demand] * weights[demand])
     ascent = Ascent.below(costs, rows, fixed, deadline)
     cost = ascent.upper
-    ascent.deadline = Deadline(_ASCENT_SHARE * max(deadline.left, 0.0))
-    ascent.climb(ascent.best, _STEPS)
+    with Deadline(_ASCENT_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
+        ascent.climb(ascent.best, _STEPS)
     ascent.deadline = deadline
     ascent.shrink()
     if ascent.bound > ascent.target or deadline.over:

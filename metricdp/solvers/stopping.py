@@ -21,7 +21,8 @@ class Deadline:
     -----
     As a context manager with a time limit (``inf`` is one) it also takes Ctrl-C as the end of the
     time, if it is entered in the main thread: the search then returns the best it has. A second
-    Ctrl-C interrupts as usual. Without a time limit nothing is caught.
+    Ctrl-C interrupts as usual. Without a time limit nothing is caught. Of deadlines within each
+    other Ctrl-C ends all.
 
     Examples
     --------
@@ -60,7 +61,10 @@ class Deadline:
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         self._end = float("-inf")
+        around = getattr(self._previous, "__self__", None)
         self._restore()
+        if isinstance(around, Deadline):
+            around._interrupted(number, frame)
 
     def _restore(self) -> None:
         if self._previous is not None:

@@ -75,3 +75,13 @@ def test_limits_that_are_none_are_refused(limit):
     metric = mdp.EuclideanMetric([[0.0], [1.0]])
     with pytest.raises(InputError, match="time_limit must be positive"):
         mdp.k_median(metric, k=1, time_limit=limit)
+
+
+def test_interrupt_ends_deadlines_within_each_other_and_a_second_one_interrupts():
+    before = signal.getsignal(signal.SIGINT)
+    with Deadline(60) as outer, Deadline(30) as inner:
+        signal.raise_signal(signal.SIGINT)
+        assert inner.over
+        assert outer.over
+        assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is before
