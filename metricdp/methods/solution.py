@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.result import Result
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
@@ -220,6 +221,44 @@ class Solution:
             }
         )
         return frame.iloc[np.argsort(clients, kind="stable")].reset_index(drop=True)
+
+    def as_result(self) -> Result:
+        """The sites as a `Result`, which knows how to be written and drawn: its territories are
+        those of the nearest site, whatever the objective says of limits and capacities.
+
+        Raises
+        ------
+        InputError
+            It is of a box: sites there are written as JSON, or by their coordinates.
+        """
+        if isinstance(self.centers, np.ndarray):
+            raise InputError("sites in a box have no layers: they are rows of coordinates")
+        shown = (
+            self.objective.name if self.release is None else f"{self.method}, {self.objective.name}"
+        )
+        return Result(
+            list(self.centers),
+            self.k,
+            shown,
+            self.receipt,
+            self.release,
+            universe=self._siting.metric,
+            weights=None if self.noisy else self.weights,
+        )
+
+    def to_geopandas(self, layer: str = "sites") -> Any:
+        """A layer of the plan as a GeoDataFrame, in the universe's coordinate system:
+        `Result.to_geopandas`, with what each site serves as column ``load`` of the sites.
+
+        Raises
+        ------
+        InputError, MissingExtraError
+            As there; it is of a box.
+        """
+        frame = self.as_result().to_geopandas(layer)
+        if layer == "sites":
+            frame["load"] = list(self.loads.values())
+        return frame
 
     def _named(self, i: int) -> Any:
         return int(i) if isinstance(self.centers, np.ndarray) else self.centers[i]

@@ -24,6 +24,7 @@ from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.layers import crs_of, layers_of_result
 from metricdp.methods.point_files import write_points
+from metricdp.methods.solution import Solution
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE
 from metricdp.report.styles import qml
@@ -88,7 +89,9 @@ def write_plan(path: str | os.PathLike[str], result: Any) -> Path:
         points of its territory and, where weights are known, its demand. ``.gpkg``: the layers of
         `metricdp.methods.layers` with styles that QGIS applies by itself, and the receipt as
         metadata and as a table.
-    result : Result
+    result : Result or Solution
+        Of a `Solution`, sites have what they serve as ``load``; areas and streets are those of the
+        nearest site.
 
     Raises
     ------
@@ -103,20 +106,25 @@ def write_plan(path: str | os.PathLike[str], result: Any) -> Path:
     >>> file.read_text().splitlines()
     ['rank,center,points', '1,2,5']
     """
+    told = result.to_dict()
+    loads = None
+    if isinstance(result, Solution):
+        loads = [float(load) for load in result.loads.values()]
+        result = result.as_result()
     ending = plan_ending(path, result.universe)
     target = Path(os.path.realpath(file_path(path, "path")))
     if ending == ".gpkg":
-        _write_geopackage(target, result)
+        _write_geopackage(target, result, told, loads)
     elif ending == ".json":
         with whole_file(target) as file:
-            file.write((json.dumps(result.to_dict(), ensure_ascii=False) + "\n").encode())
+            file.write((json.dumps(told, ensure_ascii=False) + "\n").encode())
     else:
-        _write_table(target, ending, result)
+        _write_table(target, ending, result, loads)
     return target
 
 
-def _write_table(target: Path, ending: str, result: Any) -> None:
-    columns = result.to_columns()
+def _write_table(target: Path, ending: str, result: Any, loads: list[float] | None) -> None:
+    columns = result.to_columns() | ({} if loads is None else {"load": loads})
     places = result.coordinates
     write_points(
         target,
@@ -129,7 +137,9 @@ def _write_table(target: Path, ending: str, result: Any) -> None:
     )
 
 
-def _write_geopackage(target: Path, result: Any) -> None:
+def _write_geopackage(
+    target: Path, result: Any, told: dict[str, Any], loads: list[float] | None
+) -> None:
     """Made beside the target and moved there once it is whole."""
     layers = layers_of_result(result)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".gpkg")
@@ -137,7 +147,6 @@ def _write_geopackage(target: Path, result: Any) -> None:
     draft = Path(temporary)
     try:
         draft.unlink()
-        told = result.to_dict()
         facts = {
             "METRICDP_RECEIPT": json.dumps(told["receipt"]),
             "METRICDP_METHOD": str(result.method),
@@ -149,6 +158,8 @@ def _write_geopackage(target: Path, result: Any) -> None:
             frame = layers.layer(name)
             if len(frame) == 0:
                 continue
+            if name == "sites" and loads is not None:
+                frame["load"] = loads
             if "rank" in frame:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
             _add_layer(draft, name, frame, facts)

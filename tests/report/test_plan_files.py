@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -143,3 +144,28 @@ def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
     far = [*ask[:-2], "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]
     assert main(far) == 2
     assert "x and y are swapped" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".csv", ".geojson", ".gpkg", ".parquet"])
+@pytest.mark.parametrize(
+    "objective",
+    [mdp.objectives.MaxCoverage(k=2, limit=1), mdp.objectives.Capacitated(k=2, capacities=8)],
+)
+def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
+    graph.graph["crs"] = "EPSG:4326"
+    for name in graph:
+        graph.nodes[name].update(x=-71.3 + 0.01 * (name % 4), y=-29.9 + 0.01 * (name // 4))
+    metric = mdp.GraphMetric(graph, weight=None)
+    plan = mdp.solve(metric, objective)
+    path = write_plan(tmp_path / f"plan{ending}", plan)
+    if ending == ".csv":
+        lines = path.read_text().splitlines()
+        assert lines[0].endswith(",load")
+        assert len(lines) == 3
+    elif ending == ".parquet":
+        assert gpd.read_parquet(path)["load"].sum() == plan.served
+    else:
+        sites = gpd.read_file(path, layer="sites") if ending == ".gpkg" else gpd.read_file(path)
+        assert sites["load"].sum() == plan.served
+    assert plan.to_geopandas()["load"].tolist() == list(plan.loads.values())
