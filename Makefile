@@ -1,7 +1,7 @@
 # Short names for the checks; `bash .ci/run` is what counts. Needs the environment that the README's second command makes.
 BIN ?= .venv/bin
 
-.PHONY: demo test lint types imports notebooks ci
+.PHONY: demo test lint types imports notebooks docs ci
 demo:
 	$(BIN)/metricdp demo
 test:
@@ -14,5 +14,7 @@ imports:
 	$(BIN)/lint-imports
 notebooks:
 	$(BIN)/python notebooks/run.py
+docs: # the site, from docs/conf.py; wants the extra docs: $(BIN)/pip install -e '.[docs]'
+	$(BIN)/python -m sphinx -b html -W --keep-going -c docs . build/site
 ci:
 	CI=true bash .ci/run </dev/null

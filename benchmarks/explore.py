@@ -1,7 +1,7 @@
 """The explore page of a large made-up road network: how big it is, how soon it shows, how fast the
 slider answers.
 
-    # needs metricdp[maps], playwright (PyPI) and chromium on the path
+    # needs the extra maps, playwright (PyPI) and chromium on the path
     python benchmarks/explore.py 300000
 
 Prints a JSON line for each size and each screen. Times are of the browser's own clock.

@@ -149,13 +149,25 @@ class JournalError(MetricDPError):
     """
 
 
+def installing(extra: str) -> str:
+    """The command that adds an extra. From a clone: the package index has no metricdp yet, and a
+    name that anybody could claim must not be asked for there.
+
+    >>> installing("maps")
+    "pip install -e '.[maps]'"
+    """
+    return f"pip install -e '.[{extra}]'"
+
+
 class MissingExtraError(MetricDPError, ImportError):
     """An optional dependency is not installed; `extra` names what to install."""
 
     def __init__(self, feature: str, extra: str) -> None:
         self.feature = feature
         self.extra = extra
-        super().__init__(f"{feature} needs an optional dependency: pip install 'metricdp[{extra}]'")
+        super().__init__(
+            f"{feature} needs an optional dependency: {installing(extra)}, in a clone of metricdp"
+        )
 
 
 def _show(value: Fraction) -> str:

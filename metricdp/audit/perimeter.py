@@ -150,7 +150,7 @@ def listing() -> str:
         counts = {file: lines_of(file) for file in files}
         total += sum(counts.values())
         rows = [f"| `{file}` | {n:,} |" for file, n in counts.items()]
-        head = f"### {part[0].upper()}{part[1:]}: {sum(counts.values()):,} lines"
+        head = f"## {part[0].upper()}{part[1:]}: {sum(counts.values()):,} lines"
         parts += [head, "", _WORDS[part], "", "| file | lines |", "|---|---:|", *rows, ""]
     return "\n".join([*parts, f"In all {total:,} lines."])
 

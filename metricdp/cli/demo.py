@@ -13,7 +13,7 @@ from typing import Any
 
 from metricdp.cli import cluster, inputs, parsing, streams
 from metricdp.cli.streams import say
-from metricdp.errors import InputError
+from metricdp.errors import InputError, installing
 
 GRAPH = "coquimbo.csv.gz"
 NODES = "coquimbo_nodes.csv.gz"
@@ -134,8 +134,8 @@ def _ending(written: list[tuple[str, str]], options: Namespace) -> str:
     lines = ["", "wrote", *(f"  {path:<{width}}  {what}" for path, what in written)]
     if len(written) == 1:
         lines.append(
-            "  no map: it needs an optional dependency; pip install 'metricdp[maps]' and run this "
-            "again"
+            f"  no map: it needs an optional dependency; {installing('maps')} in a clone of "
+            "metricdp and run this again"
         )
     own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
     graph = (

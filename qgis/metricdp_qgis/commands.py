@@ -64,8 +64,8 @@ def program(setting=""):
     found = shutil.which("metricdp")
     if found is None:
         raise Failed(
-            "metricdp was not found: install it in an environment of its own (python3 -m venv "
-            "~/metricdp && ~/metricdp/bin/pip install 'metricdp[geo,maps]'), and name "
+            "metricdp was not found: install it in an environment of its own (in a clone of it: "
+            "python3 -m venv ~/metricdp && ~/metricdp/bin/pip install '.[geo,maps]'), and name "
             "~/metricdp/bin/metricdp as the program, or in the environment variable METRICDP"
         )
     return found

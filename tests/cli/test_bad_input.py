@@ -409,7 +409,8 @@ def test_map_without_plotly_is_refused_before_the_charge(
     ran = run(capsys, *shlex.split(PRIVATE), "--map", "map.html")
     assert (ran.status, ran.out, snapshot(world)) == (2, "", before)
     assert ran.lines == [
-        "metricdp: error: the map page needs an optional dependency: pip install 'metricdp[maps]'"
+        "metricdp: error: the map page needs an optional dependency: pip install -e '.[maps]', "
+        "in a clone of metricdp"
     ]
 
 

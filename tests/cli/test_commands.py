@@ -584,7 +584,7 @@ def test_demo_without_the_maps_extra(
     monkeypatch.setitem(sys.modules, "plotly", None)
     ran = run(capsys, "demo", "-k", "2", "-q")
     assert (ran.status, ran.err) == (0, "")
-    assert "pip install 'metricdp[maps]'" in ran.out
+    assert "pip install -e '.[maps]'" in ran.out
     assert (world / "coquimbo_centers.json").exists()
     assert not (world / "coquimbo_map.html").exists()
 

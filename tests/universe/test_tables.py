@@ -270,7 +270,7 @@ def test_parquet(tmp_path):
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"Parquet.*pip install 'metricdp\[parquet\]'"):
+    with pytest.raises(MissingExtraError, match=r"Parquet.*pip install -e '.\[parquet\]'"):
         read_table(write(tmp_path, b"PAR1....", "t.parquet"))
 
 

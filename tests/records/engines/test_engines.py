@@ -99,7 +99,7 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def dask_client():
     distributed = pytest.importorskip(
-        "distributed", reason="Dask is not installed: pip install 'metricdp[dask]'"
+        "distributed", reason="Dask is not installed: pip install '.[dask]'"
     )
     pytest.importorskip("dask.dataframe")
     size = {
@@ -116,7 +116,7 @@ def dask_client():
 @pytest.fixture(scope="module")
 def spark():
     sql = pytest.importorskip(
-        "pyspark.sql", reason="Spark is not installed: pip install 'metricdp[spark]'"
+        "pyspark.sql", reason="Spark is not installed: pip install '.[spark]'"
     )
     if which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none")
@@ -151,7 +151,7 @@ def frame(request, table, monkeypatch):
     if request.param == "polars":
         return pytest.importorskip("polars").scan_parquet(several), {}
     duckdb = pytest.importorskip(
-        "duckdb", reason="DuckDB is not installed: pip install 'metricdp[engines]'"
+        "duckdb", reason="DuckDB is not installed: pip install '.[engines]'"
     )
     if request.param == "duckdb":
         return duckdb.connect().read_parquet(several), {}

@@ -1,0 +1,103 @@
+"""The site: `make docs` builds it from the pages where they lie and from the docstrings.
+
+The source directory is the root of the repository, so that links between README, docs, benchmarks
+and graphs lead on the site where they lead in a checkout. Which page stands where is told once, by
+the tables of the four entrances: what one links to is its table of contents.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from importlib.metadata import version as installed
+from pathlib import Path
+from types import ModuleType
+
+from numpydoc.docscrape import NumpyDocString
+from numpydoc.docscrape_sphinx import SphinxDocString
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+ENTRANCES = ("tutorial", "how-to", "explanation", "reference")
+OWN_SECTIONS = ("Privacy", "Complexity")
+MODULES = re.findall(r"^   (metricdp\S*)$", (ROOT / "docs" / "api.rst").read_text("utf-8"), re.M)
+
+project = "metricdp"
+author = "The metricdp maintainers"
+project_copyright = author
+version = release = installed("metricdp")
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md"]
+exclude_patterns = ["docs/_templates"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+templates_path = [str(ROOT / "docs" / "_templates")]  # absolute, as autosummary starts at ROOT
+
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"  # the sections Parameters have them, in words
+numpydoc_show_class_members = False  # autoclass shows them
+myst_heading_anchors = 4  # links to headings, as code hosts make them
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"metricdp {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {"navbar_align": "left", "footer_end": []}
+html_additional_pages = {"index": "redirect.html"}
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module offers: its `__all__`, or what it defines itself; no modules, which have pages
+    of their own.
+    """
+    listed = getattr(module, "__all__", None)
+    own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
+    names = listed if listed is not None else [n for n in own if not n.startswith("_")]
+    return [n for n in names if not inspect.ismodule(getattr(module, n))]
+
+
+autosummary_context = {"public": {name: public_names(import_module(name)) for name in MODULES}}
+
+
+def contents(page: str, text: str) -> str:
+    """The table of contents of an entrance: the pages that it links to, in its order."""
+    if page == root_doc:
+        linked = list(ENTRANCES)
+    else:
+        linked = re.findall(r"\]\(([^)#\s]+)\.(?:md|rst)\)", text)
+    if page == "docs/explanation":
+        linked.append("../benchmarks/*")  # those that no table names come last
+    options = [":hidden:", ":glob:"]
+    return "\n".join(["", "```{toctree}", *options, "", *dict.fromkeys(linked), "```", ""])
+
+
+def show_own_sections() -> None:
+    """Lets numpydoc read and show the sections that this project has beside numpydoc's."""
+    NumpyDocString.sections |= dict.fromkeys(OWN_SECTIONS, "")
+    shown = SphinxDocString._str_section
+
+    def with_own(self: SphinxDocString, name: str) -> list[str]:
+        after_notes = OWN_SECTIONS if name == "Notes" else ()
+        return [line for part in (name, *after_notes) for line in shown(self, part)]
+
+    SphinxDocString._str_section = with_own
+
+
+def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
+    """Ends an entrance with its table of contents, which code hosts would show as code."""
+    if page == root_doc or page in {f"docs/{entrance}" for entrance in ENTRANCES}:
+        source[0] += contents(page, source[0])
+
+
+def skips(app: Sphinx, what: str, name: str, value: object, skip: bool, options: object) -> bool:
+    """Leaves out what classes inherit from other libraries, whose own pages have it."""
+    home = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
+    return skip or (isinstance(home, str) and home.partition(".")[0] == "sklearn")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    show_own_sections()
+    app.connect("autodoc-skip-member", skips)
+    app.connect("source-read", add_contents)
