@@ -29,7 +29,7 @@ project_copyright = author
 version = release = installed("metricdp")
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md"]
-exclude_patterns = ["docs/_templates"]
+exclude_patterns = ["docs/_templates", ".venv", "build"]
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
 templates_path = [str(ROOT / "docs" / "_templates")]  # absolute, as autosummary starts at ROOT
 
