@@ -29,7 +29,7 @@ FILES = {
     # graphs
     "empty.csv": b"",
     "header.csv": b"from,to,length_m\n",
-    "roads.shp": b"\x00\x01\x02 what",
+    "roads.xyz": b"\x00\x01\x02 what",
     "cut.csv.gz": gzip.compress(EDGES.encode() * 50)[:-9],
     "notgz.csv.gz": EDGES.encode(),
     "latin.csv": "from,to,length_m\nPeña,b,5\n".encode("latin-1"),
