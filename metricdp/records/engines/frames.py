@@ -244,7 +244,10 @@ class Wanted:
     @property
     def names(self) -> list[Any]:
         """All columns that are named, or meant by their usual name."""
-        return [*(self.axes or [self.node or NODE]), *([] if self.user is None else [self.user])]
+        return [
+            *(self.axes or [NODE if self.node is None else self.node]),
+            *([] if self.user is None else [self.user]),
+        ]
 
 
 NODE = "vertex"
@@ -274,7 +277,7 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
     if geometry:
         names = list(AXES)
     user = [] if wanted.user is None else [wanted.user]
-    frame.check([*(names or [wanted.node or NODE]), *user])
+    frame.check([*wanted.names] if not names else [*names, *user])
     if not names:
         assert isinstance(universe, Metric)
         if any(given is not None for given in wanted.where.values()):
@@ -282,7 +285,7 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
                 "crs, max_snap and box are about coordinates, and the records are ids: name x= and "
                 "y= (--x, --y), or leave these out"
             )
-        return ids_encoder(wanted.node or NODE, universe.ids)
+        return ids_encoder(wanted.names[0], universe.ids)
     said = () if geometry or wanted.columns else names
     place = placing(
         universe,

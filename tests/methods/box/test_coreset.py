@@ -575,7 +575,7 @@ def test_the_command_line_saves_by_the_ending(tmp_path, monkeypatch, capsys):
         "source,target,length\n" + "".join(f"{i},{i + 1},1\n" for i in range(9))
     )
     (tmp_path / "nodes.csv").write_text(
-        "id,x,y\n" + "".join(f"{i},{i},{2 * i}\n" for i in range(10))
+        "id,lon,lat\n" + "".join(f"{i},{i},{2 * i}\n" for i in range(10))
     )
     (tmp_path / "homes.csv").write_text("vertex\n" + "3\n7\n" * 200)
     call = [

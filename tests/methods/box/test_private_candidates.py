@@ -135,7 +135,9 @@ def test_centers_beyond_two_dimensions(ask):
     assert result.receipt.delta <= Fraction(1, 10**6)
     assert np.linalg.norm(result.centers[:, None] - centers, axis=2).min(axis=0).max() < 0.4
     assert len(result.release.coreset().points) == len(result.release.coreset().weights)
-    assert pickle.dumps(result) == pickle.dumps(pickle.loads(pickle.dumps(result)))
+    back = pickle.loads(pickle.dumps(result))
+    assert (back.centers == result.centers).all()
+    assert back.receipt == result.receipt
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
