@@ -143,7 +143,9 @@ class _Stage:
         rank = _matched(places, None if before is None else before.places)
         centers = [level.result.centers[i] for i in rank]
         forecast = level.forecast
+        interval = level.result.interval
         told = {
+            "mean": None if interval is None else [interval.estimate, interval.low, interval.high],
             "name": level.name,
             "epsilon": f"{float(level.epsilon):g}",
             "sure": sureness(level.epsilon),

@@ -50,6 +50,16 @@ const words = () => {
       (l.parts ? ", from " + l.parts.toLocaleString("en-US") + " public parts" : ""),
   );
   fact(data.example ? "Simulated demand" : "Noisy demand", number(l.total) + " in all");
+  if (l.mean)
+    fact(
+      "Mean distance",
+      number(l.mean[0]) +
+        ", likely " +
+        number(l.mean[1]) +
+        " to " +
+        number(l.mean[2]) +
+        " (95 %, free of charge)",
+    );
   rows.textContent = "";
   l.centers.forEach((c, i) => {
     const row = element("tr", null, rows),

@@ -180,6 +180,21 @@ if (data.bubbles && data.bubbles.x.length) {
 const drawn = data.centers.filter((c) => c.x !== null);
 const first = window_();
 let mark = markers(drawn, (first["xaxis.range"][1] - first["xaxis.range"][0]) / stage.clientWidth);
+const doubt = (c) => Math.min(1, (c.high - c.low) / 2 / Math.max(Math.abs(c.mass || 0), 1));
+if (drawn.some((c) => c.low !== undefined))
+  // halos: the wider, the less is known of what stands in the territory
+  add("centers", {
+    type: "scatter",
+    mode: "markers",
+    x: drawn.map((c) => c.x),
+    y: drawn.map((c) => c.y),
+    hoverinfo: "skip",
+    marker: {
+      size: drawn.map((c) => (c.low === undefined ? 0 : 28 + 44 * doubt(c))),
+      color: drawn.map((c) => data.palette[c.color]),
+      opacity: 0.4,
+    },
+  });
 const halo = traces.length;
 const at = { x: drawn.map((c) => c.x), y: drawn.map((c) => c.y) };
 add("centers", {
@@ -214,7 +229,10 @@ add(
     " " +
     data.noun +
     " in its territory" +
-    (drawn[i].mass === null ? "" : "\n" + data.massName + " " + number(drawn[i].mass)),
+    (drawn[i].mass === null ? "" : "\n" + data.massName + " " + number(drawn[i].mass)) +
+    (drawn[i].low === undefined
+      ? ""
+      : "\ninterval " + number(drawn[i].low) + " to " + number(drawn[i].high)),
 );
 
 const axis = (range, more) => ({ range, visible: false, fixedrange: false, ...more });

@@ -74,8 +74,10 @@ def map_page(
         states no guarantee.
     attribution : str, optional
         Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
-    evaluation : Evaluation, optional
-        How well these centers serve the demand (`metricdp.evaluate`): shown with its intervals.
+    evaluation : Evaluation or Summary, optional
+        How well these centers serve the demand (`metricdp.evaluate`, or free
+        `metricdp.Result.summary`), in the order of `centers`: shown with its intervals, those of
+        loads as halos around the centers, the wider the less is known.
 
     Returns
     -------
@@ -108,6 +110,7 @@ def map_page(
     scene, notes = _scene(
         metric, chosen, position, noisy, "weight" if receipt is None else "noisy demand"
     )
+    scene["centers"] = _with_intervals(scene["centers"], evaluation)
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
     pieces = {
         "TITLE": escape(named),
@@ -115,8 +118,9 @@ def map_page(
         "LAYERS": _layers(scene),
         "TOOLS": asset("tools.html"),
         "CREDIT": f'<p id="credit">{escape(attribution)}</p>' if attribution else "",
-        "RESULT": _result(_summary(metric, scene, method, k), receipt, basis)
-        + intervals_html(evaluation),
+        "RESULT": _result(
+            _summary(metric, scene, method, k) + intervals_html(evaluation), receipt, basis
+        ),
         "NOTES": _notes(notes),
         "DATA": script_json(scene),
         "PLOTLY": library,
@@ -292,6 +296,18 @@ def center_records(
     ]
 
 
+def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict[str, Any]]:
+    """The records of centers, with the ends of what each serves where an evaluation tells them."""
+    loads = getattr(evaluation, "loads", None)
+    if loads is None or np.shape(loads.low) != (len(centers),):
+        return centers
+    ends = zip(np.asarray(loads.low).tolist(), np.asarray(loads.high).tolist())
+    return [
+        record | {"low": _short(low), "high": _short(high)}
+        for record, (low, high) in zip(centers, ends)
+    ]
+
+
 def _notes_on_places(
     unit: str | None, drawn: int, n_points: int, hidden_centers: int, noun: str
 ) -> list[str]:
@@ -356,8 +372,8 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
     graph = metric.graph
     if graph is not None:
-        count, noun = graph.edges_in_words.split()
-        facts.append((noun.capitalize(), count))
+        count, links = graph.edges_in_words.split()
+        facts.append((links.capitalize(), count))
     facts += [("Method", method)] if method else []
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []
     total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0

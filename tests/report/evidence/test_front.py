@@ -351,7 +351,7 @@ def test_yaml_says_what_the_record_says():
 
 def test_without_the_extra_it_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    with pytest.raises(mdp.MetricDPError, match=r"metricdp\[evidence\]"):
+    with pytest.raises(mdp.MetricDPError, match=r"\[evidence\]"):
         mdp.evidence(told("partition")).yaml()
 
 

@@ -10,12 +10,14 @@ import tempfile
 import zlib
 from fractions import Fraction
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
+import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
@@ -240,7 +242,7 @@ def test_bad_arguments_are_refused():
 
 def test_missing_plotly_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(MissingExtraError, match=r"metricdp\[maps\]") as caught:
+    with pytest.raises(MissingExtraError, match=r"\[maps\]") as caught:
         map_page(grid(2), [0])
     assert caught.value.extra == "maps"
 
@@ -557,3 +559,28 @@ def test_browser_layers_hover_and_table(tmp_path):
 def test_browser_draws_the_smallest_universe(tmp_path):
     state, console = probed(tmp_path, grid(1, coordinates=None), [0], basis="public")
     assert console == [] and all(state["first"]) and state["scale"] == ""
+
+
+def test_intervals_of_loads_are_halos_around_the_centers():
+    universe = mdp.GraphMetric(
+        nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9)), weight=None
+    )
+    homes = mdp.PrivateDemand(universe, [3] * 900 + [77] * 900)
+    result = mdp.k_median(universe, homes, k=2, epsilon=1)
+    summary = result.summary()
+    text = map_page(
+        universe,
+        result.centers,
+        weights=result.release.weights,
+        receipt=result.receipt,
+        evaluation=summary,
+    )
+    told = data_of(text)["centers"]
+    assert [c["low"] <= c["high"] for c in told] == [True, True]
+    for center, low in zip(told, summary.loads.low.tolist()):
+        assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
+    assert "free of charge" in text
+    plain = map_page(
+        universe, result.centers, weights=result.release.weights, receipt=result.receipt
+    )
+    assert "low" not in data_of(plain)["centers"][0]
