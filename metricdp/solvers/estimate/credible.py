@@ -62,7 +62,7 @@ class Shift(NamedTuple):
 
 
 ROADS = Shift(0.0, 0.35)
-HUBS = Shift(0.65, 0.35)
+HUBS = Shift(0.45, 0.4)
 """Where balls grow as in the plane, and where they grow faster."""
 _BORDER = 0.6
 """Of a part that a border divides: how uneven, relative to all of it standing on one point."""
