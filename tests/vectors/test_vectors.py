@@ -1,0 +1,157 @@
+"""The published vectors: an independent reference gives them, and so does the package, wherever its
+randomness can be put in from outside.
+
+OpenDP draws noise inside its own library and takes no coins, so there the vectors hold the
+reference alone, whose law is followed through all its coins; the package's noise is held to the
+same law by ``tests/privacy/test_law.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import math
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting.scales import laplace_scale
+from metricdp.audit import laws
+from metricdp.errors import BudgetError, InputError
+from metricdp.local.randomizers import KRR
+from metricdp.methods.finite.max_coverage import Points
+from metricdp.privacy import HistogramQuery, measure
+from metricdp.privacy.noise import DiscreteLaplace
+from metricdp.privacy.selection import choose
+from tests.vectors import make, reference
+
+VECTORS = json.loads(make.FILE.read_text("utf-8"))
+
+
+def test_the_reference_shares_no_code():
+    tree = ast.parse(Path(reference.__file__).read_text("utf-8"))
+    imported = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = {getattr(n, "module", None) or n.names[0].name for n in imported}
+    assert names == {"math", "decimal", "fractions"}
+
+
+def test_the_reference_reproduces_the_file():
+    assert json.loads(json.dumps(make.vectors())) == VECTORS
+
+
+@pytest.mark.parametrize("case", VECTORS["selection"], ids=lambda c: str(len(c["scores"])))
+def test_selection(case, monkeypatch):
+    coins = io.BytesIO(bytes.fromhex(case["coins"]))
+    monkeypatch.setattr(os, "urandom", coins.read)
+    scores = np.array(case["scores"], np.int64)
+    law = "exponential mechanism" if case["gumbel"] else "permute-and-flip"
+    assert choose([scores], Fraction(case["eta"]), law) == case["position"]
+
+
+def test_some_selections_needed_further_coins():
+    more = [c for c in VECTORS["selection"] if c["scores"] == [4, 4]]
+    assert {c["position"] for c in more} == {0, 1}
+
+
+@pytest.mark.parametrize("case", VECTORS["histogram"], ids=lambda c: str(c["n_parts"]))
+def test_histogram(case, monkeypatch):
+    n_parts = case["n_parts"]
+    metric = mdp.GraphMetric(nx.path_graph(n_parts), weight=None)
+    demand = mdp.PrivateDemand(metric, case["parts"])
+
+    def given(noise, values):
+        counts = [int(v) for v in values]
+        low, high = reference.LEAST, reference.MOST
+        return np.array([min(max(c + z, low), high) for c, z in zip(counts, case["noise"])])
+
+    monkeypatch.setattr(DiscreteLaplace, "__call__", given)
+    grant = mdp.Ledger(epsilon=1).charge(1)
+    query = HistogramQuery(Points(metric, np.arange(n_parts), n_parts))
+    assert measure(demand, query, "1/5", grant).values.tolist() == case["release"]
+
+
+def test_noise_saturates_as_the_reference_does():
+    """The end of int64 is reached by OpenDP's own sum, which no coins of ours can steer."""
+    noise = DiscreteLaplace(1, Fraction(1))
+    ends = np.array([reference.MOST] * 200 + [reference.LEAST] * 200)
+    noisy = noise(ends)
+    assert (noisy[:200] > 0).all() and (noisy[200:] < 0).all()  # nothing wraps
+
+
+@pytest.mark.parametrize("case", VECTORS["laplace_scale"], ids=lambda c: c["epsilon"])
+def test_scale(case):
+    found = laplace_scale(case["sensitivity"], Fraction(case["epsilon"]))
+    assert found.hex() == case["scale"]
+
+
+@pytest.mark.parametrize("case", VECTORS["ledger"], ids=lambda c: str(c["budget"]))
+def test_ledger(case):
+    ledger = mdp.Ledger(epsilon=case["budget"])
+    told = []
+    for charge in case["charges"]:
+        try:
+            ledger.charge(charge)
+            told.append(str(ledger.left))
+        except (BudgetError, InputError):
+            told.append("refused")
+    assert told == case["left"]
+
+
+@pytest.mark.parametrize("case", VECTORS["randomized_response"], ids=lambda c: str(c["coin"]))
+def test_randomized_response(case):
+    randomizer = KRR(Fraction(case["epsilon"]), case["domain"])
+    assert randomizer.favored == case["favored"]
+    asked = []
+
+    def below(n):
+        asked.append(n)
+        return case["coin"]
+
+    assert randomizer.draw(case["value"], below) == (case["report"],)
+    assert asked == [randomizer.total]
+
+
+def outcomes(t, least):
+    """Mass of every value of the reference's sampler over all coins, but sequences less likely than
+    that.
+    """
+    mass, stack = {}, [((), Fraction(1))]
+    while stack:
+        script, p = stack.pop()
+        coins = iter(script)
+        sizes = []
+
+        def below(n, coins=coins, sizes=sizes):
+            coin = next(coins, None)
+            if coin is None:
+                sizes.append(n)
+                raise StopIteration
+            return coin
+
+        try:
+            z = reference.discrete_laplace(t, below)
+            mass[z] = mass.get(z, Fraction(0)) + p
+        except StopIteration:
+            if p > least:
+                stack += [((*script, coin), p / sizes[0]) for coin in range(sizes[0])]
+    return mass
+
+
+@pytest.mark.parametrize("t", ["1/2", "1", "2"])
+def test_law_of_the_reference(t):
+    """No value has more mass than its probability, and what is missing is the mass of longer coin
+    sequences: so the sampler's law is the discrete Laplace's, up to that.
+    """
+    mass = outcomes(Fraction(t), Fraction(1, 20_000))
+    known = sum(mass.values())
+    assert known > Fraction(3, 4)
+    for z, found in mass.items():
+        p = math.exp(float(laws.log_laplace(z, float(Fraction(t)))))
+        assert float(found) <= p * (1 + 1e-12)
+        assert p - float(found) <= float(1 - known) + 1e-12
