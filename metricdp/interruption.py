@@ -6,8 +6,9 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
+Made = TypeVar("Made")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -22,7 +23,8 @@ class held:
     say : callable, optional
         Told once, when an interruption is held.
     deliver : bool
-        Raise KeyboardInterrupt when the block is done, if one was held; else `asked` tells.
+        Raise KeyboardInterrupt when the block is done, if one was held; else `asked` tells. Within
+        another such block, that one is told in any case, and raises when it is done itself.
 
     Examples
     --------
@@ -38,12 +40,16 @@ class held:
         self._say = say
         self._deliver = deliver
         self._before: dict[signal.Signals, Any] = {}
+        self._outer: held | None = None
+        self._inside = False
         self.asked = False
 
     def __enter__(self) -> held:
         if threading.current_thread() is threading.main_thread():
             for one in SIGNALS:
                 handler = signal.getsignal(one)
+                around = getattr(handler, "__self__", None)
+                self._outer = around if isinstance(around, held) else self._outer
                 if one is signal.SIGTERM and handler is signal.SIG_DFL:
                     continue  # an order to end is obeyed, unless the program made it a request
                 if handler not in (signal.SIG_IGN, None):
@@ -51,13 +57,39 @@ class held:
                     signal.signal(one, self._hold)
         return self
 
+    def optional(self, work: Callable[[], Made]) -> Made | None:
+        """What `work` makes, or None where an interruption was held before, or ends it: for what
+        the block may go without. The block itself goes on.
+
+        Examples
+        --------
+        >>> import signal
+        >>> with held(deliver=False) as stop:
+        ...     nothing = stop.optional(lambda: signal.raise_signal(signal.SIGINT))
+        ...     bought = "a release"
+        >>> nothing, bought, stop.asked
+        (None, 'a release', True)
+        """
+        try:
+            try:
+                self._inside = True
+                return None if self.asked else work()
+            finally:
+                self._inside = False
+        except KeyboardInterrupt:
+            self.asked = True
+            return None
+
     def _hold(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked and not self._inside:
             self._restore()
             raise KeyboardInterrupt
+        first = not self.asked
         self.asked = True
-        if self._say is not None:
+        if first and self._say is not None:
             self._say()
+        if self._inside:
+            raise KeyboardInterrupt
 
     def _restore(self) -> None:
         for one, handler in self._before.items():
@@ -71,5 +103,7 @@ class held:
         trace: TracebackType | None,
     ) -> None:
         self._restore()
-        if kind is None and self.asked and self._deliver:
+        if self.asked and self._outer is not None:
+            self._outer.asked = True
+        elif kind is None and self.asked and self._deliver:
             raise KeyboardInterrupt

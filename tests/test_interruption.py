@@ -130,3 +130,40 @@ def test_interrupted_at_any_moment_it_is_saved_or_not_paid(tmp_path):
     saved = (tmp_path / "l.1.release").exists()
     assert charged == saved, said
     assert process.returncode in (0, 130), said
+
+
+def test_what_may_be_left_out_is_ended_and_the_block_goes_on():
+    with held(deliver=False) as stop:
+        found = stop.optional(lambda: signal.raise_signal(signal.SIGINT))
+        again = stop.optional(lambda: "not begun")
+        bought = "a release"
+    assert (found, again, bought, stop.asked) == (None, None, "a release", True)
+    with held() as stop:
+        assert stop.optional(lambda: "whole") == "whole"
+
+
+def test_a_block_within_another_tells_it():
+    done = []
+    with pytest.raises(KeyboardInterrupt), held():
+        with held(deliver=False) as inner:
+            signal.raise_signal(signal.SIGINT)
+            done.append("inner")
+        done.append("outer")
+    assert done == ["inner", "outer"] and inner.asked
+
+
+def test_an_interrupted_exploration_writes_its_page_and_says_so(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("plotly")
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def stopped(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("metricdp.report.explore.front.plan", stopped)
+    asked = "explore roads.csv --demand homes.csv -k 2 --epsilons 1/2,1 --ledger l --output p.html"
+    ran = run(capsys, *asked.split())
+    assert ran.status == 130
+    assert "p.html holds all levels that were paid for" in ran.lines[-1]
+    assert len(json.loads(ran.out)["levels"]) == 2
+    assert (tmp_path / "p.html").read_text("utf-8").rstrip().endswith("</html>")

@@ -7,9 +7,10 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from fractions import Fraction
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from metricdp.cli import budget, inputs, parsing, streams
@@ -160,19 +161,9 @@ def run(args: Namespace) -> int:
         "names": names,
         "records": args.records,
     }
-    with budget.noting_expense(ledger):
-        levels = mdp.explore(
-            metric,
-            demand,
-            args.epsilons,
-            args.k,
-            ledger=ledger,
-            repeats=args.repeats,
-            administrator=plain,
-            seed=args.seed,
-            **options,
-        )
-    with held(budget.told):  # all levels are paid for
+    options |= {"repeats": args.repeats, "administrator": plain, "seed": args.seed}
+    with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
+        levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         told = {**levels.to_dict(), "page": args.output}
         problem = streams.show_result(streams.to_json(told))
         with _owner_only() if args.administrator else nullcontext():
@@ -288,6 +279,25 @@ def _plain(args: Namespace, metric: Any) -> list[Any] | None:
 
     counts = inputs.read_as_weights(args, metric).astype(np.int64)
     return [metric.ids[i] for i in np.repeat(np.arange(len(metric)), counts).tolist()]
+
+
+@contextmanager
+def _naming(page: str) -> Iterator[None]:
+    """Say of an interruption that came in time that the page is there."""
+    before = _changed(page)
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        if _changed(page) != before:
+            stopped.add_note(f"{page} holds all levels that were paid for")
+        raise
+
+
+def _changed(page: str) -> int | None:
+    """When a file was last written, in nanoseconds; None where there is none."""
+    with suppress(OSError):
+        return Path(page).stat().st_mtime_ns
+    return None
 
 
 @contextmanager

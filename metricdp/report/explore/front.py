@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -249,9 +248,6 @@ def explore(
     exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
     check = partial(recipe.check, demand, question)
     asked_for = {"delta": delta, "method": recipe, "seed": seed}
-    with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
-        grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
-        results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
     simulated = {
         "k": k,
         "epsilons": tuple(order),
@@ -262,16 +258,32 @@ def explore(
         "max_contributions": demand.max_contributions,
         "seed": seed,
     }
-    guess = records or _rounded(results[-1].release.weights.sum())
-    wanted = repeats and not stop.asked
-    prediction = _predicted(universe, guess, repeats, simulated) if wanted else None
+    asked = {"k": int(k), "objective": objective, "seed": seed}
+    with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
+        grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
+        results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
+        guess = records or _rounded(results[-1].release.weights.sum())
+        foresee = partial(plan, universe, records=guess, repeats=repeats, **simulated)
+        prediction = stop.optional(foresee) if repeats else None
+        receipt = _attested(demand, grant, recipe, results, asked, order)
     forecasts = None
     if prediction is not None:
         forecasts = [prediction.forecast(i) for i in range(len(order))]
     levels = _levels(tuple(order), results, forecasts, tuple(order.values()))
-    receipts = [result.receipt for result in results if result.receipt is not None]
-    asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
-    asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
+    return Exploration(universe, int(k), levels, receipt, prediction, exact)
+
+
+def _attested(
+    demand: PrivateDemand,
+    grant: Any,
+    recipe: Method,
+    results: list[Any],
+    asked: dict[str, Any],
+    epsilons: Iterable[Any],
+) -> Receipt:
+    """The receipt of all levels together."""
+    together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
+    told = ", ".join(f"{float(epsilon):g}" for epsilon in epsilons)
     made = provenance(
         "explore",
         demand,
@@ -279,25 +291,15 @@ def explore(
         method=recipe.name,
         chooses=f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}",
         afterwards=recipe.afterwards,
-        options=asked,
+        options={**asked, "epsilons": told},
         recipe=recipe,
     )
-    receipt = attested(Receipt.combined(receipts), made)
-    return Exploration(universe, int(k), levels, receipt, prediction, exact)
+    return attested(together, made)
 
 
 def _rounded(noisy: float) -> int:
     """A noisy number of records, to two digits."""
     return max(1, round(float(f"{max(noisy, 1.0):.2g}")))
-
-
-def _predicted(
-    universe: Metric | EuclideanSpace, records: int, repeats: int, simulated: dict[str, Any]
-) -> Plan | None:
-    """The public simulation of the levels, unless Ctrl-C ends it."""
-    with suppress(KeyboardInterrupt):  # what was paid for is not lost with it
-        return plan(universe, records=records, repeats=repeats, **simulated)
-    return None
 
 
 def _regions(release: Any) -> dict[str, Any]:
