@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored, as behind nohup or &
     coins = random.Random(args.seed)
     metric = mdp.read_graph(GRAPH[0], symmetrize=True, largest_component=True)
     with tempfile.TemporaryDirectory() as kept:

@@ -88,31 +88,56 @@ def test_another_python_is_not_told_of_this_ones_libraries(monkeypatch):
     assert {"PYTHONHOME", "PROJ_LIB"}.isdisjoint(COMMANDS.clean_environment())
 
 
-@pytest.mark.skipif(
-    not (shutil.which("qgis_process.bin") or shutil.which("qgis_process")),
-    reason="QGIS is not installed",
-)
-def test_cluster_and_plan_run_in_qgis(tmp_path):
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A profile with the plugin, streets, homes, the program, and a function that runs."""
+    if not (shutil.which("qgis_process.bin") or shutil.which("qgis_process")):
+        pytest.skip("QGIS is not installed")
     world = pytest.importorskip("tests.geo_world")
-    own = world.profile(tmp_path, FOLDER)
-    network = world.write(world.edge_frame(), tmp_path / "streets.gpkg")
-    homes = world.write(world.homes(900), tmp_path / "homes.gpkg")
-    plan, ledger = tmp_path / "plan.gpkg", tmp_path / "study.ledger"
-    program = tmp_path / "metricdp"
+    folder = tmp_path_factory.mktemp("qgis")
+    own = world.profile(folder, FOLDER)
+    world.write(world.edge_frame(), folder / "streets.gpkg")
+    world.write(world.homes(900), folder / "homes.gpkg")
+    program = folder / "metricdp"
     program.write_text(
         f'#!/bin/sh\nPYTHONPATH={FOLDER.parent} exec {sys.executable} -m metricdp "$@"\n'
     )
     program.chmod(0o755)
-    asked = {"NETWORK": network, "PROGRAM": program, "K": 2}
-    private = {"DEMAND_POINTS": homes, "EPSILON": "2", "LEDGER": ledger, "MAX_SNAP": "500m"}
-    ran = world.qgis("metricdp:cluster", {**asked, **private, "OUTPUT": plan}, own)
+    base = {"NETWORK": folder / "streets.gpkg", "PROGRAM": program}
+    private = {"DEMAND_POINTS": folder / "homes.gpkg", "MAX_SNAP": "500m"}
+
+    def ask(name, *, free=False, **values):
+        known = base if free else {**base, **private}
+        return world.qgis(f"metricdp:{name}", {**known, **values}, own)
+
+    return folder, ask, world
+
+
+def test_a_plan_is_made_and_judged_in_qgis(desk):
+    folder, ask, world = desk
+    plan, ledger = folder / "plan.gpkg", folder / "study.ledger"
+    ran = ask("cluster", K=2, EPSILON="2", LEDGER=ledger, EPSILON_BUDGET="4", OUTPUT=plan)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     assert json.loads(ran.stdout)["results"]["OUTPUT"] == str(plan)
-    sites = world.gpd.read_file(plan, layer="sites")
-    assert sorted(sites["center"]) == [100, 135] and ledger.exists()
-    over = world.qgis("metricdp:cluster", {**asked, **private, "OUTPUT": tmp_path / "b.gpkg"}, own)
+    assert sorted(world.gpd.read_file(plan, layer="sites")["center"]) == [100, 135]
+    layer = {"CENTERS_POINTS": f"{plan}|layername=sites", "WITHIN": "100,500"}
+    judged = ask("evaluate", EPSILON="2", LEDGER=ledger, **layer)
+    assert judged.returncode == 0, judged.stderr + judged.stdout
+    told = json.loads(json.loads(judged.stdout)["results"]["RESULT"])
+    assert told["k"] == 2 and told["share"]["low"][1] > 0.8
+    over = ask("evaluate", EPSILON="2", LEDGER=ledger, **layer)
     assert over.returncode != 0 and "budget" in over.stderr + over.stdout
-    free = world.qgis("metricdp:plan", {**asked, "RECORDS": 500}, own)
+
+
+def test_levels_are_explored_and_planned_in_qgis(desk):
+    folder, ask, _ = desk
+    page, ledger = folder / "page.html", folder / "levels.ledger"
+    ran = ask("explore", K=2, EPSILONS="1,2", LEDGER=ledger, OUTPUT=page)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    results = json.loads(ran.stdout)["results"]
+    assert results["OUTPUT"] == str(page) and page.read_text("utf-8").endswith("</html>\n")
+    assert len(json.loads(results["RESULT"])["levels"]) == 2 and ledger.exists()
+    free = ask("plan", free=True, K=2, RECORDS=500)
     assert free.returncode == 0, free.stderr
 
 

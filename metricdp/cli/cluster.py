@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, Decimal
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.cli import budget, inputs, objectives, parsing, streams
+from metricdp.cli import budget, inputs, objectives, parsing, sites, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MissingExtraError
@@ -351,7 +351,7 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
         return objectives.asked(args, metric)
     ids = {"candidates": args.candidates, "opened": args.opened}
     read = {
-        name: None if path is None else inputs.read_vertices(path, metric)
+        name: None if path is None else sites.read_vertices(path, metric)
         for name, path in ids.items()
     }
     asked = {**read, "seed": args.seed, "time_limit": args.time_limit}

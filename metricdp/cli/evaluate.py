@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from argparse import Namespace
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli import budget, inputs, parsing, sites, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import MissingExtraError
 from metricdp.interruption import held
 
 _EPILOG = """\
@@ -45,8 +44,13 @@ def register(subparsers: parsing.Subparsers) -> None:
     parsing.add_graph_options(parser)
     demand = parsing.add_demand_options(parser, required=True)
     group = parser.add_argument_group("the question")
-    what = "JSON as `metricdp cluster` writes it, or a JSON list of vertex ids"
+    what = (
+        "what `metricdp cluster` wrote (JSON, GeoPackage, ...), a JSON list of vertex ids, a table "
+        "with a column center or vertex, or points"
+    )
     group.add_argument("--centers", metavar="FILE", required=True, help=what)
+    which = "layer of --centers (default: sites, or the only one)"
+    group.add_argument("--centers-layer", metavar="NAME", help=which)
     parsing.add_objective(group)
     limits = "distances, such as 500,1000: the share of the demand within each of them"
     group.add_argument("--within", metavar="D,D,...", type=_distances, help=limits)
@@ -65,14 +69,13 @@ def register(subparsers: parsing.Subparsers) -> None:
 def run(args: Namespace) -> int:
     """Read, compute, and say what the figures are worth."""
     _check_options(args)
-    centers = read_centers(args.centers)
-    others = None if args.against is None else read_centers(args.against)
     if args.epsilon is not None:
         from metricdp.methods.shares import price_in_shares
 
         budget.check_budget(args, price_in_shares(args.epsilon, args.delta or 0))
     metric = inputs.read_metric(args)
-    metric.positions([*centers, *(others or [])])
+    centers = sites.read_centers(args.centers, metric, args.centers_layer)
+    others = None if args.against is None else sites.read_centers(args.against, metric)
     demand = inputs.read_demand(args, metric)
     report = None
     if args.epsilon is None:
@@ -161,30 +164,3 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
 
 def _distances(text: str) -> list[float]:
     return [parsing.positive_number(part) for part in text.split(",")]
-
-
-def read_centers(path: str) -> list[Any]:
-    """Return the centers of a result file.
-
-    Raises
-    ------
-    InputError, OSError
-        No such file; not JSON with a list of ids.
-    """
-    with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
-        data = file.read()
-    parsed: Any = None
-    try:
-        parsed = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise InputError(
-            f"{path}: is not JSON; --centers takes what `metricdp cluster --output` wrote"
-        ) from None
-    centers = parsed.get("centers") if isinstance(parsed, dict) else parsed
-    if not isinstance(centers, list) or not centers:
-        raise InputError(
-            f"{path}: has no list 'centers'; --centers takes what `metricdp cluster --output` wrote"
-        )
-    if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
-        raise InputError(f"{path}: centers must be vertex ids, numbers or text")
-    return centers

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli.refusals import all_at_once
@@ -114,43 +113,6 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return exact_counts(read_demand(every, metric)).astype(np.float64)
-
-
-def read_vertices(path: str, metric: GraphMetric) -> list[Any]:
-    """Read public vertex ids from a table: its column ``vertex``, or its only one; or the vertices
-    nearest to the points of a geographic file.
-    """
-    from metricdp.records.engines.geographic import is_geographic
-
-    if is_geographic(path):
-        return _nearest_vertices(path, metric)
-    from metricdp.universe.tables import read_table
-
-    table = read_table(path)
-    names = list(table.names)
-    name = "vertex" if "vertex" in names else names[0] if len(names) == 1 else None
-    if name is None:
-        raise InputError(f"{path}: needs a column 'vertex', or only one column")
-    text = all(isinstance(i, str) for i in metric.ids)
-    ids = list(table.strings(name) if text else table.ids(name))
-    metric.positions(ids)  # unknown ids are told of before anything is charged
-    return ids
-
-
-def _nearest_vertices(path: str, metric: GraphMetric) -> list[Any]:
-    """Vertices nearest to public sites, each once."""
-    import numpy as np
-
-    from metricdp.metrics.placing import placing
-    from metricdp.universe.formats.format import File
-    from metricdp.universe.formats.geographic import frame_crs, layer, places_of
-    from metricdp.universe.text import read_bytes
-
-    file = File(Path(path), read_bytes(path))
-    frame = layer(file, None)
-    place = placing(metric, geometry=True, file_crs=frame_crs(frame, None, file), what=path)
-    at = np.unique(place(places_of(frame, file)))
-    return [metric.ids[i] for i in at.tolist()]
 
 
 def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from dataclasses import MISSING, fields
 from typing import Any
 
-from metricdp.cli import inputs, parsing
+from metricdp.cli import parsing, sites
 from metricdp.cli.parsing import UsageError
 from metricdp.errors import InputError
 
@@ -145,7 +145,7 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
 
     files = {"candidates": args.candidates, "opened": args.opened, "forbidden": args.forbidden}
     read = {
-        name: None if path is None else inputs.read_vertices(path, metric)
+        name: None if path is None else sites.read_vertices(path, metric)
         for name, path in files.items()
     }
     found = {**read, "seed": args.seed, "time_limit": args.time_limit}

@@ -30,6 +30,10 @@ def file(name, label, optional=True):
     return QgsProcessingParameterFile(name, label, optional=optional)
 
 
+POINTS = {"DEMAND_POINTS": "DEMAND", "CENTERS_POINTS": "CENTERS"}
+"""Layers of points, and the parameter of a file in the place of each."""
+
+
 class Algorithm(QgsProcessingAlgorithm):
     """What all have in common: a network, and a program that is run."""
 
@@ -87,7 +91,7 @@ class Algorithm(QgsProcessingAlgorithm):
         found = {}
         for one in self.parameterDefinitions():
             name, kind = one.name(), one.type()
-            if name in ("NETWORK", "NETWORK_FILE", "PROGRAM", "DEMAND_POINTS"):
+            if name in ("NETWORK", "NETWORK_FILE", "PROGRAM", *POINTS):
                 continue
             if kind == "boolean":
                 found[name] = self.parameterAsBool(parameters, name, context)
@@ -99,12 +103,14 @@ class Algorithm(QgsProcessingAlgorithm):
                 found[name] = self.parameterAsInt(parameters, name, context)
             else:
                 found[name] = self.parameterAsString(parameters, name, context)
-        points = "DEMAND_POINTS"
-        if self.parameterDefinition(points) is not None:
-            layer = self.parameterAsVectorLayer(parameters, points, context)
-            if layer is not None:
-                path, within = commands.source_of(layer.source())
-                found |= {"DEMAND": path, "DEMAND_LAYER": within}
+        for points, name in POINTS.items():
+            if self.parameterDefinition(points) is not None:
+                layer = self.parameterAsVectorLayer(parameters, points, context)
+                if layer is not None:
+                    path, within = commands.source_of(layer.source())
+                    found |= {name: path, f"{name}_LAYER": within}
+        if self.command == "evaluate" and not found.get("CENTERS"):
+            raise commands.Failed("give sites: a layer of points, or a file")
         return found
 
     def network(self, parameters, context):
@@ -204,7 +210,13 @@ class Evaluate(Algorithm):
     def own(self):
         """Demand, price, and the sites."""
         return [
-            file("CENTERS", "Result of Cluster (JSON), or a table of sites", optional=False),
+            QgsProcessingParameterVectorLayer(
+                "CENTERS_POINTS",
+                "Sites (points; the layer sites of a plan)",
+                [QgsProcessing.TypeVectorPoint],
+                optional=True,
+            ),
+            file("CENTERS", "or a file of sites (JSON, a plan, a table)"),
             *private(),
             text("EPSILON", "Epsilon of this evaluation", "0.1", optional=False),
             text("WITHIN", "Distances of interest, such as 500,1000"),

@@ -31,6 +31,7 @@ OPTIONS = {
     "EPSILON_BUDGET": "--epsilon-budget",
     "PURPOSE": "--purpose",
     "CENTERS": "--centers",
+    "CENTERS_LAYER": "--centers-layer",
     "WITHIN": "--within",
     "OUTPUT": "--output",
     "MAP": "--map",

@@ -67,3 +67,25 @@ def test_the_map_shows_the_intervals(town, capsys):
     assert "<summary>Privacy statement</summary>" in text
     refused = run(capsys, *BASE, "--epsilon", "1", "--map", "centers.json")
     assert (refused.status, "are the same file" in refused.err) == (2, True)
+
+
+def test_centers_come_from_any_file_of_a_plan(tmp_path, monkeypatch, capsys):
+    world = pytest.importorskip("tests.geo_world")
+    monkeypatch.chdir(tmp_path)
+    world.write(world.edge_frame(), tmp_path / "streets.gpkg")
+    world.write(world.homes(300), tmp_path / "homes.gpkg")
+    exact = ["evaluate", "streets.gpkg", "--demand", "homes.gpkg", "--quiet", "--centers"]
+    costs = set()
+    for name in ("plan.gpkg", "plan.geojson", "plan.parquet", "plan.csv", "plan.json"):
+        made = run(capsys, "cluster", "streets.gpkg", "-k", "3", "--quiet", "--output", name)
+        assert made.status == 0, made.err
+        told = run(capsys, *exact, name)
+        assert told.status == 0, told.err
+        costs.add(json.loads(told.out)["cost"])
+    assert len(costs) == 1
+    layer = run(capsys, *exact, "plan.gpkg", "--centers-layer", "demands")
+    assert layer.status == 2 and "no layer 'demands'; layers: " in layer.err
+    none = run(capsys, *exact, "plan.json", "--centers-layer", "sites")
+    assert none.status == 2 and "has no layers" in none.err
+    world.homes(2).to_file(tmp_path / "sites.geojson")  # points without ids
+    assert json.loads(run(capsys, *exact, "sites.geojson").out)["k"] == 2

@@ -1,0 +1,118 @@
+"""Public sites that a command was given: candidates, sites that stand already, centers to judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metricdp.errors import InputError
+
+if TYPE_CHECKING:
+    from metricdp.metrics import GraphMetric
+
+_COLUMNS = ("center", "vertex")
+"""Columns of ids, the first that is there: as `metricdp cluster --output` writes them, and ours."""
+_WROTE = "--centers takes what `metricdp cluster --output` wrote"
+_TABLES = (".gpkg", ".geojson", ".shp", ".fgb", ".parquet", ".pq", ".csv", ".tsv", ".txt")
+
+
+def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
+    """Return the centers of a result in any of its files, as ids of the universe.
+
+    Parameters
+    ----------
+    path : str
+        JSON, or what `read_vertices` reads, by the ending.
+    metric : GraphMetric
+    layer : str, optional
+        Of a geographic file with several; the usual one is ``sites``.
+
+    Raises
+    ------
+    InputError, OSError
+        No such file, nothing like centers in it, or ids that the universe does not have.
+    """
+    bare = path.lower().removesuffix(".gz")
+    if bare.endswith(_TABLES):
+        return read_vertices(path, metric, layer)
+    if layer is not None:
+        raise InputError(f"{path}: has no layers; leave --centers-layer out")
+    centers = _of_json(path)
+    metric.positions(centers)
+    return centers
+
+
+def _of_json(path: str) -> list[Any]:
+    with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
+        data = file.read()
+    parsed: Any = None
+    try:
+        parsed = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: is not JSON; {_WROTE}") from None
+    centers = parsed.get("centers") if isinstance(parsed, dict) else parsed
+    if not isinstance(centers, list) or not centers:
+        raise InputError(f"{path}: has no list 'centers'; {_WROTE}")
+    if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
+        raise InputError(f"{path}: centers must be vertex ids, numbers or text")
+    return centers
+
+
+def read_vertices(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
+    """Read public vertex ids from a table or a geographic file: its column ``center`` or
+    ``vertex``, or a table's only one; else the vertices nearest to a geographic file's points.
+    """
+    from metricdp.records.engines.geographic import is_geographic
+
+    if is_geographic(path):
+        return _of_places(path, metric, layer)
+    from metricdp.universe.tables import read_table
+
+    table = read_table(path)
+    names = list(table.names)
+    known = [name for name in _COLUMNS if name in names]
+    name = known[0] if known else names[0] if len(names) == 1 else None
+    if name is None:
+        raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
+    ids = list(table.strings(name) if _texts(metric) else table.ids(name))
+    return _checked(path, ids, metric)
+
+
+def _of_places(path: str, metric: GraphMetric, layer: str | None) -> list[Any]:
+    from metricdp.universe.formats.format import File
+    from metricdp.universe.formats.geographic import layer as opened
+    from metricdp.universe.text import read_bytes
+
+    file = File(Path(path), read_bytes(path))
+    frame = opened(file, layer, ("sites",))
+    column = next((name for name in _COLUMNS if name in frame.columns), None)
+    if column is None:
+        return _nearest(file, frame, metric)
+    cells = frame[column].tolist()
+    return _checked(path, [str(c) for c in cells] if _texts(metric) else cells, metric)
+
+
+def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
+    """Vertices nearest to public sites, each once."""
+    import numpy as np
+
+    from metricdp.metrics.placing import placing
+    from metricdp.universe.formats.geographic import frame_crs, places_of
+
+    declared = frame_crs(frame, None, file)
+    place = placing(metric, geometry=True, file_crs=declared, what=str(file.path))
+    at = np.unique(place(places_of(frame, file)))
+    return [metric.ids[i] for i in at.tolist()]
+
+
+def _texts(metric: GraphMetric) -> bool:
+    return all(isinstance(i, str) for i in metric.ids)
+
+
+def _checked(path: str, ids: list[Any], metric: GraphMetric) -> list[Any]:
+    """Unknown ids are told of before anything is charged."""
+    if not ids:
+        raise InputError(f"{path}: has no rows")
+    metric.positions(ids)
+    return ids
