@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
+    from metricdp.methods.contributions import Contributions, contributions
     from metricdp.methods.demand_release import Coreset
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.max_coverage import Coverage, max_coverage
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
-    from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
+    from metricdp.privacy import Caps, Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt
     from metricdp.report.evidence.front import Evidence, evidence
     from metricdp.report.explore.front import Exploration, explore
@@ -53,6 +54,7 @@ _HOME = {
     "metricdp.methods.front": ("k_means", "k_median", "release"),
     "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
     "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
+    "metricdp.methods.contributions": ("Contributions", "contributions"),
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset",),
     "metricdp.methods.saving": ("Release",),
@@ -65,7 +67,7 @@ _HOME = {
     "metricdp.methods.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": metrics.__all__,
-    "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
+    "metricdp.privacy": ("Caps", "Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt",),
     "metricdp.report.evidence.front": ("Evidence", "evidence"),
     "metricdp.report.explore.front": ("Exploration", "explore"),
@@ -85,6 +87,8 @@ __all__ = [
     "HST",
     "METHODS",
     "BudgetError",
+    "Caps",
+    "Contributions",
     "Coreset",
     "Coverage",
     "Evaluation",
@@ -103,6 +107,7 @@ __all__ = [
     "Solution",
     "Stream",
     "build_hst",
+    "contributions",
     "datasets",
     "evaluate",
     "evidence",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.audit.capping import capping_cases, contribution_cases
 from metricdp.audit.centers import center_cases
 from metricdp.audit.doors import door_cases
 from metricdp.audit.evaluating import evaluation_cases
@@ -57,7 +58,8 @@ def cases() -> Iterator[tuple[Case, bool]]:
     """
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _rounds, _levels)
     more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
-    for make in (*own, *more, look_cases, sharing_cases, price_cases):
+    users = (sharing_cases, capping_cases, contribution_cases)
+    for make in (*own, *more, look_cases, *users, price_cases):
         yield from make()
 
 

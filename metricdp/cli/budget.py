@@ -63,6 +63,11 @@ def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
         "what has a weight of 1: record, or share: all records of a user together (with --user)"
     )
     demand.add_argument("--weighting", choices=("record", "share"), help=shares)
+    capped = (
+        "keep records of each user in at most PARTS of 64 public parts, at most RECORDS in each "
+        "(default: 1); with --delta the noise then follows their L2 norm (with --user)"
+    )
+    demand.add_argument("--caps", metavar="PARTS,RECORDS", type=parsing.caps, help=capped)
     where = (
         "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
         "names, or Spark (default: embedded)"
@@ -97,6 +102,15 @@ def check_options(args: Namespace) -> None:
         raise UsageError(
             "--max-contributions bounds the records of a user: say whose a record is with --user "
             "COLUMN"
+        )
+    if getattr(args, "caps", None) is not None and (
+        args.user is None
+        or args.max_contributions is not None
+        or getattr(args, "weighting", None) == "share"
+    ):
+        raise UsageError(
+            "--caps bounds the records of each user in every part: it needs --user COLUMN, and "
+            "neither --max-contributions nor --weighting share"
         )
     if getattr(args, "weighting", None) == "share" and (
         args.user is None or args.max_contributions is not None
@@ -142,6 +156,8 @@ def protection(args: Namespace) -> Protection:
 
     if args.user is None:
         return Protection("record", 1)
+    if getattr(args, "caps", None) is not None:
+        return Protection("user", args.caps[0] * args.caps[1])
     return Protection(
         "user", args.max_contributions or 1, getattr(args, "weighting", None) or "record"
     )

@@ -36,6 +36,7 @@ _PRIVATE = [
     "user",
     "max_contributions",
     "weighting",
+    "caps",
     "records_hint",
     "tree",
     "coreset",

@@ -26,7 +26,10 @@ With --epsilon stdout gets estimates with 95 % intervals that may be published: 
 ..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the cost per record. Those
 figures are exact and stand on no ledger: whoever publishes them, or chooses by them, has no
 guarantee any more."""
-_PRIVATE = ("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "engine")
+_PRIVATE = (
+    *("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "caps"),
+    "engine",
+)
 _QUESTIONS = ("within", "against", "clip", "map")
 
 

@@ -87,6 +87,8 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     column = args.demand_column
     whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}
     whose["weighting"] = getattr(args, "weighting", None) or "record"
+    caps = getattr(args, "caps", None)
+    whose["caps"] = None if caps is None else mdp.Caps(*caps)
     where = {
         "layer": args.demand_layer,
         "crs": args.demand_crs,
@@ -109,7 +111,8 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
 
     from metricdp.privacy.evaluation import exact_counts
 
-    every = Namespace(**{**vars(args), "user": None, "max_contributions": None, "weighting": None})
+    bounds = dict.fromkeys(("user", "max_contributions", "weighting", "caps"))
+    every = Namespace(**{**vars(args), **bounds})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return exact_counts(read_demand(every, metric)).astype(np.float64)

@@ -128,6 +128,23 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     return parse
 
 
+def caps(text: str) -> tuple[int, int]:
+    """Parts of a user, and records of a user in a part, at most: "20" or "20,2".
+
+    Examples
+    --------
+    >>> caps("20,2"), caps("8")
+    ((20, 2), (8, 1))
+    """
+    plain = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?", text)
+    found = (int(plain[1]), int(plain[2] or 1)) if plain else (0, 0)
+    if not 1 <= found[0] * found[1] < 2**31:
+        raise argparse.ArgumentTypeError(
+            f"must be PARTS or PARTS,RECORDS, two numbers of at least 1, got {text[:40]!r}"
+        )
+    return found
+
+
 def positive_number(text: str) -> float:
     """Return a positive, finite number."""
     value = math.nan

@@ -210,7 +210,7 @@ def release(
     further cost.
 
     Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in
-    boxes of more than three dimensions.
+    boxes of more than three dimensions, and for users with `Caps` of many parts.
 
     Examples
     --------
@@ -225,7 +225,8 @@ def release(
     payer = Payer(universe, demand, ledger)
     question = asked_of(universe, 1, 1, seed=seed)
     check = partial(recipe.check, demand, question)
-    grant = payer.charge(recipe.price, check, [(epsilon, delta)], "release")
+    price = partial(recipe.price_of, demand)
+    grant = payer.charge(price, check, [(epsilon, delta)], "release")
     found = recipe.release(demand, grant, question.seed)
     return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
 
@@ -261,7 +262,8 @@ def _cluster(
         grant = payer.nothing()
     else:
         check = partial(recipe.check, demand, question)
-        grant = payer.charge(recipe.price, check, [budget], purpose)
+        price = partial(recipe.price_of, demand)
+        grant = payer.charge(price, check, [budget], purpose)
     found = recipe.answer(demand, grant, question)
     known = replace(found, universe=universe, power=question.power)
     return attest(known, _made(purpose, recipe, demand, grant, asked))

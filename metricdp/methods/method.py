@@ -84,6 +84,12 @@ class Method(ABC):
         """
         return Cost.of(Cost.of(epsilon, delta).epsilon)
 
+    def price_of(self, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
+        """`price` of a call about this demand: for methods to which a delta is of use where users
+        are capped.
+        """
+        return self.price(epsilon, delta)
+
     def check(  # noqa: B027
         self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
     ) -> None:

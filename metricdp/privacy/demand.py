@@ -4,6 +4,7 @@ to them again.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, get_args
 
@@ -17,9 +18,14 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.placing import Placing, placing, present
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
-from metricdp.records.engines import Source, asked, bounding, opened
+from metricdp.privacy.caps import Capped, Caps
+from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines import weighting as shares_of
+from metricdp.records.engines.bounding import Bounding
+from metricdp.records.engines.by_user import UserRule
+from metricdp.records.engines.capping import Capping
 from metricdp.records.engines.frames import Wanted, are_ids
+from metricdp.records.engines.weighting import Shares
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
 from metricdp.records.ingestion.users import names_of
@@ -57,6 +63,10 @@ class PrivateDemand(Unique):
     counts together, by one, as one record would, and no record is thrown away. **What is
     minimized is then the mean over people** of their mean distance, not the mean over records.
 
+    With `caps` at most c records of a user are kept in a part of a public partition, in at most p
+    parts: m = pc, and with a delta the default method's noise follows the L2 sensitivity, c·√p
+    (`metricdp.privacy.caps`).
+
     Parameters
     ----------
     universe : Metric or EuclideanSpace
@@ -70,6 +80,9 @@ class PrivateDemand(Unique):
         Records kept per user, 1 unless given. Public: never choose it by looking at the data.
     weighting : {"record", "share"}
         What has a weight of 1: each record, or with `user` all records of a user together.
+    caps : Caps, optional
+        With `user`, in place of `max_contributions`: a bound for each public part. In a finite
+        universe.
 
     Raises
     ------
@@ -91,7 +104,7 @@ class PrivateDemand(Unique):
     PrivateDemand(a box in R^2; protects each user, one unit of weight over all records of each)
     """
 
-    __slots__ = ("__weakref__", "_leaves_out", "_part", "_protects", "_universe")
+    __slots__ = ("__weakref__", "_caps", "_leaves_out", "_part", "_protects", "_universe")
     _why = "private records stay where they were put in; make another from the data"
     __iter__ = None
     __contains__ = None
@@ -104,12 +117,13 @@ class PrivateDemand(Unique):
         user: Users = None,
         max_contributions: int | None = None,
         weighting: Weighting = "record",
+        caps: Caps | None = None,
     ) -> None:
         kept: NDArray[Any]
         if isinstance(universe, EuclideanSpace):
             rule = f"records must be finite numbers of shape (n, {universe.dimension}); {_SECRET}"
             box = universe
-            kept = _read(rule, lambda: box.clip(points_of(records, box.dimension)))
+            kept = read(rule, lambda: box.clip(points_of(records, box.dimension)))
         elif isinstance(universe, Metric):
             universe.check()  # public, so that what is wrong with it may be said
             if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
@@ -120,12 +134,14 @@ class PrivateDemand(Unique):
             kind = type(universe.ids[0]).__name__
             rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
             ids = universe.ids
-            kept = _read(rule, lambda: positions(ids, records))
+            kept = read(rule, lambda: positions(ids, records))
         else:
             raise InputError(
                 f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
             )
-        self._seal(universe, kept, user, _bound(user, max_contributions, weighting))
+        bound = _bound(user, max_contributions, weighting, caps)
+        capped = None if caps is None else caps.of(universe)
+        self._seal(universe, kept, user, bound, capped)
 
     @classmethod
     def from_coordinates(
@@ -136,6 +152,7 @@ class PrivateDemand(Unique):
         user: Users = None,
         max_contributions: int | None = None,
         weighting: Weighting = "record",
+        caps: Caps | None = None,
         crs: Any = None,
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
@@ -150,14 +167,14 @@ class PrivateDemand(Unique):
         ----------
         universe : Metric or EuclideanSpace
         points : array_like, shape (n, d)
-        user, max_contributions, weighting
+        user, max_contributions, weighting, caps
             As for `PrivateDemand`.
         crs : anything that pyproj reads, optional
             The points' coordinate reference system; by default the universe's own.
         max_snap : float or str, optional
             Leave out a record that is farther than this from every point of the universe: "500m",
             "0.3 mi"; a plain number counts meters where the universe's coordinates have a known
-            unit. Not with shares, which are of all records of a user.
+            unit. Not with shares or caps, which are of all records of a user.
         box : sequence of four floats, optional
             Where all points are, as far as is publicly known: x least, y least, x most, y most. A
             box that misses the universe is refused, and so is a point outside of it.
@@ -170,22 +187,25 @@ class PrivateDemand(Unique):
         """
         m = max_contributions
         if not isinstance(universe, Metric) and (crs, max_snap, box) == (None, None, None):
-            return cls(universe, points, user=user, max_contributions=m, weighting=weighting)
+            return cls(
+                universe, points, user=user, max_contributions=m, weighting=weighting, caps=caps
+            )
         if not isinstance(universe, Metric | EuclideanSpace):
             return cls(universe, points)  # refuses it
         place = placing(universe, crs=crs, max_snap=max_snap, box=box)
-        bound = _bound(user, m, weighting, place.limited)
+        bound = _bound(user, m, weighting, caps, place.limited)
+        capped = None if caps is None else caps.of(universe)
         rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
-        array = _read(rule, lambda: points_of(points, None))
+        array = read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
         kept: NDArray[Any]
         if isinstance(universe, Metric):
             finite = universe
-            kept = _read(rule, lambda: within(finite, place(array), place.limited))
+            kept = read(rule, lambda: within(finite, place(array), place.limited))
         else:
-            kept = _read(rule, lambda: place(array))
+            kept = read(rule, lambda: place(array))
         demand = cls.__new__(cls)
-        demand._seal(universe, kept, user, bound, leaves_out=place.limited)
+        demand._seal(universe, kept, user, bound, capped, leaves_out=place.limited)
         return demand
 
     @classmethod
@@ -202,6 +222,7 @@ class PrivateDemand(Unique):
         columns: Sequence[str] | None = None,
         engine: str = "embedded",
         weighting: Weighting = "record",
+        caps: Caps | None = None,
         layer: str | None = None,
         crs: Any = None,
         max_snap: float | str | None = None,
@@ -234,6 +255,7 @@ class PrivateDemand(Unique):
             Columns; see `from_coordinates` and `PrivateDemand`.
         max_contributions : int, optional
         weighting : {"record", "share"}
+        caps : Caps, optional
             As `PrivateDemand`.
         columns : sequence of str, optional
             Columns of coordinates, as many as the universe has, in place of `x` and `y`.
@@ -253,7 +275,8 @@ class PrivateDemand(Unique):
         """
         if (x is None) != (y is None):
             raise InputError("coordinates need both x= and y=")
-        bound = _bound(user, max_contributions, weighting, max_snap is not None)
+        bound = _bound(user, max_contributions, weighting, caps, max_snap is not None)
+        capped = None if caps is None else caps.of(universe)
         wanted = Wanted(node, x, y, columns, user, {"crs": crs, "max_snap": max_snap, "box": box})
         frame = opened(frame_or_path, engine, wanted.names, layer)
         encode = asked(frame, universe, wanted)
@@ -265,12 +288,11 @@ class PrivateDemand(Unique):
         rule = (
             f"every record must be {what}, and have a user if users are named{of_text}; {_SECRET}"
         )
-        m = bound.max_contributions
-        shares = bound.weighting == "share"
-        source = _read(rule, lambda: frame.records(universe, encode, user, m, shares=shares))
+        kept = None if user is None else _kept(bound, capped)
+        source = read(rule, lambda: frame.records(universe, encode, user, kept))
         far = isinstance(encode.place, Placing) and encode.place.limited
         demand = cls.__new__(cls)
-        demand._place(universe, source, bound, None, leaves_out=far)
+        demand._place(universe, source, bound, None, far, capped)
         return demand
 
     def _seal(
@@ -279,6 +301,7 @@ class PrivateDemand(Unique):
         records: NDArray[Any],
         user: Users,
         bound: Protection,
+        capped: Capped | None,
         leaves_out: bool = False,
     ) -> None:
         """Bound what each user contributes, and put the records away."""
@@ -289,16 +312,11 @@ class PrivateDemand(Unique):
         held: NDArray[Any] | Source = records
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
-            m = bound.max_contributions
-            if bound.weighting == "share":
-                held = _read(rule, lambda: shares_of.shared(universe, names_of(user), records))
-            else:
-                held = _read(
-                    rule, lambda: records[bounding.sample(names_of(user), len(records), m)]
-                )
+            kept = _kept(bound, capped)
+            held = read(rule, lambda: kept.held(universe, names_of(user), records))
         if leaves_out:  # what is kept of a user first, then what is near: each by itself
             held = present(np.asarray(held))
-        self._place(universe, held, bound, None, leaves_out)
+        self._place(universe, held, bound, None, leaves_out, capped)
 
     def _place(
         self,
@@ -307,6 +325,7 @@ class PrivateDemand(Unique):
         protects: Protection,
         part: object,
         leaves_out: bool = False,
+        capped: Capped | None = None,
     ) -> None:
         if isinstance(universe, Metric):
             universe.check()  # public, and before anything can be charged
@@ -314,6 +333,7 @@ class PrivateDemand(Unique):
         self._protects = protects
         self._part = part
         self._leaves_out = leaves_out
+        self._caps = capped
         _vault._put(self, records)
 
     def _restricted(
@@ -324,7 +344,9 @@ class PrivateDemand(Unique):
         """
         demand = type(self).__new__(type(self))
         place = (self._universe, object()) if universe is None else (universe, self._part)
-        demand._place(place[0], records, self._protects, place[1], self._leaves_out)
+        same = universe is None or universe is self._universe
+        caps = self._caps if same else None  # elsewhere parts are others: the bound m stays
+        demand._place(place[0], records, self._protects, place[1], self._leaves_out, caps)
         return demand
 
     def _check_relation(self, neighboring: Neighboring) -> None:
@@ -369,6 +391,11 @@ class PrivateDemand(Unique):
         return self._protects.weighting
 
     @property
+    def caps(self) -> Capped | None:
+        """What bounds a user's records in every public part, if anything does."""
+        return self._caps
+
+    @property
     def unit(self) -> Unit:
         """Who is protected: "record" or "user"."""
         return self._protects.unit
@@ -393,7 +420,7 @@ class PrivateDemand(Unique):
         return f"PrivateDemand({self._universe.name}; protects each {unit})"
 
 
-def _read(rule: str, work: Callable[[], T]) -> T:
+def read(rule: str, work: Callable[[], T]) -> T:
     """What `work` reads, or the rule that a record breaks."""
     return _vault._quietly(rule, work, FAULT)
 
@@ -409,16 +436,33 @@ def within(universe: Metric, at: NDArray[np.int64], limited: bool = False) -> ND
     return at
 
 
+def _kept(bound: Protection, capped: Capped | None) -> UserRule:
+    """What is kept of each user, under a fresh key."""
+    if bound.weighting == "share":
+        return Shares()
+    key = secrets.token_hex(32)
+    if capped is None:
+        return Bounding(bound.max_contributions, key)
+    return Capping(capped.areas, capped.parts, capped.records, key)
+
+
 def _bound(
-    user: object, max_contributions: int | None, weighting: Any, limited: bool = False
+    user: object,
+    max_contributions: int | None,
+    weighting: Any,
+    caps: Any = None,
+    limited: bool = False,
 ) -> Protection:
     """Who is protected, by public arguments."""
     chosen(weighting, get_args(Weighting), "weighting")
-    if weighting == "share" and limited:
+    whole = "weighting='share'" if weighting == "share" else "caps="
+    if (weighting == "share" or caps is not None) and limited:
         raise InputError(
-            "max_snap leaves out records, and weighting='share' is about all records of a user: "
-            "give one or the other"
+            f"max_snap leaves out records, and {whole} is about all records of a user: give one or "
+            f"the other"
         )
+    if caps is not None:
+        return _capped(user, max_contributions, weighting, caps)
     if weighting == "share":
         if user is None:
             raise InputError(
@@ -441,3 +485,16 @@ def _bound(
             "max_contributions bounds the records of a user: say whose each record is with user="
         )
     return Protection("record" if user is None else "user", m)
+
+
+def _capped(user: object, max_contributions: int | None, weighting: Any, caps: Any) -> Protection:
+    if not isinstance(caps, Caps):
+        raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
+    if user is None:
+        raise InputError("caps bound the records of a user: say whose each record is with user=")
+    if max_contributions is not None or weighting == "share":
+        raise InputError(
+            "caps=, max_contributions= and weighting='share' are three ways to bound users: give "
+            "one"
+        )
+    return Protection("user", caps.max_contributions)

@@ -22,6 +22,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import _vault
 from metricdp.privacy.balls import PeeledQuery, PeeledSums
+from metricdp.privacy.caps import squared_sensitivity
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
@@ -77,7 +78,7 @@ def measure(
     """Answer `query` about `demand` with integer noise, paid from `grant`.
 
     **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for
-    that relation and the demand's `max_contributions`. *Guarantee*: epsilon-DP by
+    that relation and the demand's `max_contributions` and `caps`. *Guarantee*: epsilon-DP by
     `DiscreteLaplace`, or (epsilon, delta)-DP by `DiscreteGaussian` where that is less noise. A
     query of sensitivity 0 gives the same number on all neighbors, so its exact release is 0-DP and
     draws nothing. *Composition*: as the grant says. The order is the point: checks that see public
@@ -103,8 +104,9 @@ def measure(
     _check(demand, query, TRUSTED, grant)
     loss = exact(delta, "delta")
     asked = Cost.zcdp(epsilon, loss) if loss else Cost.of(epsilon)
-    sensitivity = query.sensitivity(grant.neighboring, demand.max_contributions)
-    square = query.squared_sensitivity(grant.neighboring, demand.max_contributions)
+    m = demand.max_contributions
+    sensitivity = query.sensitivity(grant.neighboring, m)
+    square = squared_sensitivity(query, grant.neighboring, m, demand.caps)
     noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
     name, scale, cost = (
         (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
+from metricdp.privacy import Caps, CountQuery, HistogramQuery, PrivateDemand, gate
+from metricdp.privacy.contributing import contributors
 from metricdp.records.engines.opening import opened
 from metricdp.records.engines.registry import engines
 from metricdp.records.engines.weighting import WHOLE
@@ -104,6 +106,25 @@ class EngineTestCase:
         for query in (CountQuery(), HistogramQuery(_Cells())):
             assert exact(there, query) == exact(PrivateDemand(_BOX, points, **own), query)
 
+    def test_caps_keep_what_a_list_keeps(self) -> None:
+        """The same rows under the same key, bit by bit."""
+        rows = self.rows()
+        for caps in (Caps(1, 2, areas=3), Caps(2, 1, areas=3), Caps(9, 9, areas=3)):
+            with patch("secrets.token_hex", lambda n: "5a" * n):
+                there = self.demand(_IDS, rows, user="who", caps=caps)
+                here = PrivateDemand(_IDS, rows["vertex"], user=rows["who"], caps=caps)
+            assert counted(there) == counted(here), caps
+        assert sum(counted(there)) == 600
+
+    def test_users_have_as_many_records_as_in_a_list(self) -> None:
+        """Users by their number of records, for a private choice of how many to keep."""
+        rows = self.rows()
+        there, here = contributors(self.table(rows), "who"), contributors(rows["who"])
+        assert counted(there) == counted(here) and sum(counted(here)) == len(set(rows["who"]))
+        table = self.table({**rows, "who": ["48611", None, *rows["who"][2:]]})
+        said = refusal(lambda: contributors(table, "who"))
+        assert type(said) is InputError and "48611" not in str(said), said
+
     def test_users_are_as_many_as_their_texts(self) -> None:
         """No text is taken for another one, or for a number."""
         users = [*USERS, *USERS]
@@ -139,7 +160,7 @@ class EngineTestCase:
         """What the engine raises, whatever it is, is told as its fault."""
         frame = opened(self.table(self.rows()))
         inner = getattr(frame, "_frame", frame)  # a table that is read at once has one inside
-        for name in ("add", "bounded", "batches"):
+        for name in ("add", "by_user", "batches"):
             setattr(inner, name, _failing)
         said = refusal(lambda: _read(frame))
         assert type(said) is ReadingError, said

@@ -12,7 +12,10 @@ estimate from all of them, any number of questions.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition
-(`privacy.queries`, `privacy.noise`), as the looks' shares add up to what step 1 left. How many
+(`privacy.queries`, `privacy.noise`), as the looks' shares add up to what step 1 left. Where users
+have `Caps` and there is a delta, the same shares are of rho, noise is discrete Gaussian, and every
+cut is refined by the caps' areas, so that its sensitivity is theirs (`privacy.caps`): (epsilon,
+delta)-DP, as a pool of rho. How many
 looks there are, their shares and their cuts are functions of public facts and of what was released
 before, so every histogram is chosen adaptively from released values only; 4 and 5 are
 post-processing. Nothing else is computed from the demand.
@@ -22,17 +25,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, Pool, zcdp_epsilon
+from metricdp.accounting.cost import ZCDP
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.looks import number_of_parts, planned
 from metricdp.methods.method import Method
 from metricdp.methods.question import NET_POINTS, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE
+from metricdp.methods.shares import COUNT_SHARE, check_counts, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.hst import HST
@@ -111,7 +116,8 @@ class PartitionRelease(DemandRelease):
 class Partition(Method):
     """The default method: `partition_release`, then the solver on its weights.
 
-    **Privacy.** epsilon-DP, by the module's text; no delta is spent.
+    **Privacy.** epsilon-DP, by the module's text; a delta is spent only where users have caps of so
+    many parts that Gaussian noise is less than Laplace noise.
 
     Parameters
     ----------
@@ -151,13 +157,28 @@ class Partition(Method):
             tree=self.tree,
         )
 
+    def price_of(self, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
+        """With a delta, where caps make Gaussian noise the smaller one."""
+        alone = self.price(epsilon, delta)
+        caps = demand.caps
+        if caps is None or caps.tree is None or self.tree is not None:
+            return alone
+        pool = price_in_shares(epsilon, delta)
+        if not pool.pooled or not pool.rho:
+            return alone
+        laplace = 2 * demand.max_contributions**2 / pool.epsilon**2
+        return pool if caps.square / (2 * pool.rho) < laplace else alone
+
     def check(
         self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
     ) -> None:
         """Refuse a tree of another universe, and an epsilon too small for the noise."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
-        check_noise(demand, price.epsilon, neighboring)
+        if price.pooled:
+            check_counts(demand, price, COUNT_SHARE, neighboring)
+        else:
+            check_noise(demand, price.epsilon, neighboring)
 
     def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
         """Centers, and the release they were computed from."""
@@ -196,30 +217,37 @@ def partition_release(
     Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
     constant of some 10^5 operations, for every look.
     """
+    purse = _Purse(demand, grant)
     receipts = []
     total = None if records_hint is None else records_hint * demand.grains
     known = []
     if records_hint is None:
-        count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant)
+        count = measure(demand, CountQuery(), purse.price(COUNT_SHARE), grant)
         receipts.append(count.receipt)
         total = float(count.values[0])
-        known.append((total, max(count.receipt.mechanisms[0].scale, 0.5)))
+        known.append(count)
     finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    whole = hierarchy(finite, seed) if tree is None else HSTHierarchy(tree)
+    areas = purse.areas
+    whole = hierarchy(finite, seed if areas is None else 0)
+    if tree is not None:
+        whole = HSTHierarchy(tree)
     looked = Looked(whole, known)
     growth = whole.growth()
-    looks = planned(float(total or 0.0), _noise_scale(demand, grant), growth)
+    looks = planned(float(total or 0.0), purse.scale(Fraction(1)), growth)
     left = sum((look.share for look in looks), Fraction(0))
     for look in looks:
-        price = grant.left * (look.share / left)
+        share = look.share / left
         left -= look.share
-        scale = _noise_scale(demand, grant) * float(grant.left / price)
+        scale = purse.scale(share)
         parts = whole.cut(number_of_parts(float(total or 0.0), scale, look.finer), looked.density)
+        if areas is not None:
+            parts = whole.joined([areas, parts])
         query = HistogramQuery(
             SpacePartition(universe, parts) if isinstance(universe, EuclideanSpace) else parts
         )
-        looked.add(parts, measure(demand, query, price, grant), many=len(looks) > 1)
-    receipt = Receipt.combined([*receipts, *(release.receipt for release in looked.releases)])
+        found = measure(demand, query, purse.price(share), grant)
+        looked.add(parts, found, many=len(looks) > 1)
+    receipt = grant.receipt([*receipts, *(release.receipt for release in looked.releases)])
     release = PartitionRelease(
         looked.tree,
         looked.weights,
@@ -238,8 +266,8 @@ class Looked:
     Parameters
     ----------
     whole : Hierarchy
-    totals : list of (float, float)
-        Noisy numbers of records in all and the scales of their noise.
+    totals : list of Release
+        Noisy numbers of records in all.
 
     Attributes
     ----------
@@ -253,7 +281,7 @@ class Looked:
     tree: PartitionTree
     weights: NDArray[np.float64]
 
-    def __init__(self, whole: Hierarchy, totals: list[tuple[float, float]]) -> None:
+    def __init__(self, whole: Hierarchy, totals: list[Release]) -> None:
         self.whole = whole
         self.totals = totals
         self.cuts: list[PartitionTree] = []
@@ -267,11 +295,10 @@ class Looked:
         self.releases.append(histogram)
         self.tree = self.whole.joined(self.cuts)
         counts = [
-            Counts(cut.parts_in(self.tree), each.values, each.receipt.mechanisms[0].scale)
-            for cut, each in zip(self.cuts, self.releases)
+            _counts(cut.parts_in(self.tree), each) for cut, each in zip(self.cuts, self.releases)
         ]
         root = np.array([2 * self.tree.n_parts - 2])
-        counts += [Counts(root, np.array([total]), scale) for total, scale in self.totals]
+        counts += [_counts(root, total, 0.5) for total in self.totals]
         known = {} if self.estimate is None else self.estimate.frequencies
         self.estimate = joint_posterior(self.tree, counts, any_share=many, known=known)
         self.weights = self.tree.spread(self.estimate.mean)
@@ -295,8 +322,50 @@ def check_noise(demand: PrivateDemand, epsilon: Fraction, neighboring: Neighbori
     )
 
 
-def _noise_scale(demand: PrivateDemand, grant: Grant) -> float:
-    """Scale that a histogram paid with what is left of the grant will have, whatever its parts."""
-    return HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions) / float(
-        grant.left
-    )
+class _Purse:
+    """What is left of a grant, of epsilon or, from a pool, of rho.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    grant : Grant
+    """
+
+    def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
+        self.demand = demand
+        self.grant = grant
+
+    @property
+    def areas(self) -> PartitionTree | None:
+        """What every cut is refined by, if noise follows the caps of the demand."""
+        caps = self.demand.caps
+        return None if caps is None or not isinstance(self.grant, Pool) else caps.tree
+
+    def price(self, share: Fraction) -> Any:
+        """A share of what is left, as the gate takes it."""
+        grant = self.grant
+        if not isinstance(grant, Pool):
+            return grant.left * share
+        rho = (grant.rho - grant.spent_rho) * share
+        return Cost(zcdp_epsilon(rho, grant.delta), grant.delta, rho, ZCDP)
+
+    def scale(self, share: Fraction) -> float:
+        """Scale of the Laplace noise of a histogram paid with a share, whatever its parts, or of
+        Laplace noise as large as its Gaussian noise.
+        """
+        m, relation = self.demand.max_contributions, self.grant.neighboring
+        price = self.price(share)
+        if isinstance(price, Cost):
+            caps = self.demand.caps
+            square = m**2 if caps is None else caps.square
+            square *= 1 if relation == "add-remove" else 2
+            return float(square / (2 * (price.rho or 1))) ** 0.5 / 2**0.5
+        return float(HistogramQuery.sensitivity_of(relation, m) / price)
+
+
+def _counts(nodes: NDArray[np.int64], release: Release, least: float = 0.0) -> Counts:
+    """What a release tells of some nodes of a tree; its noise of that scale at least."""
+    noise = release.receipt.mechanisms[0]
+    gaussian = noise.rho is not None and noise.delta > 0
+    scale = noise.scale / 2**0.5 if gaussian else noise.scale
+    return Counts(nodes, release.values, max(scale, least), gaussian)

@@ -30,7 +30,8 @@ of that user's records, independent of other users'.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from json import dumps
 from typing import Any
@@ -39,6 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.by_user import Dialect, UserRule
 
 
 def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
@@ -59,43 +63,49 @@ def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int6
     return np.sort(order[rank < m])
 
 
-def statement(
-    table: str,
-    names: Sequence[str],
-    m: int,
-    *,
-    quote: str,
-    digest: Callable[[list[str]], str],
-) -> str:
-    """The SQL query that keeps at most m rows of each user.
+@dataclass(frozen=True)
+class Bounding(UserRule):
+    """At most m records of each user.
 
     Parameters
     ----------
-    table : str
-    names : sequence of str
-        Columns, that of users last (`Reading.names`): numbers without negative zeros, and text.
     m : int
-    quote : str
-        Of identifiers.
-    digest : callable
-        From column names to an SQL expression of their hash under the key.
+    key : str
+        Secret, of hexadecimal digits.
     """
-    listed = [f"{quote}{name}{quote}" for name in names]
-    rows = ", ".join(listed)
-    user = listed[-1]
-    numbered = (
-        f"SELECT *, row_number() OVER (PARTITION BY {rows} ORDER BY {user}) AS _j FROM {table}"
-    )
-    hashed = f"SELECT *, {digest([*listed, '_j'])} AS _h FROM ({numbered}) AS _a"
-    ranked = (
-        f"SELECT *, row_number() OVER (PARTITION BY {user} ORDER BY _h, {rows}, _j) AS _r "
-        f"FROM ({hashed}) AS _b"
-    )
-    return f"SELECT {rows} FROM ({ranked}) AS _c WHERE _r <= {m}"
+
+    m: int
+    key: str
+
+    def held(
+        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+    ) -> NDArray[Any]:
+        """By coins of their own."""
+        return records[sample(users, len(records), self.m)]
+
+    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
+        """Steps 1 and 2."""
+        listed = [f"{sql.quote}{name}{sql.quote}" for name in names]
+        rows = ", ".join(listed)
+        user = listed[-1]
+        numbered = (
+            f"SELECT *, row_number() OVER (PARTITION BY {rows} ORDER BY {user}) AS _j FROM {table}"
+        )
+        digest = sql.digest(self.key, [*listed, "_j"])
+        hashed = f"SELECT *, {digest} AS _h FROM ({numbered}) AS _a"
+        ranked = (
+            f"SELECT *, row_number() OVER (PARTITION BY {user} ORDER BY _h, {rows}, _j) AS _r "
+            f"FROM ({hashed}) AS _b"
+        )
+        return f"SELECT {rows} FROM ({ranked}) AS _c WHERE _r <= {self.m}"
+
+    def rows(self, block: Any, names: Sequence[str]) -> Any:
+        """Likewise."""
+        return bounded(block, names, self.m, self.key)
 
 
 def bounded(block: Any, names: Sequence[str], m: int, key: str) -> Any:
-    """The same of a pandas DataFrame that holds all rows of its users."""
+    """Steps 1 and 2 of a pandas DataFrame that holds all rows of its users."""
     by = list(names)
     user = names[-1]
     plain = block[by].reset_index(drop=True)

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines.bounding import bounded
+from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
-from metricdp.records.engines.weighting import GRAINS, shared_rows
 from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, layout
@@ -43,13 +42,9 @@ class DaskFrame(Frame):
         """One task a block, and one for every eight blocks' groups, down to one."""
         return groups_of(encode, key, self.native[list(encode.names)].to_delayed())
 
-    def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
+    def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
         """Records are shuffled by user, so that a block holds all of each of its users."""
-        return by_user(self._read(reading), reading, m, key)
-
-    def shared(self, reading: Reading) -> DaskFrame:
-        """Likewise."""
-        return shared_by_user(self._read(reading), reading)
+        return kept(self._read(reading), reading, rule)
 
     def _read(self, reading: Reading) -> Any:
         chosen = self.native[reading.columns]
@@ -92,13 +87,9 @@ class DaskLines(Frame):
         """As of a data frame."""
         return groups_of(encode, key, self._lines())
 
-    def bounded(self, reading: Reading, m: int, key: str) -> DaskFrame:
+    def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
         """As of a data frame."""
-        return by_user(self._read(reading), reading, m, key)
-
-    def shared(self, reading: Reading) -> DaskFrame:
-        """As of a data frame."""
-        return shared_by_user(self._read(reading), reading)
+        return kept(self._read(reading), reading, rule)
 
     def _read(self, reading: Reading) -> Any:
         import dask.dataframe as dd
@@ -125,18 +116,11 @@ def meta(reading: Reading) -> Any:
     return pd.DataFrame({**numbers, "_user": pd.array([], dtype="string[pyarrow]")})
 
 
-def by_user(frame: Any, reading: Reading, m: int, key: str) -> DaskFrame:
-    """At most m records of each user."""
+def kept(frame: Any, reading: Reading, rule: UserRule) -> DaskFrame:
+    """What a rule keeps of each user's rows."""
     shuffled = frame.shuffle(on="_user")
-    kept = shuffled.map_partitions(bounded, reading.names, m, key, meta=meta(reading))
-    return DaskFrame(kept)
-
-
-def shared_by_user(frame: Any, reading: Reading) -> DaskFrame:
-    """Each user's places and their grains."""
-    shuffled = frame.shuffle(on="_user")
-    like = meta(reading).assign(**{GRAINS: np.empty(0, np.int64)})
-    return DaskFrame(shuffled.map_partitions(shared_rows, reading.names, meta=like))
+    like = meta(reading).assign(**{name: np.empty(0, np.int64) for name in rule.extra})
+    return DaskFrame(shuffled.map_partitions(rule.rows, reading.names, meta=like))
 
 
 def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:

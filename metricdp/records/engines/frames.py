@@ -4,10 +4,9 @@ users.
 
 from __future__ import annotations
 
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.placing import Placing, placing, present
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.sources import (
     Answer,
     Coins,
@@ -28,7 +28,7 @@ from metricdp.records.engines.sources import (
     Tally,
     grouped_parts,
 )
-from metricdp.records.engines.weighting import GrainsAt, Weighted, with_grains
+from metricdp.records.engines.weighting import GrainsAt, Weighted
 from metricdp.records.engines.work import Sum, Work, added, checked
 from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
@@ -70,15 +70,9 @@ class Frame(ABC):
         """
 
     @abstractmethod
-    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
-        """At most m rows of each user, as `metricdp.records.engines.bounding` says: the columns
-        ``reading.names``, the same rows whenever they are read.
-        """
-
-    @abstractmethod
-    def shared(self, reading: Reading) -> Frame:
-        """Each user's places and their grains, as `metricdp.records.engines.weighting` says: the
-        columns ``reading.names`` and `GRAINS`.
+    def by_user(self, reading: Reading, rule: UserRule) -> Frame:
+        """What a rule keeps of each user's rows: its columns, the same rows whenever they are
+        read.
         """
 
     def check(self, names: Sequence[Any]) -> None:
@@ -103,32 +97,24 @@ class Frame(ABC):
         universe: Metric | EuclideanSpace,
         encode: Encoder,
         user: str | None,
-        m: int,
-        *,
-        shares: bool = False,
+        rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
-        """The rows as records: counted in a finite universe, to be read in a box; at most m of each
-        user, or all of them with their shares in grains. Private, as what it raises is.
+        """The rows as records: counted in a finite universe, to be read in a box; of each user what
+        the rule keeps. Private, as what it raises is.
         """
         frame: Frame = self
-        if user is not None and shares:
-            return self._all_shared(universe, Reading(encode, user))
-        if user is not None:
-            reading = Reading(replace(encode, steps=()), user)
-            frame = self.bounded(reading, m, secrets.token_hex(32))
-            encode = replace(reading.encoder(), steps=encode.steps)
+        weighted = rule is not None and rule.weighted
+        if user is not None and rule is not None:
+            reading = rule.reading(encode, user)
+            frame = self.by_user(reading, rule)
+            encode = rule.encoder(reading, encode)
         if isinstance(universe, Metric):
-            held, _ = frame.total(encode, Tallied(np.asarray, len(universe)))
+            n = len(universe)
+            held, _ = frame.total(encode, GrainsAt(n) if weighted else Tallied(np.asarray, n))
             return Tally(np.flatnonzero(held), held[held > 0])
         # reads all rows once: a bad one is refused before anything is charged
-        return Encoded(frame, encode, frame.total(encode, _nothing)[1])
-
-    def _all_shared(self, universe: Metric | EuclideanSpace, reading: Reading) -> Source:
-        frame, encode = self.shared(reading), with_grains(reading)
-        if isinstance(universe, Metric):
-            held, _ = frame.total(encode, GrainsAt(len(universe)))
-            return Tally(np.flatnonzero(held), held[held > 0])
-        return Weighted(Encoded(frame, encode, frame.total(encode, _nothing)[1]))
+        source = Encoded(frame, encode, frame.total(encode, _nothing)[1])
+        return Weighted(source) if weighted else source
 
     def total(self, encode: Encoder, answer: Answer) -> tuple[NDArray[Any], Seal]:
         """The sum of `answer` over blocks of encoded rows, and the seal of this reading.

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.records.engines import bounding, weighting
+from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.sources import Coins
 from metricdp.records.engines.spilling import connected
 from metricdp.records.engines.work import Sum, Work, added, digest
 from metricdp.records.ingestion.encoders import USER, VALUES, Encoder, Reading, n_rows, opened
+
+DUCKDB = Dialect('"', "({0} // {1})", "json_array({0})", "sha256({0})")
 
 
 class LocalFrame(Frame):
@@ -48,21 +50,10 @@ class LocalFrame(Frame):
                 total = added(total, future.result())
         return total
 
-    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
+    def by_user(self, reading: Reading, rule: UserRule) -> Frame:
         """By DuckDB, which writes to disk what does not fit into memory."""
-        text = bounding.statement(
-            "_rows",
-            reading.names,
-            m,
-            quote='"',
-            digest=lambda columns: f"sha256('{key}' || json_array({', '.join(columns)}))",
-        )
-        return Bounded(self, reading, text, reading.names)
-
-    def shared(self, reading: Reading) -> Frame:
-        """By DuckDB, likewise."""
-        text = weighting.statement("_rows", reading.names, quote='"', divided="({0} // {1})")
-        return Bounded(self, reading, text, [*reading.names, weighting.GRAINS])
+        text = rule.statement("_rows", reading.names, DUCKDB)
+        return ByUser(self, reading, text, rule.columns(reading))
 
     def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
@@ -80,10 +71,9 @@ class LocalFrame(Frame):
         return np.concatenate(kept)
 
 
-class Bounded(LocalFrame):
-    """What a statement makes of all rows of each user of a table on this machine: at most m of
-    them, or their shares; read anew each time, by the same statement. DuckDB is given records and
-    texts of users, never a cell.
+class ByUser(LocalFrame):
+    """What a statement makes of all rows of each user of a table on this machine, read anew each
+    time, by the same statement. DuckDB is given records and texts of users, never a cell.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.records.engines import bounding, weighting
+from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
@@ -61,12 +61,10 @@ class AtOnce(Frame):
         universe: Metric | EuclideanSpace,
         encode: Encoder,
         user: str | None,
-        m: int,
-        *,
-        shares: bool = False,
+        rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
-        """The records, counted in a finite universe; m of each user at most, drawn by fresh coins
-        (`bounding.sample`), or all of them with their shares (`weighting.grains`).
+        """The records, counted in a finite universe; of each user what the rule keeps of records in
+        hand.
         """
         parts = [encode.empty()]
         users = []
@@ -82,10 +80,11 @@ class AtOnce(Frame):
                     parts.append(found)
                     users += whose
         records = np.concatenate(parts)
-        if read is not None and shares:
-            return weighting.shared(universe, users, records)
-        if read is not None:
-            records = encode.stepped(records[bounding.sample(users, len(records), m)])
+        if rule is not None and user is not None:
+            held = rule.held(universe, users, records)
+            if isinstance(held, Source):
+                return held
+            records = encode.stepped(held)
         if isinstance(universe, Metric):
             return Tally(*np.unique(records, return_counts=True))
         return records
@@ -94,13 +93,9 @@ class AtOnce(Frame):
         """As where it is."""
         return self._frame.add(work)
 
-    def bounded(self, reading: Reading, m: int, key: str) -> Frame:
+    def by_user(self, reading: Reading, rule: UserRule) -> Frame:
         """As where it is."""
-        return self._frame.bounded(reading, m, key)
-
-    def shared(self, reading: Reading) -> Frame:
-        """As where it is."""
-        return self._frame.shared(reading)
+        return self._frame.by_user(reading, rule)
 
 
 class Memory(Engine):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines import bounding, weighting
+from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
@@ -22,6 +22,8 @@ from metricdp.records.engines.work import GroupWork, Sum, Work, added
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, layout
 from metricdp.records.trouble import Trouble, raised
+
+SPARK = Dialect("`", "({0} div {1})", "to_json(named_struct({1}))", "sha2({0}, 256)")
 
 
 class SparkFrame(Frame):
@@ -54,24 +56,9 @@ class SparkFrame(Frame):
             return self.native
         return self.native.select(*(self.native[_quoted(name)] for name in names))
 
-    def bounded(self, reading: Reading, m: int, key: str) -> SparkFrame:
-        """A window over each user's records."""
-
-        def digest(columns: list[str]) -> str:
-            fields = ", ".join(f"'{i}', {name}" for i, name in enumerate(columns))
-            return f"sha2(concat('{key}', to_json(named_struct({fields}))), 256)"
-
-        text = bounding.statement("{rows}", reading.names, m, quote="`", digest=digest)
-        return self._stated(reading, text)
-
-    def shared(self, reading: Reading) -> SparkFrame:
-        """A sum over each user's records in order."""
-        names = reading.names
-        text = weighting.statement("{rows}", names, quote="`", divided="({0} div {1})")
-        return self._stated(reading, text)
-
-    def _stated(self, reading: Reading, text: str) -> SparkFrame:
-        """What a statement makes of the rows, read."""
+    def by_user(self, reading: Reading, rule: UserRule) -> SparkFrame:
+        """Windows over each user's records."""
+        text = rule.statement("{rows}", reading.names, SPARK)
         kind = "long" if reading.kind is np.int64 else "double"
         kinds = ", ".join([*(f"{name} {kind}" for name in reading.names[:-1]), "_user string"])
         read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), kinds)

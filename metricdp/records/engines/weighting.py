@@ -16,7 +16,8 @@ has in wholes. Rounding each share up, or to the nearest, would let a user of ma
 one whole: the audit keeps that as a planted bug. Under replace-one, both users have exactly one.
 
 In memory and on every engine the same integers come out: users are grouped, records sorted and
-summed, and the shares are differences of the same floors (`statement`, `shared_rows`, `grains`).
+summed, and the shares are differences of the same floors (`Shares.statement`, `shared_rows`,
+`grains`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.sources import Answer, Grouped, Groups, Source, Tally, grouped_parts
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
@@ -97,32 +99,44 @@ def shared(
     return Weighted(np.column_stack([records, held]))
 
 
-def statement(table: str, names: Sequence[str], *, quote: str, divided: str) -> str:
-    """The SQL query that gives each user's places and their grains.
+@dataclass(frozen=True)
+class Shares(UserRule):
+    """All records of each user, with their shares of one whole."""
 
-    Parameters
-    ----------
-    table : str
-    names : sequence of str
-        Columns, that of users last (`Reading.names`).
-    quote : str
-        Of identifiers.
-    divided : str
-        Of whole numbers, rounding down: an expression with ``{0}`` and ``{1}``.
-    """
-    listed = [f"{quote}{name}{quote}" for name in names]
-    rows, user, numbers = ", ".join(listed), listed[-1], ", ".join(listed[:-1])
-    counted = f"SELECT {rows}, count(*) AS _c FROM {table} GROUP BY {rows}"
-    ordered = f"PARTITION BY {user} ORDER BY {numbers} ROWS UNBOUNDED PRECEDING"
-    summed = (
-        f"SELECT *, sum(_c) OVER ({ordered}) AS _to, sum(_c) OVER (PARTITION BY {user}) AS _r "
-        f"FROM ({counted}) AS _a"
-    )
-    upper, lower = (divided.format(f"({WHOLE} * {to})", "_r") for to in ("_to", "(_to - _c)"))
-    return (
-        f"SELECT {rows}, CAST({upper} - {lower} AS BIGINT) AS {quote}{GRAINS}{quote} "
-        f"FROM ({summed}) AS _b"
-    )
+    extra = (GRAINS,)
+    weighted = True
+
+    def held(
+        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+    ) -> Source:
+        """Beside their grains."""
+        return shared(universe, users, records)
+
+    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
+        """A sum over each user's places in order."""
+        listed = [f"{sql.quote}{name}{sql.quote}" for name in names]
+        rows, user, numbers = ", ".join(listed), listed[-1], ", ".join(listed[:-1])
+        counted = f"SELECT {rows}, count(*) AS _c FROM {table} GROUP BY {rows}"
+        ordered = f"PARTITION BY {user} ORDER BY {numbers} ROWS UNBOUNDED PRECEDING"
+        summed = (
+            f"SELECT *, sum(_c) OVER ({ordered}) AS _to, sum(_c) OVER (PARTITION BY {user}) AS _r "
+            f"FROM ({counted}) AS _a"
+        )
+        bounds = (f"({WHOLE} * {to})" for to in ("_to", "(_to - _c)"))
+        upper, lower = (sql.divided.format(bound, "_r") for bound in bounds)
+        return (
+            f"SELECT {rows}, CAST({upper} - {lower} AS BIGINT) AS {sql.quote}{GRAINS}{sql.quote} "
+            f"FROM ({summed}) AS _b"
+        )
+
+    def rows(self, block: Any, names: Sequence[str]) -> Any:
+        """Likewise."""
+        return shared_rows(block, names)
+
+    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+        """Records beside their grains."""
+        plain = reading.encoder()
+        return replace(plain, columns=(*plain.columns, GRAINS), place=WithGrains(plain.place))
 
 
 def shared_rows(block: Any, names: Sequence[str]) -> Any:
@@ -156,12 +170,6 @@ class WithGrains:
         records = self.place(rows[:, :-1])
         kind = np.int64 if records.ndim == 1 else np.float64
         return np.column_stack([records, rows[:, -1]]).astype(kind)
-
-
-def with_grains(reading: Reading) -> Encoder:
-    """The encoder of rows that `statement` made of what was read."""
-    plain = reading.encoder()
-    return replace(plain, columns=(*plain.columns, GRAINS), place=WithGrains(plain.place))
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,13 @@ class Reading:
         Without steps.
     user : str
         The column of users.
+    areas : ndarray of int64, shape (n_points,), optional
+        Of a finite universe: a public number of each point, which stands beside it in `rows`.
     """
 
     encode: Encoder
     user: str
+    areas: NDArray[np.int64] | None = None
 
     def __call__(self, block: Any) -> tuple[NDArray[Any], list[str]]:
         """Records, shape (n,) or (n, d), and each one's user.
@@ -155,14 +158,20 @@ class Reading:
         """Columns `names` of a block; if it cannot be read, one row without a user that says what
         went wrong (`metricdp.records.trouble`), so that no engine has an exception to log.
         """
-        done = attempt(lambda: self(block))
+        done = attempt(lambda: self._of(block))
         if isinstance(done, Ended):
-            sorry: NDArray[Any] = np.full((1, len(self.names) - 1), int(done.trouble), self.kind)
-            return self._named(sorry[0] if self.encode.empty().ndim == 1 else sorry, [None])
+            sorry: NDArray[Any] = np.full(1, int(done.trouble), self.kind)
+            return self._named([sorry] * (len(self.names) - 1), [None])
         return self._named(*done)
 
-    def _named(self, records: NDArray[Any], users: Any) -> dict[str, Any]:
-        columns = [records] if records.ndim == 1 else list(np.ascontiguousarray(records.T) + 0.0)
+    def _of(self, block: Any) -> tuple[list[NDArray[Any]], list[str]]:
+        """Columns of numbers, and users."""
+        records, users = self(block)
+        if records.ndim > 1:
+            return list(np.ascontiguousarray(records.T) + 0.0), users
+        return [records] if self.areas is None else [records, self.areas[records]], users
+
+    def _named(self, columns: list[NDArray[Any]], users: Any) -> dict[str, Any]:
         return {**dict(zip(self.names, columns)), USER: users}
 
     @property
@@ -180,6 +189,7 @@ class Reading:
         """Columns that rows have then: the record's numbers and its user."""
         empty = self.encode.empty()
         width = 1 if empty.ndim == 1 else empty.shape[1]
+        width += self.areas is not None
         return [*(f"_{j}" for j in range(width)), USER]
 
     def encoder(self) -> Encoder:

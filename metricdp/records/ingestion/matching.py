@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
-from metricdp.records.ingestion.columns import Column, is_text, simplified, trimmed
+from metricdp.records.ingestion.columns import Column as Column
+from metricdp.records.ingestion.columns import is_text, simplified, trimmed
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8

@@ -260,7 +260,8 @@ def explore(
     }
     asked = {"k": int(k), "objective": objective, "seed": seed}
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
-        grant = payer.charge(recipe.price, check, [(e, delta) for e in order], "explore")
+        price = partial(recipe.price_of, demand)
+        grant = payer.charge(price, check, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
         foresee = partial(plan, universe, records=guess, repeats=repeats, **simulated)

@@ -35,7 +35,7 @@ from metricdp.privacy import (
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import Encoder, Tally, embedded, opening, sources
-from metricdp.records.engines.bounding import bounded
+from metricdp.records.engines.bounding import Bounding, bounded
 from metricdp.records.ingestion.encoders import Reading
 from tests.privacy_worlds import THREE, all_text
 
@@ -431,7 +431,7 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
             duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
         )
         reading = Reading(Encoder(("c", "z"), np.asarray), "w")
-        blocks = relation.bounded(reading, 2, "key").batches(reading.names)
+        blocks = relation.by_user(reading, Bounding(2, "key")).batches(reading.names)
         drawn = pa.Table.from_batches(list(blocks)).to_pandas()
         drawn["w"] = drawn["_user"].astype(int)
         kept["duckdb"].append(drawn.rename(columns={"_0": "c"}))

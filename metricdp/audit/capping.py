@@ -1,0 +1,109 @@
+"""Users with caps: exact laws of Gaussian counts whose noise follows the L2 sensitivity; and of the
+private choice of how many records to keep.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from metricdp.audit.exact import Case, Chance
+from metricdp.audit.worlds import RELATIONS, Labels, demands, finest, worlds
+
+GAUSS = (Fraction(4), Fraction(1, 1000))
+KEY = b"\x5a"
+"""One key of all, for the proof holds with every single one."""
+_URANDOM = os.urandom
+
+
+def capping_cases() -> Iterator[tuple[Case, bool]]:
+    """Histograms of the very parts of the caps, and of one part that spans two of them."""
+    from metricdp.accounting import Cost
+    from metricdp.privacy import Caps, HistogramQuery
+
+    world = worlds()["two points"]
+    fine = HistogramQuery(finest(world.universe))
+    coarse = HistogramQuery(Labels(world.universe, (0, 0), 1))
+    key = Chance(lambda demand: [()], lambda outcome, n: KEY * n if n == 32 else _URANDOM(n))
+    rho = Cost.zcdp(*GAUSS).rho
+    for name, caps, query in (
+        ("caps of 2 parts", (2, 1), fine),
+        ("caps of 1 part of 2", (1, 2), fine),
+        ("caps of 2 parts, a coarser histogram", (2, 1), coarse),
+    ):
+        for relation in RELATIONS:
+            # two users of two parts each are never apart in both of two points
+            reach = 0.9
+            if relation == "replace-one" and caps == (2, 1):
+                reach = 0.4 if query is fine else 0.05
+            yield (
+                Case(
+                    name,
+                    world,
+                    partial(_asked, query),
+                    demands(2, 2, 3),
+                    relation,
+                    caps[0] * caps[1],
+                    GAUSS,
+                    reach,
+                    rho=rho,
+                    hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
+                    chance=key,
+                ),
+                relation == "add-remove",
+            )
+
+
+def contribution_cases() -> Iterator[tuple[Case, bool]]:
+    """The private choice of how many records to keep, to what it publishes."""
+    world = worlds()["two points"]
+    nothing = Chance(lambda demand: [()], lambda outcome, n_bytes: _URANDOM(n_bytes))
+    for relation in RELATIONS:
+        yield (
+            Case(
+                "contributions",
+                world,
+                _chosen,
+                demands(1, 2, 3),
+                relation,
+                3,
+                (1, 0),
+                hold=lambda universe, records, users, m: users,
+                chance=nothing,
+            ),
+            relation == "add-remove",
+        )
+
+
+def _chosen(users: Any, ledger: Any) -> Any:
+    from metricdp.methods.contributions import contributions
+
+    found = contributions(users, epsilon=1, ledger=ledger)
+    return found.max_contributions, found.counts
+
+
+def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
+    """With names by what a user's records are, so that those of one stay when another goes."""
+    from metricdp.privacy import PrivateDemand
+
+    own: dict[Any, tuple[Any, ...]] = {}
+    for user, record in zip(users, records):
+        own[user] = (*own.get(user, ()), record)
+    known: Counter[Any] = Counter()
+    names = {}
+    for user, kind in own.items():
+        known[kind] += 1
+        names[user] = f"{'-'.join(kind)} {known[kind]}"
+    return PrivateDemand(universe, records, user=[names[user] for user in users], caps=caps)
+
+
+def _asked(query: Any, demand: Any, ledger: Any) -> Any:
+    from metricdp.accounting import Cost
+    from metricdp.privacy import measure
+
+    cost = Cost.zcdp(*GAUSS)
+    return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)

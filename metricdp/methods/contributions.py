@@ -1,0 +1,136 @@
+"""How many records of each user to keep: a quantile of how many they have, for a slice of the
+budget.
+
+1. Count users by their number of records: more than 2^(j-1), up to 2^j, for j = 0 to 20.
+2. Take the least 2^j for which so many users, by the noisy counts, have no more.
+
+**Privacy.** Step 1 is one histogram of users, each in one part: sensitivity 1, or 2 under
+replace-one, so it is epsilon-DP for each user with all their records, however many they are.
+Step 2 sees noisy counts alone. *Composition*: sequential with everything else about these users:
+what the ledger pays for later keeps at most m records of each, a sample that depends on that user's
+records and coins alone, so it is about the same neighbors, and the epsilons add up. The ledger is
+held to that m from then on.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting import Cost, Grant, Ledger, exact
+from metricdp.accounting.binding import Protection
+from metricdp.accounting.scales import laplace_scale
+from metricdp.arguments import shown
+from metricdp.errors import InputError
+from metricdp.privacy import HistogramQuery, measure
+from metricdp.privacy.contributing import Doublings, contributors
+from metricdp.releases import Neighboring, Receipt
+
+
+class Contributions(NamedTuple):
+    """How many records of each user to keep; all of it released.
+
+    Attributes
+    ----------
+    max_contributions : int
+        A power of two.
+    quantile : float
+        Share of users who have no more records, as far as is known.
+    counts : dict
+        Noisy number of users by number of records: of ``counts[8]`` more than 4, up to 8.
+    receipt : Receipt
+    """
+
+    max_contributions: int
+    quantile: float
+    counts: dict[int, int]
+    receipt: Receipt
+
+
+def contributions(
+    users: Any,
+    user: str | None = None,
+    *,
+    epsilon: Any,
+    quantile: Any = "0.9",
+    ledger: Ledger | None = None,
+    neighboring: Neighboring = "add-remove",
+    engine: str = "embedded",
+) -> Contributions:
+    """Choose `max_contributions` privately: a quantile of how many records users have.
+
+    Parameters
+    ----------
+    users : iterable, or table or path
+        Whose each record is: one entry per record; or, with `user`, a table or a file as
+        `PrivateDemand.from_frame` reads.
+    user : str, optional
+        The column of users.
+    epsilon : int, float, str, Decimal or Fraction
+        Of this choice: a small part of what there is, say a twentieth. With N users its error is
+        some 6 / (epsilon · N) of a quantile.
+    quantile : number
+        Above 0, below 1: share of users of whom all records are kept.
+    ledger : Ledger, optional
+        Where it is charged; one that no demand was paid from yet. From then on it pays for demand
+        of these users with this `max_contributions`.
+    neighboring : {"add-remove", "replace-one"}
+        Of a fresh ledger.
+    engine : {"embedded", "dask", "spark"}
+
+    Returns
+    -------
+    Contributions
+
+    Raises
+    ------
+    InputError, BudgetError
+        A bad argument, or a ledger that is held to a unit already: nothing was read or charged.
+
+    Notes
+    -----
+    Shares (``weighting="share"``) need no such number. Noise is proportional to m, so a lower
+    quantile is mostly better; a higher one keeps more of those who have many records.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> users = [f"u{i}" for i in range(4000) for _ in range(1 + i % 7)]
+    >>> ledger = mdp.Ledger(1)
+    >>> found = mdp.contributions(users, epsilon="0.05", quantile="0.5", ledger=ledger)
+    >>> found.max_contributions, ledger.left
+    (4, Fraction(19, 20))
+    """
+    share = exact(quantile, "quantile")
+    if not 0 < share < 1:
+        raise InputError(f"quantile must be above 0 and below 1, got {shown(quantile)}")
+    price = Cost.of(epsilon)
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+    payer = Ledger(epsilon, 0, neighboring) if ledger is None else ledger
+    if payer.protects is not None:
+        raise InputError(
+            f"this ledger protects {payer.protects} already: choose the number of records before "
+            f"anything else is paid for"
+        )
+    query = HistogramQuery(Doublings())
+    if price.epsilon > 0:  # else the ledger says it better
+        laplace_scale(query.sensitivity(payer.neighboring, 1), price.epsilon)
+    demand = contributors(users, user, engine)
+    payer.charge(price, purpose="contributions")
+    release = measure(demand, query, price, Grant(price, payer.neighboring))
+    m, reached = _least(release.values, share)
+    payer.bind(Protection("user", m))
+    counts = {2**j: int(count) for j, count in enumerate(release.values)}
+    return Contributions(m, reached, counts, release.receipt)
+
+
+def _least(counts: NDArray[np.int64], share: Fraction) -> tuple[int, float]:
+    """The least power of two that so many users do not exceed, and how many that are."""
+    total = max(int(counts.sum()), 1)
+    within = np.cumsum(counts)
+    j = next((j for j, n in enumerate(within.tolist()) if n >= share * total), len(counts) - 1)
+    return 2**j, min(max(float(within[j] / total), 0.0), 1.0)

@@ -1,0 +1,165 @@
+"""Caps: at most so many records of a user in a part of a public partition, in at most so many
+parts, so that noise may follow the L2 sensitivity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.partition import Partition
+from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
+from metricdp.releases import Neighboring
+
+AREAS = 64
+"""Parts of the public hierarchy that caps are about, unless a partition is given: as many as the
+coarsest histograms that users of many records call for.
+"""
+
+
+@dataclass(frozen=True)
+class Caps:
+    """At most c records of each user in a part of a public partition, in at most p parts.
+
+    **Privacy.** What is kept of a user is a function of that user's records and coins
+    (`metricdp.records.engines.capping`): a vector u of integers, at least 0, of which at most p are
+    not 0, and none above c. So ``|u|_1 <= pc`` and ``|u|_2² <= pc²``, where m = pc records alone
+    would only give (pc)²; and the same holds of every *finer* partition, as a part's records, c at
+    most, have the largest square where they are together: see `squared_sensitivity`.
+
+    Parameters
+    ----------
+    parts : int
+        p: parts of each user, at most. Public: never choose it by looking at the data.
+    records : int
+        c: records of a user in a part, at most.
+    areas : int or Partition
+        The parts that caps are about: so many of the universe's public hierarchy, which the default
+        method then refines; or a public partition of the very universe.
+
+    Raises
+    ------
+    InputError
+        No such numbers.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(200), weight=None)
+    >>> users = [i % 40 for i in range(4000)]
+    >>> caps = mdp.Caps(parts=20, records=2)
+    >>> mdp.PrivateDemand(metric, [i % 200 for i in range(4000)], user=users, caps=caps)
+    PrivateDemand(graph; protects each user, keeps up to 40 records of each)
+    """
+
+    parts: int
+    records: int = 1
+    areas: int | Partition = AREAS
+
+    def __post_init__(self) -> None:
+        for name in ("parts", "records", "areas"):
+            given = getattr(self, name)
+            value = integer(given)
+            if name == "areas" and value is None and hasattr(given, "n_parts"):
+                continue
+            if value is None or value < 1:
+                raise InputError(f"{name} must be an integer of at least 1, got {shown(given)}")
+            object.__setattr__(self, name, value)
+        if self.max_contributions >= 2**31:
+            raise InputError(f"caps allow too many records of a user, {shown(self.parts)} parts")
+
+    @property
+    def max_contributions(self) -> int:
+        """Most records of a user, pc."""
+        return self.parts * self.records
+
+    def of(self, universe: Any) -> Capped:
+        """The caps in a universe.
+
+        Raises
+        ------
+        InputError
+            It is a box, or the partition is of another universe.
+        """
+        if not isinstance(universe, Metric):
+            raise InputError(
+                "caps need a finite universe: in a box records have no public parts that the "
+                "default method's histograms refine; weighting='share' or max_contributions= "
+                "bound users there"
+            )
+        number = integer(self.areas)
+        tree = None if number is None else hierarchy(universe, 0).cut(number)
+        query = HistogramQuery(self.areas if tree is None else tree)  # type: ignore[arg-type]
+        query.check(universe)
+        assert query.labels is not None
+        return Capped(universe, query.labels, self.parts, self.records, tree)
+
+
+@dataclass(frozen=True, eq=False)
+class Capped:
+    """Caps of a demand: public.
+
+    Attributes
+    ----------
+    universe : Metric
+    areas : ndarray of int64, shape (n_points,), read-only
+        Part of each point.
+    parts, records : int
+        p and c.
+    tree : PartitionTree or None
+        The areas as a cut of the universe's hierarchy of seed 0, if they are one.
+    """
+
+    universe: Metric
+    areas: NDArray[np.int64]
+    parts: int
+    records: int
+    tree: PartitionTree | None = None
+
+    @property
+    def square(self) -> int:
+        """Largest square of the length of what a user adds to a histogram of finer parts: pc²."""
+        return self.parts * self.records**2
+
+    def refined(self, query: HistogramQuery) -> bool:
+        """Whether every part of a histogram lies in one area."""
+        if query.universe is not self.universe or query.labels is None:
+            return False
+        first = np.full(query.n_parts, -1, np.int64)
+        first[query.labels] = self.areas
+        return bool((first[query.labels] == self.areas).all())
+
+
+def squared_sensitivity(
+    query: Query, neighboring: Neighboring, max_contributions: int, caps: Capped | None
+) -> int:
+    """Square of a query's L2 sensitivity for demand that may be capped.
+
+    **Privacy.** *Histograms* whose parts each lie in one area: let u be what a user adds, and u_a
+    its part in area a. Then ``|u_a|_1 <= c``, so ``|u_a|_2² <= c²`` as u_a >= 0 has integers, and
+    at most p of the u_a are not 0: ``|u|_2² <= pc²`` under *add-remove*, reached by c records at
+    one point of each of p areas. *Replace-one*: ``|u - v|_2² = |u|² + |v|² - 2 u·v <= 2pc²``, as u,
+    v >= 0. *Levels*: the sum over disjoint coordinates, each level by its own bound. Of everything
+    else, and of parts that reach into several areas, nothing is gained: the query's own bound for m
+    = pc records.
+
+    Parameters
+    ----------
+    query : Query
+    neighboring : {"add-remove", "replace-one"}
+    max_contributions : int
+    caps : Capped or None
+    """
+    if caps is not None and type(query) is LevelsQuery:
+        each = (squared_sensitivity(q, neighboring, max_contributions, caps) for q in query.levels)
+        return sum(each)
+    if caps is not None and type(query) is HistogramQuery and caps.refined(query):
+        return caps.square * (1 if neighboring == "add-remove" else 2)
+    return query.squared_sensitivity(neighboring, max_contributions)

@@ -1,0 +1,79 @@
+"""How many records users have, as demand in a public universe of numbers of records: what a private
+choice of `max_contributions` asks.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.accounting.binding import Protection
+from metricdp.errors import InputError
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.privacy.demand import PrivateDemand, read
+from metricdp.records.engines import opened
+from metricdp.records.engines.sizes import Anywhere, Sizes
+from metricdp.records.engines.sources import Source
+from metricdp.records.ingestion.encoders import Encoder
+from metricdp.records.ingestion.users import names_of
+
+MOST = 20
+"""Users of more than 2^19 records are counted together."""
+
+
+@cache
+def numbers_of_records() -> EuclideanMetric:
+    """The public universe: point j stands for more than 2^(j-1), up to 2^j records."""
+    return EuclideanMetric(np.arange(MOST + 1.0)[:, None], ids=[2**j for j in range(MOST + 1)])
+
+
+class Doublings:
+    """Every point of that universe a part of its own."""
+
+    def __init__(self) -> None:
+        self.universe = numbers_of_records()
+        self.n_parts = MOST + 1
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The record's own number."""
+        return records
+
+
+def contributors(users: Any, column: str | None = None, engine: str = "embedded") -> PrivateDemand:
+    """One record for each user, at the number of that user's records.
+
+    **Privacy.** *Unit*: one user with all their records, who is one record here, at a point that
+    depends on those records alone (`metricdp.records.engines.sizes`): m = 1, for whichever number
+    of records is kept of them elsewhere. Nothing leaves; what is asked of it is paid for.
+
+    Parameters
+    ----------
+    users : iterable, or table or path
+        Whose each record is; with `column`, a table or a file as `PrivateDemand.from_frame` reads.
+    column : str, optional
+    engine : {"embedded", "dask", "spark"}
+
+    Raises
+    ------
+    InputError
+        A user is missing; there is no such column.
+    """
+    universe = numbers_of_records()
+    rule = "user must give one entry per record, none of them missing"
+    counted = Sizes(MOST)
+    held: NDArray[Any] | Source
+    if column is None:
+        if isinstance(users, str | bytes):
+            raise InputError("users must give one entry per record; of a file, name user=COLUMN")
+        held = read(rule, lambda: counted.held(universe, names_of(users), np.empty(0)))
+    else:
+        frame = opened(users, engine, [column])
+        frame.check([column])
+        place = Encoder((column,), Anywhere())
+        held = read(rule, lambda: frame.records(universe, place, column, counted))
+    demand = PrivateDemand.__new__(PrivateDemand)
+    demand._place(universe, held, Protection("user", 1), None)
+    return demand

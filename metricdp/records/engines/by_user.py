@@ -1,0 +1,96 @@
+"""What is kept of each user's rows: one rule, which every engine applies in its own way.
+
+A rule sees all rows of a user together, and what it makes of them is a function of those rows alone
+and of one secret key: `metricdp.records.engines.bounding` keeps m of them, `capping` some of a few
+parts, `weighting` all, with shares.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from numpy.typing import NDArray
+
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.sources import Source
+from metricdp.records.ingestion.encoders import Encoder, Reading
+
+
+class Dialect(NamedTuple):
+    """What engines that speak SQL say in words of their own.
+
+    Attributes
+    ----------
+    quote : str
+        Of identifiers.
+    divided : str
+        Of whole numbers, rounding down: an expression with ``{0}`` and ``{1}``.
+    rows : str
+        All columns of a row as text: an expression with ``{0}``, their list, and ``{1}``, the same
+        with a name for each.
+    hashed : str
+        SHA-256 of a text, in hexadecimal digits: an expression with ``{0}``.
+    """
+
+    quote: str
+    divided: str
+    rows: str
+    hashed: str
+
+    def digest(self, key: str, columns: Sequence[str]) -> str:
+        """The hash of some columns under a key, whatever their types."""
+        named = ", ".join(f"'{i}', {name}" for i, name in enumerate(columns))
+        return self.hashed.format(f"concat('{key}', {self.rows.format(', '.join(columns), named)})")
+
+
+class UserRule(ABC):
+    """What is kept of each user's rows."""
+
+    extra: ClassVar[tuple[str, ...]] = ()
+    """Columns that it adds."""
+    weighted: ClassVar[bool] = False
+    """Whether what it keeps has weights, in the column `weighting.GRAINS`."""
+
+    @abstractmethod
+    def held(
+        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+    ) -> NDArray[Any] | Source:
+        """Of records in hand, one user for each.
+
+        Raises
+        ------
+        InputError
+            Not one user for each record.
+        """
+
+    @abstractmethod
+    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
+        """The SQL query that keeps it of rows of a table.
+
+        Parameters
+        ----------
+        table : str
+        names : sequence of str
+            Columns, that of users last (`Reading.names`): numbers without negative zeros, and text.
+        sql : Dialect
+        """
+
+    @abstractmethod
+    def rows(self, block: Any, names: Sequence[str]) -> Any:
+        """The same of a pandas DataFrame that holds all rows of its users."""
+
+    def reading(self, encode: Encoder, user: str) -> Reading:
+        """How rows are read before the rule."""
+        return Reading(replace(encode, steps=()), user)
+
+    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+        """How they are read after it."""
+        return replace(reading.encoder(), steps=encode.steps)
+
+    def columns(self, reading: Reading) -> list[str]:
+        """Columns of what is kept."""
+        return [*reading.names, *self.extra]

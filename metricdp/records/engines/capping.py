@@ -1,0 +1,182 @@
+"""At most c records of each user in a part of a public partition, and records in at most p parts.
+
+A user's records are taken in a random order; one is kept if its part is among the first p that were
+met, and holds fewer than c of that user's so far. So a part is met sooner the more records it has.
+
+The order is a function of rows and of one key, drawn from the operating system when the demand is
+made, so that rows may come in any order, and be read again:
+
+1. Rows of one user at one point are numbered j = 1, 2, … in any order: they are equal.
+2. A row's rank is SHA-256 of ``key|point|j|user``, then the point, then j.
+
+**Privacy.** The key fixed, what is kept of a user depends on that user's rows alone: 1 to c records
+in each of 1 to p parts. This holds for each key and however good the hash is; averaging over keys
+keeps it (joint convexity). In memory and on every engine the same rows are kept under the same key
+(`capped`, `Capping.statement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.records.ingestion.encoders import Encoder, Reading
+
+
+@dataclass(frozen=True)
+class Capping(UserRule):
+    """At most `records` of each user in a part, in at most `parts` of them.
+
+    Parameters
+    ----------
+    areas : ndarray of int64, shape (n_points,)
+        Part of each point, public.
+    parts, records : int
+        p and c.
+    key : str
+        Secret, of hexadecimal digits.
+    """
+
+    areas: NDArray[np.int64]
+    parts: int
+    records: int
+    key: str
+
+    def held(
+        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+    ) -> NDArray[Any]:
+        """By the same ranks."""
+        return records[self.kept(users, records)]
+
+    def kept(self, users: Sequence[Hashable], at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Indices of what is kept of records at these points."""
+        return capped(users, at, self.areas[at], (self.parts, self.records), self.key)
+
+    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
+        """The first row of a part in the random order says when the part is met."""
+        at, area, user = (f"{sql.quote}{name}{sql.quote}" for name in names)
+        numbered = (
+            f"SELECT *, row_number() OVER (PARTITION BY {at}, {user} ORDER BY {user}) AS _j "
+            f"FROM {table}"
+        )
+        text = f"concat_ws('|', '{self.key}', CAST({at} AS STRING), CAST(_j AS STRING), {user})"
+        hashed = f"SELECT *, {sql.hashed.format(text)} AS _h FROM ({numbered}) AS _a"
+        whole = f"PARTITION BY {user}, {area}"
+        met = (
+            f"SELECT *, row_number() OVER ({whole} ORDER BY _h, {at}, _j) AS _n, "
+            f"min(_h) OVER ({whole}) AS _m FROM ({hashed}) AS _b"
+        )
+        ranked = (
+            f"SELECT *, dense_rank() OVER (PARTITION BY {user} ORDER BY _m, {area}) AS _p "
+            f"FROM ({met}) AS _c"
+        )
+        kept = f"_n <= {self.records} AND _p <= {self.parts}"
+        lost = f"{user} IS NULL"  # of a block that could not be read: says why
+        return f"SELECT {at}, {area}, {user} FROM ({ranked}) AS _d WHERE {kept} OR {lost}"
+
+    def rows(self, block: Any, names: Sequence[str]) -> Any:
+        """Likewise."""
+        at, area, user = names
+        plain = block[list(names)].reset_index(drop=True)
+        known = plain[user].notna().to_numpy()  # else a block that could not be read says why
+        some = np.flatnonzero(known)
+        users = plain[user].to_numpy(object)[some].tolist()
+        points, areas = (plain[name].to_numpy(np.int64)[some] for name in (at, area))
+        kept = capped(users, points, areas, (self.parts, self.records), self.key)
+        return plain.iloc[np.sort(np.concatenate([some[kept], np.flatnonzero(~known)]))]
+
+    def reading(self, encode: Encoder, user: str) -> Reading:
+        """With the part beside each point."""
+        return replace(super().reading(encode, user), areas=self.areas)
+
+
+def capped(
+    users: Sequence[Hashable],
+    at: NDArray[np.int64],
+    areas: NDArray[np.int64],
+    caps: tuple[int, int],
+    key: str,
+) -> NDArray[np.int64]:
+    """Indices of records that are kept, in order.
+
+    Parameters
+    ----------
+    users : sequence
+        One for each record: texts, or whatever has one.
+    at, areas : ndarray of int64, shape (n,)
+        Point and part of each.
+    caps : (int, int)
+        Parts of a user, and records of a user in a part, at most.
+    key : str
+
+    Raises
+    ------
+    InputError
+        Not one user for each record.
+
+    Notes
+    -----
+    O(n log n) time; only the records of users who have too many are hashed.
+
+    Examples
+    --------
+    >>> at = np.array([0, 0, 0, 5, 5, 9])
+    >>> kept = capped(["a"] * 5 + ["b"], at, at, (1, 2), "00")
+    >>> len(kept), len(set(at[kept[:2]]))
+    (3, 1)
+    """
+    n = len(at)
+    if len(users) != n or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n)
+    if not n:
+        return np.empty(0, np.int64)
+    cells, each = np.unique(np.stack([codes, areas]), axis=1, return_counts=True)
+    many = np.bincount(cells[0], minlength=len(number)) > caps[0]
+    many[cells[0][each > caps[1]]] = True
+    asked = np.flatnonzero(many[codes])
+    number_of_equal = _numbered(codes[asked], at[asked])
+    ranked = [
+        (
+            sha256(f"{key}|{point}|{j}|{users[i]}".encode("utf-8", "surrogatepass")).hexdigest(),
+            point,
+            j,
+            i,
+        )
+        for i, point, j in zip(asked.tolist(), at[asked].tolist(), number_of_equal.tolist())
+    ]
+    held: dict[int, dict[int, int]] = {}
+    kept = np.flatnonzero(~many[codes]).tolist()
+    for *_, i in sorted(ranked):
+        of_user = held.setdefault(int(codes[i]), {})
+        area = int(areas[i])
+        known = of_user.get(area, 0)
+        if known < caps[1] and (known or len(of_user) < caps[0]):
+            of_user[area] = known + 1
+            kept.append(i)
+    return np.sort(np.array(kept, np.int64))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _numbered(codes: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which of a user's records at one point each is, from 1."""
+    order = np.lexsort((at, codes))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(codes[order]) != 0) | (np.diff(at[order]) != 0)
+    starts = np.flatnonzero(first)
+    found = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)])) + 1
+    return found

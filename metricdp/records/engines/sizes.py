@@ -1,0 +1,114 @@
+"""How many records each user has, as one record a user: for counts of users by their number of
+records.
+
+**Privacy.** What is made of a user, the power of two at or above the number of that user's rows, is
+a function of those rows alone: a user is one record, wherever the rest of the table is. A block
+that cannot be read leaves one row that says so, as everywhere (`metricdp.records.ingestion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.matching import Column, Matcher
+
+
+class Anywhere(Matcher):
+    """Every cell is at position 0: for tables of which only users are read."""
+
+    def __call__(self, cells: Column) -> NDArray[np.int64]:
+        """Zeros."""
+        return np.zeros(len(cells), np.int64)
+
+    def position(self, cell: Any) -> int:
+        """0."""
+        return 0
+
+    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        return np.zeros(len(cells), np.int64)
+
+
+def doublings(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Least j with size <= 2^j, at most `most`, of sizes from 1 on.
+
+    Examples
+    --------
+    >>> doublings(np.array([1, 2, 3, 4, 5, 900]), 8).tolist()
+    [0, 1, 2, 2, 3, 8]
+    """
+    bounds = 2 ** np.arange(most, dtype=np.int64)
+    return np.searchsorted(bounds, sizes, side="left").astype(np.int64)
+
+
+def sizes_of(users: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Records of each user, one number a user.
+
+    Examples
+    --------
+    >>> sorted(sizes_of(["a", "b", "a"]).tolist())
+    [1, 2]
+    """
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, len(users))
+    return np.bincount(codes, minlength=len(number)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """From a user's number of records, read already, to its place; it travels to the workers."""
+
+    most: int
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Shape (n,)."""
+        return doublings(rows[:, 0].astype(np.int64), self.most)
+
+
+@dataclass(frozen=True)
+class Sizes(UserRule):
+    """One record a user: least j of 2^j records at least as many as theirs.
+
+    Parameters
+    ----------
+    most : int
+        Largest j.
+    """
+
+    most: int
+
+    def held(
+        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """Counted here."""
+        if any(u is None or u != u for u in users):
+            raise InputError("a user is missing")
+        return doublings(sizes_of(users), self.most)
+
+    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
+        """A group for each user."""
+        at, user = (f"{sql.quote}{name}{sql.quote}" for name in names)
+        rows = f"CASE WHEN {user} IS NULL THEN max({at}) ELSE count(*) END"
+        return f"SELECT CAST({rows} AS BIGINT) AS {at}, {user} FROM {table} GROUP BY {user}"
+
+    def rows(self, block: Any, names: Sequence[str]) -> Any:
+        """Likewise."""
+        at, user = names
+        groups = block[[at, user]].groupby(user, sort=False, dropna=False)[at]
+        found = groups.agg(["size", "max"]).reset_index()
+        lost = found[user].isna()
+        found[at] = found["size"].mask(lost, found["max"]).astype(np.int64)
+        return found[[at, user]]
+
+    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+        """Their places."""
+        return replace(reading.encoder(), place=Doubled(self.most))

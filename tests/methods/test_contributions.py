@@ -1,0 +1,91 @@
+"""How many records to keep, chosen privately: what it counts, what it pays, what it is held to."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting.binding import Protection
+from metricdp.errors import BudgetError, InputError
+from metricdp.methods.contributions import _least
+from metricdp.privacy import HistogramQuery, gate
+from metricdp.privacy.contributing import Doublings, contributors
+from metricdp.records.engines.sizes import doublings
+
+PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+
+
+def people(sizes):
+    return [f"u{i}" for i, size in enumerate(sizes) for _ in range(size)]
+
+
+def test_users_are_counted_by_powers_of_two():
+    sizes = np.random.default_rng(3).integers(1, 70, 200)
+    found = gate._noisy(contributors(people(sizes)), HistogramQuery(Doublings()), None)
+    expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
+    assert found.tolist() == expected
+    assert doublings(np.array([2**20 + 1, 2**40]), 20).tolist() == [20, 20]
+
+
+def test_the_quantile_is_that_of_the_counts():
+    counts = np.array([50, 30, 10, 5, 5])
+    assert [_least(counts, Fraction(q, 100))[0] for q in (1, 50, 51, 80, 90, 95, 99)] == [
+        *(1, 1, 2, 2, 4, 8, 16),
+    ]
+    assert _least(np.array([-3, -2, -9]), Fraction(1, 2))[0] in (1, 2, 4)
+    assert _least(counts, Fraction(8, 10))[1] == 0.8
+
+
+@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
+def test_it_finds_a_quantile_and_holds_the_ledger_to_it(tmp_path, neighboring):
+    users = people([1, 2, 3, 4, 7, 8, 30] * 3000)
+    path = tmp_path / "a.ledger"
+    ledger = mdp.Ledger(1, neighboring=neighboring, journal=path)
+    found = mdp.contributions(users, epsilon="0.1", quantile="0.8", ledger=ledger)
+    assert found.max_contributions == 8
+    assert abs(found.quantile - 6 / 7) < 0.05
+    assert found.receipt.epsilon == Fraction(1, 10) and found.receipt.unit == "user"
+    assert found.receipt.mechanisms[0].sensitivity == (1 if neighboring == "add-remove" else 2)
+    again = mdp.Ledger.open(path)
+    assert again.protects == Protection("user", 8) and again.left == Fraction(9, 10)
+    ids = [i % 5 for i in range(len(users))]
+    with pytest.raises(InputError, match="ledger of its own"):
+        mdp.release(PATH, mdp.PrivateDemand(PATH, ids), epsilon="0.1", ledger=again)
+    demand = mdp.PrivateDemand(PATH, ids, user=users, max_contributions=8)
+    assert mdp.release(PATH, demand, epsilon="0.9", ledger=again).receipt.unit == "user"
+    with pytest.raises(InputError, match="before anything else"):
+        mdp.contributions(users, epsilon="0.1", ledger=again)
+
+
+def test_users_of_a_file_are_those_of_a_list(tmp_path):
+    users = people([1, 2, 5, 9] * 40)
+    file = tmp_path / "trips.csv"
+    file.write_text("who,where\n" + "".join(f"{user},7\n" for user in users))
+    exact = [
+        gate._noisy(demand, HistogramQuery(Doublings()), None).tolist()
+        for demand in (contributors(users), contributors(str(file), "who"))
+    ]
+    assert exact[0] == exact[1]
+    assert mdp.contributions(str(file), "who", epsilon=5, quantile="0.5").max_contributions == 2
+
+
+def test_bad_arguments_charge_nothing():
+    ledger = mdp.Ledger(1)
+    for options, what in (
+        ({"quantile": 1}, "quantile"),
+        ({"quantile": "x"}, "quantile"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"users": ["a", None]}, "none of them missing"),
+        ({"users": "a.csv"}, "user=COLUMN"),
+        ({"ledger": 7}, "ledger"),
+    ):
+        given = {"users": ["a"], "epsilon": "0.1", "ledger": ledger, **options}
+        with pytest.raises(InputError, match=what):
+            mdp.contributions(**given)
+    with pytest.raises(BudgetError):
+        mdp.contributions(["a"], epsilon=2, ledger=ledger)
+    assert ledger.left == 1 and ledger.protects is None
