@@ -101,12 +101,15 @@ class Credible:
         self._draws = estimate.draw(n_draws, seed) / grains
         value, precision = observed(tree, estimate.looks)
         self._counts = consistent(tree.children, value, precision)[0][: tree.n_parts] / grains
+        error = np.zeros((n_draws, len(value)))
         coins = np.random.default_rng([seed, 1])
-        error = np.empty((n_draws, tree.n_parts))
+        for look in estimate.looks:
+            certain = 1.0 / (2.0 * look.scale**2)
+            error[:, look.nodes] += certain * look.noise(n_draws, coins)
+        error /= np.where(precision > 0.0, precision, 1.0)
         for draw in error:
-            value, precision = observed(tree, [look.noise(coins) for look in estimate.looks])
-            draw[:] = consistent(tree.children, value, precision)[0][: tree.n_parts]
-        self._error = error / grains
+            draw[:] = consistent(tree.children, draw, precision)[0]
+        self._error = error[:, : tree.n_parts] / grains
         self.total = float(max(self._counts.sum(), self.expected.sum(), 1.0))
         self._surely = float(max(self._counts.sum(), 1.0))
 

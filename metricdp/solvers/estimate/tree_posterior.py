@@ -14,7 +14,7 @@ the expected cost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,14 +75,14 @@ class Counts:
     scale: float | NDArray[np.float64]
     gaussian: bool = False
 
-    def noise(self, coins: np.random.Generator) -> Counts:
-        """Counts of nothing: their noise alone, drawn by public coins."""
-        n = len(self.nodes)
-        scale = np.broadcast_to(self.scale, n)
+    def noise(self, n_draws: int, coins: np.random.Generator) -> NDArray[np.float64]:
+        """Draws of what was added to the counts, by public coins, shape (n_draws, n_counted)."""
+        shape = n_draws, len(self.nodes)
+        scale = np.broadcast_to(self.scale, shape[1:])
         if self.gaussian:
-            return replace(self, values=coins.normal(0.0, scale * np.sqrt(2.0)))
+            return coins.normal(0.0, scale * np.sqrt(2.0), shape)
         p = -np.expm1(-1.0 / scale)
-        return replace(self, values=coins.geometric(p) - coins.geometric(p))
+        return (coins.geometric(p, shape) - coins.geometric(p, shape)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
