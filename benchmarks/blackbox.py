@@ -22,6 +22,7 @@ above its claim with probability at most 4e-7 (both directions, two bounds each)
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import functools
 import gc
@@ -42,10 +43,21 @@ import metricdp.cli
 ERROR = 1e-7
 BATCH = 250
 """Runs of a side between two looks at the clock."""
-LINE = "source,target,length\n" + "".join(f"{i},{i + 1},1\n" for i in range(3))
+
+
+def line(n: int) -> str:
+    """The edges of a path of n vertices."""
+    return "source,target,length\n" + "".join(f"{i},{i + 1},1\n" for i in range(n - 1))
+
+
 PLACES = "id,x,y\n" + "".join(f"{i},{i}.0,0.0\n" for i in range(4))
 HERE, THERE, NOBODY = "vertex\n0\n0\n3\n", "vertex\n0\n3\n3\n", "vertex\n0\n3\n"
-FILES = {"roads.csv": LINE, "nodes.csv": PLACES, "centers.json": '{"centers": [0], "k": 1}'}
+FILES = {
+    "roads.csv": line(4),
+    "street.csv": line(300),
+    "nodes.csv": PLACES,
+    "centers.json": '{"centers": [0], "k": 1}',
+}
 
 
 def cluster(*more):
@@ -87,11 +99,9 @@ def figures(out):
     return [], numbers
 
 
-def messages(out):
+def messages(line):
     """One message: all its bytes as one outcome, and each as a number."""
-    import base64
-
-    message = base64.b64decode(json.loads(out)["message"])
+    message = base64.b64decode(json.loads(line)["message"])
     return [message.hex()], [float(byte) for byte in message]
 
 
@@ -101,8 +111,17 @@ SAVE = ("--coreset", "weights.csv")
 USERS = "vertex,who\n0,a\n3,b\n", "vertex,who\n0,a\n3,b\n0,c\n0,c\n0,c\n"
 POINTS = "x,y\n0.1,0.0\n2.9,0.0\n", "x,y\n0.1,0.0\n2.9,0.0\n0.2,0.0\n"
 SNAP = ("--nodes", "nodes.csv", "--x", "x", "--y", "y")
+
+
+def device(graph: str, epsilon: float, other: int):
+    """A message about vertex 0 or another one; every line of a file is a device of its own."""
+    asked = f"parameters-{graph}-{epsilon}.json"
+    run = ["encode", "--parameters", asked, "--items", "items.jsonl"]
+    return epsilon, 0, ('{"item": 0}\n', f'{{"item": {other}}}\n'), run, messages
+
+
 CASES = {
-    # name: (epsilon, delta, two neighbors, arguments, what is looked at, before all runs)
+    # name: (epsilon, delta, two neighbors, arguments, what is looked at)
     "partition, centers": (2, 0, (HERE, NOBODY), cluster("-k", "1", "--epsilon", "2"), centers),
     "partition, weights": (
         1,
@@ -160,16 +179,11 @@ CASES = {
         EVALUATE,
         figures,
     ),
-    "encode, messages": (
-        2,
-        0,
-        ('{"item": 0}\n', '{"item": 3}\n'),
-        ["encode", "--parameters", "public.json", "--items", "items.jsonl"],
-        messages,
-    ),
+    "encode, response among 4": device("roads.csv", 2, 3),
+    "encode, subsets of 10": device("street.csv", 1, 299),
+    "encode, response among 94": device("street.csv", 6, 299),
+    "encode, subsets of 4": device("roads.csv", 0.25, 3),
 }
-BEFORE = ["encode", "roads.csv", "--epsilon", "2", "-k", "2", "--users", "1000"]
-BEFORE += ["--write-parameters", "public.json"]
 
 
 PAGE = """# Lower bounds of epsilon from outputs alone, through the command line and files
@@ -200,12 +214,14 @@ def called(arguments) -> str:
 
 def sample(demand: str, arguments, look, runs: int) -> list[str]:
     """What so many runs show: a line each, an outcome and numbers."""
-    target = "items.jsonl" if arguments[0] == "encode" else "demand.csv"
+    if look is messages:
+        Path("items.jsonl").write_text(demand * runs)
+        return [json.dumps([x[0], y]) for x, y in map(look, called(arguments).splitlines())]
     lines = []
     for _ in range(runs):
-        Path(target).write_text(demand)
+        Path("demand.csv").write_text(demand)
         told = called(arguments)
-        some, values = look(told) if look in (figures, messages) else look()
+        some, values = look(told) if look is figures else look()
         lines.append(json.dumps([some[0] if some else "", values]))
     return lines
 
@@ -285,8 +301,10 @@ class Kept:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for file, text in FILES.items():
                 Path(file).write_text(text)
-            if arguments[0] == "encode":
-                called(BEFORE)
+            if look is messages:
+                _, graph, epsilon = arguments[2].removesuffix(".json").split("-")
+                asked = ["encode", graph, "--epsilon", epsilon, "-k", "2", "--users", "1000"]
+                called([*asked, "--write-parameters", arguments[2]])
             sides = [sample(demand, arguments, look, runs) for demand in pair]
         for file, lines in zip(self.files, sides, strict=True):
             with file.open("a") as stream:
