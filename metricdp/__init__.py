@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from metricdp.methods.contributions import Contributions, contributions
     from metricdp.methods.demand_release import Coreset
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
-    from metricdp.methods.finite.max_coverage import Coverage, max_coverage
+    from metricdp.methods.finite.covering_sets import Coverage, max_coverage
     from metricdp.methods.finite.partition import PartitionRelease
     from metricdp.methods.finite.stream import Stream
     from metricdp.methods.front import k_means, k_median, release
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "metricdp.methods.front": ("k_means", "k_median", "release"),
-    "metricdp.methods.finite.max_coverage": ("Coverage", "max_coverage"),
+    "metricdp.methods.finite.covering_sets": ("Coverage", "max_coverage"),
     "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.methods.contributions": ("Contributions", "contributions"),
     "metricdp.methods.registry": ("METHODS",),

@@ -65,12 +65,10 @@ class Budget(Unique):
         payer: Budget | None = None,
         protects: Protection | None = None,
     ) -> None:
-        self._epsilon, self._delta, self._neighboring, self._scope = (
-            budget.epsilon,
-            budget.delta,
-            neighboring,
-            scope,
-        )
+        self._epsilon = budget.epsilon
+        self._delta = budget.delta
+        self._neighboring = neighboring
+        self._scope = scope
         self._payer = payer
         self._protects = protects
         self._spent, self._spent_delta = Fraction(0), Fraction(0)

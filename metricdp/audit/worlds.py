@@ -74,13 +74,13 @@ def small_nets() -> Iterator[None]:
     is audited.
     """
     from metricdp.methods import question
-    from metricdp.methods.box import default, focus, quadtree, rounds
+    from metricdp.methods.box import default, focus, quadtree_release, rounds
     from metricdp.methods.finite import partition
 
     sizes = [
         (question, "NET_POINTS"),
         (partition, "NET_POINTS"),
-        (quadtree, "POINTS"),
+        (quadtree_release, "POINTS"),
         (default, "MOST_CELLS"),
     ]
     with ExitStack() as stack:

@@ -448,7 +448,7 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-    summary = result.summary() if getattr(result, "interval", None) else None
+    summary = result.summary() if getattr(result, "has_interval", False) else None
     estimates = {} if summary is None else {"estimates": summary.to_dict()}
     text = streams.to_json(result.to_dict() | estimates)
     problem = streams.show_result(text)

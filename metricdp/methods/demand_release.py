@@ -318,9 +318,14 @@ class DemandRelease:
             self._credible, self.universe, listed(centers, "centers"), stability, level
         )
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether `interval` and `summary` can answer."""
+        return self.estimate is not None and self.space is None
+
     @cached_property
     def _credible(self) -> Credible:
-        if self.estimate is None or self.space is not None:
+        if self.estimate is None or not self.has_intervals:
             raise InputError(
                 f"free intervals need a release of counts in a finite universe (method "
                 f"'partition'); this one is of method {self.method!r}: metricdp.evaluate measures "

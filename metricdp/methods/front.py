@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metricdp.accounting import Grant
-from metricdp.arguments import flag, floats
+from metricdp.arguments import flag
 from metricdp.errors import InputError
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.box_release import BoxRelease
@@ -20,7 +16,7 @@ from metricdp.methods.finite.partition import PartitionRelease
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, asked_of
 from metricdp.methods.registry import answering, default_of
-from metricdp.methods.result import Result
+from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, PrivateDemand
@@ -300,7 +296,7 @@ def _public(
             "demand=PrivateDemand(...), or leave them out"
         )
     finite = question.on_net() if isinstance(question, BoxQuestion) else question
-    public = _public_weights(finite.metric, weights)
+    public = public_weights(finite.metric, weights, signed=True)
     if certify:
         finite.check_certifiable(public)
     proof = None
@@ -314,20 +310,3 @@ def _public(
     box = isinstance(question, BoxQuestion)
     space = question.space if box else finite.metric
     return replace(result, universe=space, weights=None if box else public, power=finite.power)
-
-
-def _public_weights(metric: Metric, weights: Any) -> NDArray[np.float64]:
-    if weights is None:
-        return np.ones(len(metric))
-    rule = (
-        f"weights must be {len(metric):,} finite numbers, one a point in the order of metric.ids, "
-        f"or a mapping from id to weight"
-    )
-    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
-    array = given = floats(weights if at is None else list(weights.values()), rule)
-    if at is not None:
-        array = np.zeros(len(metric))
-        array[at] = given
-    if array.shape != (len(metric),) or not np.isfinite(array).all():
-        raise InputError(rule)
-    return array

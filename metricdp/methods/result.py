@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.layers import crs_of
 from metricdp.methods.views import Views
@@ -55,12 +56,17 @@ class Result(Views):
     weights: Any = field(default=None, repr=False, compare=False)
     power: int = field(default=1, repr=False, compare=False)
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is a release that tells how far off it may be."""
+        return bool(getattr(self.release, "has_intervals", False))
+
     @cached_property
     def interval(self) -> Interval | None:
         """Mean distance of the demand to its center, with a 95 % credible interval: free, from what
         was released; None where there is no release of counts (`DemandRelease.interval`).
         """
-        if getattr(self.release, "estimate", None) is None or self.release.space is not None:
+        if not self.has_interval:
             return None
         told: Interval = self.release.interval(self.centers)
         return told
@@ -105,7 +111,7 @@ class Result(Views):
         """JSON-ready form: centers, k, method, receipt; where the universe has them, the centers'
         coordinates and their system; where it was asked for, the certificate; nothing else.
         """
-        centers = [_plain(c) for c in self.centers]
+        centers = [plain_id(c) for c in self.centers]
         plain = {
             "centers": centers,
             "k": int(self.k),
@@ -124,7 +130,8 @@ class Result(Views):
         )
 
 
-def _plain(value: Any) -> Any:
+def plain_id(value: Any) -> Any:
+    """An id, or a row of coordinates, as JSON has it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return value if isinstance(value, str | int | float) else str(value)
@@ -154,6 +161,34 @@ def checked_candidates(
             f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}"
         )
     return allowed
+
+
+def public_weights(
+    metric: Metric, weights: Any, name: str = "weights", *, signed: bool = False
+) -> NDArray[np.float64]:
+    """Public weights of all points, shape (n_points,), 1 each by default.
+
+    Raises
+    ------
+    InputError
+        They are not one number a point, finite and, unless `signed`, not negative.
+    """
+    if weights is None:
+        return np.ones(len(metric))
+    least, number = ("", "weight") if signed else (" none negative,", "number")
+    rule = (
+        f"{name} must be {len(metric):,} finite numbers,{least} one a point in the order of "
+        f"metric.ids, or a mapping from id to {number}"
+    )
+    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
+    array = given = floats(weights if at is None else list(weights.values()), rule)
+    if at is not None:
+        array = np.zeros(len(metric))
+        array[at] = given
+    allowed = np.isfinite(array) if signed else np.isfinite(array) & (array >= 0)
+    if array.shape != (len(metric),) or not allowed.all():
+        raise InputError(rule)
+    return array
 
 
 def checked_seed(seed: Any) -> int:

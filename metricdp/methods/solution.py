@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.result import Result
+from metricdp.methods.result import Result, plain_id
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
@@ -290,7 +290,7 @@ class Solution:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        centers = [x.tolist() if isinstance(x, np.ndarray) else _plain(x) for x in self.centers]
+        centers = [plain_id(center) for center in self.centers]
         loads = self.loads
         loads = loads.tolist() if isinstance(loads, np.ndarray) else list(loads.values())
         weights = "noisy" if self.noisy else "public"
@@ -310,12 +310,6 @@ class Solution:
             "receipt": self.receipt and self.receipt.to_dict(),
         }
         return {name: _finite(x) for name, x in found.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, str | int | float) else str(value)
 
 
 def _finite(value: Any) -> Any:

@@ -6,16 +6,15 @@ Private demand itself is never an argument here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, shown
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
-from metricdp.methods.result import checked_seed
+from metricdp.methods.result import checked_seed, public_weights
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -214,27 +213,3 @@ def siting_of(
         checked_seed(seed),
         Deadline(checked_time_limit(time_limit)),
     )
-
-
-def public_weights(metric: Metric, weights: Any, name: str = "weights") -> NDArray[np.float64]:
-    """Public weights of all points, 1 each by default.
-
-    Raises
-    ------
-    InputError
-        They are not one number a point, finite and not negative.
-    """
-    if weights is None:
-        return np.ones(len(metric))
-    rule = (
-        f"{name} must be {len(metric):,} finite numbers, none negative, one a point in the order "
-        f"of metric.ids, or a mapping from id to number"
-    )
-    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
-    array = given = floats(weights if at is None else list(weights.values()), rule)
-    if at is not None:
-        array = np.zeros(len(metric))
-        array[at] = given
-    if array.shape != (len(metric),) or not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError(rule)
-    return array

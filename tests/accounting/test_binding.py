@@ -12,7 +12,7 @@ import metricdp as mdp
 from metricdp.accounting import Ledger, Protection, journal
 from metricdp.accounting.history import read_history
 from metricdp.errors import BudgetError, InputError, JournalError
-from metricdp.methods.finite.max_coverage import Points
+from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import CountQuery, measure, split
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -49,7 +49,7 @@ CALLS = {
     "measure": lambda metric, demand, ledger: measure(
         demand, CountQuery(), "1/8", ledger.charge("1/8")
     ),
-    "split": lambda metric, demand, ledger: split(demand, Points.of(metric), "1/8", ledger),
+    "split": lambda metric, demand, ledger: split(demand, Labels.of(metric), "1/8", ledger),
 }
 
 

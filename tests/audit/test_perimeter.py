@@ -68,6 +68,14 @@ def test_whoever_encodes_is_inside():
     assert not missing
 
 
+def test_whoever_encodes_is_a_partition():
+    """What says where a record belongs stands in one room, beside nothing else."""
+    assert {file.split("/")[0] for file in FILES[perimeter.ENCODE]} == {"metrics", "partitions"}
+    assert [f for f in FILES[perimeter.ENCODE] if f.startswith("metrics/")] == [
+        "metrics/partition.py"
+    ]
+
+
 def test_what_the_gate_imports_is_inside():
     """Of the modules that the gate's imports load, those below solvers and methods."""
     inside = {file for files in FILES.values() for file in files}

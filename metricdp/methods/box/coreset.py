@@ -65,6 +65,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE, Allowance, check_counts, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.chunks import Chunks
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.slabs import middles
 from metricdp.privacy import PrivateDemand, measure, select, selection_epsilon, split
@@ -410,15 +411,8 @@ class ReleasedCoreset(Method):
     """
 
     name = "coreset"
-    chooses = (
-        "As the default method of the box; with published=True, radii are of public grids, and "
-        "how many records each round takes away follows from k and a noisy (or public) number of "
-        "records."
-    )
-    afterwards = (
-        "Noisy counts of cells become weighted points, those that do not stand out told by larger "
-        "blocks; centers by a public solver on them."
-    )
+    chooses = Coreset.chooses
+    afterwards = Coreset.afterwards
     in_finite = False
     in_space = True
     releases = True
@@ -440,25 +434,6 @@ class ReleasedCoreset(Method):
         release = self.source.release(demand, grant, question.seed)
         whole = WholeRelease(release) if isinstance(release, GridRelease) else release
         return replace(whole.answer(question), method=self.name)
-
-
-class Chunks:
-    """A box's records in parts of about the same number: where a record goes depends on the digits
-    of its own coordinates.
-    """
-
-    def __init__(self, space: EuclideanSpace, n_parts: int) -> None:
-        self.universe = space
-        self.n_parts = n_parts
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """Part of each point, shape (n,): its bits, mixed as in SplitMix64."""
-        mixed = np.zeros(len(records), np.uint64)
-        for x in np.ascontiguousarray(records.T):
-            mixed = (mixed ^ (x + 0.0).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed ^= mixed >> np.uint64(27)
-        return (mixed % np.uint64(self.n_parts)).astype(np.int64)
 
 
 @dataclass

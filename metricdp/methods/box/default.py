@@ -204,15 +204,8 @@ class RoundsMethod(Method):
     """
 
     name = "partition"
-    chooses = (
-        "The number of records is bought as a noisy count for 1 % of epsilon, unless it is public "
-        "(replace-one) or guessed (records_hint). Cells, candidates, clipping radii and the "
-        "shares of all reads follow from the box, that count and what was released before."
-    )
-    afterwards = (
-        "Cells or candidates that stand out of the noise become weighted points; centers by a "
-        "public solver on them, moved by one private step that is paid for."
-    )
+    chooses = GridMethod.chooses
+    afterwards = GridMethod.afterwards
     in_space = True
     releases = True
 

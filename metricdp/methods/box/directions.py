@@ -32,12 +32,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.projections import projected
 from metricdp.methods.box.distances import DistancesTogether, measured_together
 from metricdp.methods.shares import Allowance, clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Halves, WholeBox
 from metricdp.partitions.box.images import Scaled
+from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import LevelsQuery, PrivateDemand, mapped
 
 WITHIN = 0.9
@@ -144,73 +144,6 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
     if signal > LEAST_SIGNAL:
         return Design("subspace", SUBSPACE, q)
     return Design("mean", ALONE, 0)
-
-
-class Subspace:
-    """Coordinates of a box along a few orthogonal directions, or its own, and an ellipsoid there.
-
-    Parameters
-    ----------
-    universe : EuclideanSpace
-    point : ndarray of float64, shape (d,)
-        The origin, where there are axes; in any case the middle of the ellipsoid.
-    axes : ndarray of float64, shape (q, d), optional
-        Unit vectors, orthogonal to one another.
-    ellipsoid : ndarray of float64, shape (q, q)
-        Its semi-axes, one a row, in the subspace's coordinates.
-
-    Attributes
-    ----------
-    space : EuclideanSpace
-        What holds the images of the box.
-    middle : ndarray of float64, shape (q,)
-    """
-
-    def __init__(
-        self, universe: EuclideanSpace, point: Array, axes: Array | None, ellipsoid: Array
-    ) -> None:
-        self.universe = universe
-        self.point = point
-        self.axes = axes
-        self.ellipsoid = ellipsoid
-        self.space = universe
-        self.middle = point
-        if axes is not None:
-            reach = np.abs(axes) @ np.maximum(universe.upper - point, point - universe.lower)
-            self.space = EuclideanSpace(-reach, reach)
-            self.middle = np.zeros(len(axes))
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has as many dimensions as the box."""
-        return len(self.middle) == self.universe.dimension
-
-    def inside(self, demand: PrivateDemand) -> PrivateDemand:
-        """The demand in the subspace's coordinates."""
-        return demand if self.axes is None else mapped(demand, self, self.space)
-
-    def encode(self, records: Array) -> Array:
-        """Coordinates of points, shape (n, q)."""
-        return records if self.axes is None else projected(records, self.point, self.axes)
-
-    def outside(self, places: Array) -> Array:
-        """Points of the box, shape (n, d)."""
-        return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
-
-    def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
-        """Uniform points of the ellipsoid, every other one of one `reach` times as wide, moved into
-        the subspace's box, shape (n, q).
-        """
-        wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]
-        return self.space.clip(
-            self.middle + wide * ball(n, len(self.ellipsoid), rng) @ self.ellipsoid
-        )
-
-
-def ball(n: int, d: int, rng: np.random.Generator) -> Array:
-    """Uniform points of the unit ball, shape (n, d)."""
-    points = rng.normal(size=(n, d))
-    return points / np.linalg.norm(points, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
 
 
 def scales_around(space: EuclideanSpace, mean: Array) -> Array:

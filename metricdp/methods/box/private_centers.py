@@ -26,12 +26,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.kernels.projections import place_coins
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.distances import N_SHELLS, RATIO
@@ -47,6 +46,7 @@ from metricdp.methods.result import Result, checked_seed
 from metricdp.methods.shares import Allowance, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
+from metricdp.partitions.box.rings import Rings
 from metricdp.privacy import HistogramQuery, PrivateDemand
 
 METHODS = ("geometric", "rings")
@@ -244,47 +244,6 @@ def private_lloyd(
     found = lloyd_steps(allowance, space, start, shares, power=power, radius=within)
     result = Result(found, len(found), "private-lloyd", allowance.receipt)
     return _attested(result, allowance, "private_lloyd")
-
-
-class Rings:
-    """A box cut in two: the rings around a center that are kept, as far as public coins sample
-    them, and all else.
-
-    Parameters
-    ----------
-    space : EuclideanSpace
-    shells : Shells
-        Around one center.
-    kept : ndarray of bool, shape (n_shells,)
-    sample : float
-    seed : int
-    """
-
-    n_parts = 2
-
-    def __init__(
-        self,
-        space: EuclideanSpace,
-        shells: Shells,
-        kept: NDArray[np.bool_],
-        sample: float,
-        seed: int,
-    ) -> None:
-        self.universe = space
-        self._shells = shells
-        self._kept = kept
-        self._sample = sample
-        self._key = np.uint64(np.random.default_rng([seed, 23]).integers(2**63))
-
-    def encode(self, records: Array) -> NDArray[np.int64]:
-        """0 for points of the sample in kept rings, else 1, shape (n,)."""
-        kept = self._kept[self._shells.encode(records)]
-        if self._sample < 1:
-            kept &= (
-                place_coins(np.ascontiguousarray(records, np.float64).view(np.uint64), self._key)
-                < self._sample
-            )
-        return np.where(kept, 0, 1)
 
 
 def _ring_shares() -> list[Fraction]:

@@ -36,25 +36,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.kernels.hst_medians import table_sizes, tree_k_median
-from metricdp.kernels.hst_passes import consistent_counts, settled_counts
-from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.best_run import best_run, check_choice, shares_of_runs
-from metricdp.methods.box.box_release import searched
+from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
-from metricdp.methods.box.grid_release import REACH, pulls, weighted_quantile
 from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_steps
 from metricdp.methods.box.quadtree_means import improved_means
-from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.finite.hst_counts import checked_budget, noise_variance
+from metricdp.methods.box.quadtree_release import QuadtreeRelease
+from metricdp.methods.finite.hst_counts import checked_budget
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion, Question
+from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.methods.shares import (
     COUNT_SHARE,
@@ -64,16 +59,12 @@ from metricdp.methods.shares import (
     shares_of_rest,
 )
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
-from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, foreseen
 from metricdp.privacy.noise import laplace_scale
 from metricdp.privacy.opening import FACTOR
 from metricdp.releases import Neighboring, Receipt, Release
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
-from metricdp.solvers.lloyd import distinct, settled
 
 CENTERS = ("solver", "tree")
 OPENINGS = ("rounds", "privtree")
@@ -105,117 +96,6 @@ well.
 """
 MARGIN = 2.0
 """Lengths of noise below which a step is not believed."""
-SOLVER_POINTS = 10_000
-"""Beyond, the solver starts from seedings only."""
-SUPPORT = 3.0
-"""Standard deviations of noise above which a cell's estimate is told from nothing."""
-POINTS = 4096
-"""Points on which a release is solved at least: large cells stand for several."""
-
-
-class QuadtreeRelease(DemandRelease):
-    """Noisy counts of the opened cells of a shifted quadtree, and weights estimated from them.
-
-    Attributes
-    ----------
-    cells : OpenedCells
-        Public given the counts.
-    counts : CellCounts
-        Each cell's own noisy counts, averaged by precision.
-    amounts : ndarray of float64, shape (n_cells,)
-        Estimated demand in each cell.
-    universe : EuclideanMetric
-        Middles of the closed cells, and of parts of the large ones.
-    weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand around every point.
-    receipt : Receipt
-        What it cost.
-    """
-
-    method = "quadtree"
-    universe: EuclideanMetric
-
-    def __init__(
-        self, cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str, how: str
-    ) -> None:
-        self.cells = cells
-        self.counts = counts
-        self._how = how
-        self.amounts = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
-        fine, amounts = cells.refined(self.amounts, POINTS)
-        weights = amounts[fine.leaves]
-        diameter = fine.diameter[fine.leaves]
-        held = np.maximum(weights, 0.0) + 1e-300
-        self._smooth = (
-            float((held * diameter).sum() / held.sum()) / 4
-        )  # about what a cell's points are away from its middle
-        super().__init__(
-            EuclideanMetric(fine.centers[fine.leaves]),
-            weights,
-            receipt,
-            space=cells.universe,
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"QuadtreeRelease({self.cells.universe.name}, {self.cells.n_parts:,} cells, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-    def answer(self, question: Question) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
-        if self._how == "tree":
-            centers = self.tree_centers(question.k, question.power)
-        else:
-            centers = self._solver_centers(question)
-        return Result(centers, question.k, self.method, self.receipt, self)
-
-    def _solver_centers(self, question: Question) -> NDArray[np.float64]:
-        points = self.universe.points
-        power = question.power
-        smooth = self._smooth
-        if len(points) > SOLVER_POINTS:
-            held = np.maximum(self.weights, 0.0)
-            found = searched(
-                points, held, question.k, power=power, seed=question.seed, smooth=smooth
-            )
-        else:
-            found = points[self._centers(question)]
-        better = settled(points, self.weights, found, power=power, smooth=smooth)
-        return distinct(better, points)
-
-    def radii_and_mass(
-        self, centers: NDArray[np.float64], power: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For a step from these centers: where their records' offsets are clipped, and what their
-        sums are divided by, both of shape (k,).
-        """
-        points = self.universe.points
-        counts = self.weights
-        label, square = nearest_centers(points, centers)
-        distance = np.sqrt(square)
-        radii = np.full(len(centers), 2 * self._smooth)
-        for j in range(len(centers)):
-            at = label == j
-            radii[j] = max(radii[j], weighted_quantile(distance[at], counts[at], REACH[power]) or 0)
-        return radii, pulls(counts, distance, radii[label], label, power, len(centers))
-
-    def tree_centers(self, k: int, power: int = 1) -> NDArray[np.float64]:
-        """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
-        (k, d).
-
-        Where there are fewer closed cells than centers, the largest are divided.
-        """
-        cells, amounts = self.cells.refined(self.amounts, k)
-        places = (cells.child < 0).astype(np.int64)
-        for v in range(len(places) - 1, 0, -1):
-            places[cells.parent[v]] += places[v]
-        at = table_sizes(cells.parent, places, k)
-        away = cells.diameter**power
-        _, centers = tree_k_median(
-            cells.parent, amounts, away, np.zeros_like(places), places, k, *at
-        )
-        return cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -499,90 +379,3 @@ def _box(demand: PrivateDemand) -> EuclideanSpace:
             "a finite universe"
         )
     return demand.universe
-
-
-@dataclass(frozen=True, eq=False)
-class CellCounts:
-    """Released counts of cells: values and the variances of their noise, infinite where nothing was
-    counted; shape (n_cells,) both.
-    """
-
-    measured: NDArray[np.float64]
-    variance: NDArray[np.float64]
-
-    def with_values(
-        self, cells: OpenedCells, at: NDArray[np.int64], release: Release
-    ) -> CellCounts:
-        """These, and a histogram of the cells `at`; what was counted before is averaged by
-        precision.
-        """
-        more = len(cells.parent) - len(self.measured)
-        value = np.r_[self.measured, np.zeros(more)]
-        variance = np.r_[self.variance, np.full(more, np.inf)]
-        noise = (
-            noise_variance(release.receipt.mechanisms[0])
-            if release.receipt.mechanisms[0].scale
-            else 1e-6
-        )
-        share = 1.0 / (1.0 + noise / variance[at])
-        value[at] += share * (release.values[: len(at)] - value[at])
-        variance[at] = noise * share
-        return CellCounts(value, variance)
-
-    def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of
-        their variances.
-        """
-        return consistent_counts(cells.parent, self.measured, self.variance, cells.volume)
-
-    def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
-        """The same where it stands out of the noise, from the root down: a cell that does not,
-        beside one that does, holds nothing.
-        """
-        estimate, variance = self.consistent(cells)
-        amounts, stands = settled_counts(
-            cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
-        )
-        above = cells.parent
-        empty = np.zeros(len(estimate), bool)
-        beside = np.zeros(len(estimate), bool)
-        beside[above[1:][stands[1:]]] = True
-        for level in range(1, int(cells.level.max()) + 1):
-            at = np.flatnonzero(cells.level == level)
-            empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
-        return np.where(empty, 0.0, amounts)
-
-    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
-        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's
-        noise.
-        """
-        if estimate == "own":
-            return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
-        if estimate == "posterior":
-            return self.posterior(cells, scale)
-        return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
-
-    def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
-        """Expected counts of closed cells given those of the last histogram, whose noise has that
-        scale, and the root's; and their sums.
-        """
-        leaves = cells.leaves
-        inner = np.flatnonzero(cells.child >= 0)[::-1]
-        number = np.empty(len(cells.parent), np.int64)
-        number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
-        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
-        each = np.arange(len(leaves), dtype=np.int32)
-        sizes = cells.volume[np.r_[leaves, inner]]
-        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
-        known = None if np.isinf(self.variance[0]) else self.measured[0]
-        found = np.zeros(len(cells.parent))
-        found[leaves] = posterior_mean(
-            tree,
-            self.measured[leaves],
-            max(scale, 0.5),
-            known,
-            max(np.sqrt(self.variance[0] / 2), 0.5),
-        )
-        for v in inner:
-            found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
-        return found

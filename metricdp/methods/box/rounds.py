@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.box_release import BoxRelease, searched
-from metricdp.methods.box.directions import Design, Subspace, ball
+from metricdp.methods.box.directions import Design
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.shares import Allowance, clipped_sums, deviation, least_radius
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells
-from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.partitions.box.subspace import Subspace, ball
+from metricdp.privacy import HistogramQuery, PrivateDemand, mapped
 from metricdp.releases import Receipt, Release
 from metricdp.solvers.stopping import Deadline
 
@@ -182,7 +183,9 @@ def two_rounds(
     """
     sizes = WHOLE if subspace.is_whole else ALONG
     shares = design.shares
-    demand = subspace.inside(allowance.demand)
+    demand = allowance.demand
+    if subspace.axes is not None:
+        demand = mapped(demand, subspace, subspace.space)
     noise = allowance.deviation_of_counts(shares.counts) * np.sqrt(len(subspace.middle))
     n_candidates = number_of_candidates(records / noise, k, sizes)
     candidates = subspace.drawn(n_candidates, rng, sizes.reach)

@@ -27,8 +27,7 @@ other halves, with the candidates as its universe.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -36,24 +35,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.attesting import attested, provenance
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.looks import number_of_parts
-from metricdp.methods.finite.partition import SpacePartition
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
-from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
+from metricdp.metrics.set_systems import Balls, SetSystem
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.net_cells import NetCells
+from metricdp.partitions.finite.labels import Labels
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import (
     CountQuery,
@@ -84,24 +83,6 @@ LLOYD = 20
 """Public points that are candidates besides; steps of Lloyd's method on the released weights."""
 FLOOR = 0.25
 """Of the mean density that every point of the universe has at least, when parts are refined."""
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """The partition of a universe into its points, or into any labeled parts."""
-
-    universe: Metric
-    labels: NDArray[np.int64]
-    n_parts: int
-
-    @classmethod
-    def of(cls, universe: Metric) -> Points:
-        """Every point a part of its own."""
-        return cls(universe, np.arange(len(universe)), len(universe))
-
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Label of each record."""
-        return self.labels[records]
 
 
 class CoverageRelease(DemandRelease):
@@ -298,11 +279,11 @@ class MaxCoverage(Method):
             total_scale = max(count.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(some.listed(), self.picks or PICKS) for some in balls]
-        query = CoverQuery(located(Points.of(metric), demand), stages)
+        query = CoverQuery(located(Labels.of(metric), demand), stages)
         selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
         receipts.append(receipt)
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
-        pieces = Points(metric, first, int(first.max()) + 1)
+        pieces = Labels(metric, first, int(first.max()) + 1)
         counts = measure(
             demand, HistogramQuery(located(pieces, demand)), whole * PIECES_SHARE, grant
         )
@@ -344,7 +325,7 @@ class MaxCoverage(Method):
             published_radii(metric, self.eta, question.power) if self.published else sorted(scales)
         )
         balls = [Balls(metric, radius) for radius in radii]
-        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
+        query = CoverQuery(located(Labels.of(metric), demand), [(some, picks) for some in balls])
         cost = Cost((grant.left if self.published else whole) * self._share, grant.left_delta)
         selected, covered = cover(demand, query, cost, grant, published=self.published)
         weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
@@ -378,7 +359,7 @@ class MaxCoverage(Method):
             Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)
         ]
         picks = self.picks or self._most(question.k)
-        query = CoverQuery(located(Points.of(metric), demand), [(some, picks) for some in balls])
+        query = CoverQuery(located(Labels.of(metric), demand), [(some, picks) for some in balls])
         selected, receipt = cover(
             demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True
         )
@@ -401,7 +382,7 @@ def _counted(
     """
     counts = measure(
         demand,
-        HistogramQuery(located(Points(metric, metric.nearest_to(at)[0], len(at)), demand)),
+        HistogramQuery(located(Labels(metric, metric.nearest_to(at)[0], len(at)), demand)),
         grant.left,
         grant,
     )
@@ -419,7 +400,7 @@ def box_of(demand: PrivateDemand) -> EuclideanSpace | None:
 def located(partition: Any, demand: PrivateDemand) -> Any:
     """The partition itself, or, in a box, the cells of the points of its net."""
     space = demand.universe
-    return SpacePartition(space, partition) if isinstance(space, EuclideanSpace) else partition
+    return NetCells(space, partition) if isinstance(space, EuclideanSpace) else partition
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:
@@ -465,132 +446,3 @@ def piece_density(
     """
     sizes = np.bincount(piece, minlength=len(noisy))
     return (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Sets that cover most of a private demand.
-
-    Attributes
-    ----------
-    sets : list
-        Numbers of the sets, or their names if they came as a mapping, in the order in which they
-        were selected.
-    receipt : Receipt
-        What they cost.
-    """
-
-    sets: list[Any]
-    receipt: Receipt = field(repr=False)
-
-
-def max_coverage(
-    sets: Any,
-    demand: PrivateDemand,
-    m: int,
-    *,
-    epsilon: Any = None,
-    delta: Any = 0,
-    ledger: Budget | None = None,
-    published: bool = False,
-) -> Coverage:
-    """Select m of the given sets that together cover many private records.
-
-    Greedy, each set drawn with probability proportional to exp(eta · number of records that it
-    covers and none before it does).
-
-    Parameters
-    ----------
-    sets : sequence of iterables of ids, mapping from name to ids, or sparse matrix
-        Public sets of ids of the demand's universe, which may be a `GroundSet`; a matrix has one
-        row a set, one column a point.
-    demand : PrivateDemand
-        In a finite universe.
-    m : int
-        Sets to select, 1 to their number; none is selected twice.
-    epsilon, delta : int, float, str, Decimal or Fraction
-        What all selections together may spend. A delta allows a larger eta where m is large.
-    ledger : Ledger (or Grant), optional
-        Where it is charged, before any data is read; a fresh one of that size by default
-        (add-remove neighbors).
-    published : bool
-        Use the papers' eta, epsilon / (2 ln(e/delta)).
-
-    Returns
-    -------
-    Coverage
-
-    Raises
-    ------
-    InputError, BudgetError
-        A bad argument, or a ledger that does not hold that much: nothing was read.
-
-    Notes
-    -----
-    **Privacy.** (epsilon, delta)-DP for all m selections together (`metricdp.accounting.covering`).
-    Expected coverage: with probability 1 - b the sets cover at least (1 - (1 - 1/k)^m) of what the
-    best k sets cover, less m·ln(n_sets·m/b)/eta: each selection misses the best set by at most
-    ln(n_sets·m/b)/eta records.
-
-    Examples
-    --------
-    >>> from metricdp import GroundSet
-    >>> shops = GroundSet(["north", "south", "east", "west"])
-    >>> demand = PrivateDemand(shops, ["north"] * 500 + ["east"] * 400 + ["west"] * 300)
-    >>> sets = {"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}
-    >>> max_coverage(sets, demand, 2, epsilon=1).sets
-    ['b', 'a']
-    """
-    if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):
-        raise InputError(
-            "demand must be a PrivateDemand in a finite universe: "
-            "mdp.PrivateDemand(mdp.GroundSet(ids), records) makes one"
-        )
-    if ledger is not None and not isinstance(ledger, Budget):
-        raise InputError(
-            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
-            f"one"
-        )
-    if epsilon is None:
-        raise InputError(
-            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
-        )
-    if demand.part is not (None if ledger is None else ledger.scope):
-        raise InputError(
-            "a part of a split demand is paid from the grant that split returned with it "
-            "(ledger=), and nothing else is"
-        )
-    names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
-    system = ListedSets.of(
-        list(sets.values()) if isinstance(sets, Mapping) else sets, demand.universe
-    )
-    if not 1 <= (integer(m) or 0) <= system.n_sets:
-        raise InputError(
-            f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
-        )
-    query = CoverQuery(Points.of(demand.universe), [(system, m)])
-    cost = Cost.of(epsilon, delta)
-    if cost.epsilon > 0:
-        relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-        exponent(
-            cost,
-            query.rounds,
-            relation,
-            demand.max_contributions,
-            published=flag(published, "published"),
-        )
-    grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
-        epsilon, delta, purpose="max_coverage", protects=demand.protects
-    )
-    (selected,), receipt = cover(demand, query, cost, grant, published=published)
-    made = provenance(
-        "max_coverage",
-        demand,
-        grant,
-        method="max-coverage of any sets",
-        chooses="Sets, and how many are selected, are public arguments; nothing else is chosen.",
-        afterwards="None beyond the selections themselves: the sets are told as they were drawn.",
-        options={"m": int(m), "sets": system.n_sets, "published": published},
-    )
-    chosen_sets = [int(i) if names is None else names[i] for i in selected]
-    return Coverage(chosen_sets, attested(receipt, made))

@@ -40,6 +40,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE, check_counts, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.net_cells import NetCells
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
@@ -53,17 +54,6 @@ EVEN = 0.1
 """Share of the density that a later cut follows which is spread evenly: where nothing was found,
 there may be something.
 """
-
-
-class SpacePartition:
-    """A partition of a box in R^d: a point belongs to the part of its nearest net point."""
-
-    def __init__(self, space: EuclideanSpace, tree: PartitionTree) -> None:
-        self.universe, self.tree, self.n_parts = space, tree, tree.n_parts
-
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Part of each point, shape (n,)."""
-        return self.tree.encode(self.tree.universe.snap(records))
 
 
 class PartitionRelease(DemandRelease):
@@ -243,7 +233,7 @@ def partition_release(
         if areas is not None:
             parts = whole.joined([areas, parts])
         query = HistogramQuery(
-            SpacePartition(universe, parts) if isinstance(universe, EuclideanSpace) else parts
+            NetCells(universe, parts) if isinstance(universe, EuclideanSpace) else parts
         )
         found = measure(demand, query, purse.price(share), grant)
         looked.add(parts, found, many=len(looks) > 1)

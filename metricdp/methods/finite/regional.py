@@ -44,6 +44,7 @@ from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
+from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import PrivateDemand, split
 from metricdp.releases import Neighboring, Receipt
 
@@ -80,26 +81,6 @@ class RegionalRelease(DemandRelease):
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {float(share):g}" for name, share in self.regions.items())
         return f"RegionalRelease({self.universe.name}, epsilon {told})"
-
-
-class Labels:
-    """A finite universe cut by a public label of every point.
-
-    Parameters
-    ----------
-    universe : Metric
-    labels : ndarray of int64, shape (n_points,)
-    n_parts : int
-    """
-
-    def __init__(self, universe: Metric, labels: NDArray[np.int64], n_parts: int) -> None:
-        self.universe = universe
-        self.labels = labels
-        self.n_parts = n_parts
-
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Label of each position, shape (n,)."""
-        return self.labels[records]
 
 
 @dataclass(frozen=True, kw_only=True)

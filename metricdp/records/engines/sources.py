@@ -144,8 +144,7 @@ class Tally(Source):
 
     def thinned(self, share: float) -> Tally:
         """A binomial number of each count."""
-        coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
-        return Tally(self.points, coins.binomial(self.counts, share))
+        return Tally(self.points, kept_of(self.counts, share))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Distinct points and their counts, for those who ask nothing else of records:
@@ -222,6 +221,14 @@ class Tallied:
         """Shape (n_parts,)."""
         counts = np.bincount(self.encode(block), minlength=self.n_parts)
         return counts.astype(np.int64, copy=False)
+
+
+def kept_of(counts: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    """How many of each count stay, each with a probability of its own: binomial numbers, by a
+    generator that 256 bits of the operating system seed for this call alone.
+    """
+    coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+    return coins.binomial(counts, share)
 
 
 @dataclass(frozen=True)

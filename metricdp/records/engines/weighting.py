@@ -22,7 +22,6 @@ summed, and the shares are differences of the same floors (`Shares.statement`, `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +34,15 @@ from metricdp.kernels.scores import CAP
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.records.engines.by_user import Dialect, UserRule
-from metricdp.records.engines.sources import Answer, Grouped, Groups, Source, Tally, grouped_parts
+from metricdp.records.engines.sources import (
+    Answer,
+    Grouped,
+    Groups,
+    Source,
+    Tally,
+    grouped_parts,
+    kept_of,
+)
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
 BITS = 16
@@ -234,9 +241,8 @@ class Kept:
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Records with what is left of their grains; new ones in each reading."""
-        coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
         kept = rows.copy()
-        kept[:, -1] = coins.binomial(rows[:, -1].astype(np.int64), self.share)
+        kept[:, -1] = kept_of(rows[:, -1].astype(np.int64), self.share)
         return kept
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.methods.box.coreset import Chunks, Coreset, paper_cells
+from metricdp.methods.box.coreset import Coreset, paper_cells
 from metricdp.methods.box.rec_concave import (
     published_promise,
     rec_concave,
@@ -23,6 +23,7 @@ from metricdp.methods.box.rec_concave import (
     selections_of,
 )
 from metricdp.methods.box.small_ball import reduced, sizes
+from metricdp.partitions.box.chunks import Chunks
 from metricdp.partitions.box.grid import Grid
 from metricdp.privacy import _vault, select
 from metricdp.privacy.balls import PeeledQuery

@@ -14,7 +14,6 @@ from metricdp.methods.box.directions import (
     SUBSPACE,
     Design,
     Mean,
-    Subspace,
     chosen_design,
     private_subspace,
     scales_around,
@@ -22,6 +21,7 @@ from metricdp.methods.box.directions import (
 from metricdp.methods.shares import Allowance
 from metricdp.partitions.box.cells import Halves
 from metricdp.partitions.box.images import Scaled
+from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, mapped
 
 DELTA = Fraction(1, 10**6)
@@ -81,7 +81,7 @@ def test_demand_is_mapped_for_free_and_paid_for_as_before():
         PrivateDemand(space, points, user=np.arange(50) // 2, max_contributions=2),
         Subspace(space, points[0], plane, np.eye(2)),
     )
-    image = frame.inside(demand)
+    image = mapped(demand, frame, frame.space)
     assert (image.universe, image.max_contributions, image.unit) == (frame.space, 2, "user")
     grant = Ledger(1000).charge(1000)
     query = HistogramQuery(Halves(frame.space, np.zeros(2), np.array([1.0, 0.0])))

@@ -11,10 +11,10 @@ import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import place_coins, projected, squares_from
 from metricdp.methods import shares
-from metricdp.methods.box import private_centers as module
 from metricdp.methods.box.distances import N_SHELLS, RATIO, Distances
 from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
+from metricdp.partitions.box.rings import Rings
 from metricdp.releases import Mechanism, Receipt, Release
 from tests import naive_centers as naive
 
@@ -156,10 +156,10 @@ def test_shells_and_rings_are_what_they_say():
         assert shell == N_SHELLS - 1 or away[label] > outer[shell + 1]
     one = Shells(WholeBox(BOX), centers[:1], N_SHELLS, RATIO)
     kept = np.arange(N_SHELLS) == 4
-    parts = module.Rings(BOX, one, kept, 1.0, 0).encode(points)
+    parts = Rings(BOX, one, kept, 1.0, 0).encode(points)
     away = np.linalg.norm(points - centers[0], axis=1)
     assert (parts == np.where((away <= outer[4]) & (away > outer[5]), 0, 1)).all()
-    every = module.Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
+    every = Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
     sample = every.encode(np.repeat(points, 5, axis=0)).reshape(-1, 5)
     assert (sample == sample[:, :1]).all() and abs((sample[:, 0] == 0).mean() - 0.3) < 0.1
 

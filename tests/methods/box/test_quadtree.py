@@ -16,7 +16,8 @@ from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.methods import shares
 from metricdp.methods.box import quadtree as module
 from metricdp.methods.box.badly_cut import badly_cut
-from metricdp.methods.box.quadtree import OPENINGS, CellCounts
+from metricdp.methods.box.cell_counts import CellCounts
+from metricdp.methods.box.quadtree import OPENINGS
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
 from metricdp.privacy import OpeningQuery

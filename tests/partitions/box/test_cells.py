@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.directions import Subspace
 from metricdp.methods.box.distances import N_SHELLS_TOGETHER as N_SHELLS
 from metricdp.methods.box.distances import RATIO_TOGETHER as RATIO
 from metricdp.methods.box.distances import shells_together
 from metricdp.partitions.box.cells import Halves, PartsOfImages, VoronoiCells
 from metricdp.partitions.box.images import Scaled
+from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import HistogramQuery, LevelsQuery, SumsQuery
 
 

@@ -1,0 +1,106 @@
+"""Released counts of the cells of an opened quadtree, and what they tell together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.methods.finite.hst_counts import noise_variance
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.releases import Release
+from metricdp.solvers.estimate.tree_posterior import posterior_mean
+
+SUPPORT = 3.0
+"""Standard deviations of noise above which a cell's estimate is told from nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Released counts of cells: values and the variances of their noise, infinite where nothing was
+    counted; shape (n_cells,) both.
+    """
+
+    measured: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    def with_values(
+        self, cells: OpenedCells, at: NDArray[np.int64], release: Release
+    ) -> CellCounts:
+        """These, and a histogram of the cells `at`; what was counted before is averaged by
+        precision.
+        """
+        more = len(cells.parent) - len(self.measured)
+        value = np.r_[self.measured, np.zeros(more)]
+        variance = np.r_[self.variance, np.full(more, np.inf)]
+        noise = (
+            noise_variance(release.receipt.mechanisms[0])
+            if release.receipt.mechanisms[0].scale
+            else 1e-6
+        )
+        share = 1.0 / (1.0 + noise / variance[at])
+        value[at] += share * (release.values[: len(at)] - value[at])
+        variance[at] = noise * share
+        return CellCounts(value, variance)
+
+    def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of
+        their variances.
+        """
+        return consistent_counts(cells.parent, self.measured, self.variance, cells.volume)
+
+    def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
+        """The same where it stands out of the noise, from the root down: a cell that does not,
+        beside one that does, holds nothing.
+        """
+        estimate, variance = self.consistent(cells)
+        amounts, stands = settled_counts(
+            cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
+        )
+        above = cells.parent
+        empty = np.zeros(len(estimate), bool)
+        beside = np.zeros(len(estimate), bool)
+        beside[above[1:][stands[1:]]] = True
+        for level in range(1, int(cells.level.max()) + 1):
+            at = np.flatnonzero(cells.level == level)
+            empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
+        return np.where(empty, 0.0, amounts)
+
+    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
+        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's
+        noise.
+        """
+        if estimate == "own":
+            return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
+        if estimate == "posterior":
+            return self.posterior(cells, scale)
+        return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
+
+    def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
+        """Expected counts of closed cells given those of the last histogram, whose noise has that
+        scale, and the root's; and their sums.
+        """
+        leaves = cells.leaves
+        inner = np.flatnonzero(cells.child >= 0)[::-1]
+        number = np.empty(len(cells.parent), np.int64)
+        number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
+        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
+        each = np.arange(len(leaves), dtype=np.int32)
+        sizes = cells.volume[np.r_[leaves, inner]]
+        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
+        known = None if np.isinf(self.variance[0]) else self.measured[0]
+        found = np.zeros(len(cells.parent))
+        found[leaves] = posterior_mean(
+            tree,
+            self.measured[leaves],
+            max(scale, 0.5),
+            known,
+            max(np.sqrt(self.variance[0] / 2), 0.5),
+        )
+        for v in inner:
+            found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
+        return found

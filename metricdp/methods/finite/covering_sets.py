@@ -1,0 +1,151 @@
+"""Maximum coverage of a private demand by any public sets (Jones, Nguyen & Nguyen, AAAI 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.accounting.covering import exponent
+from metricdp.arguments import flag, integer, shown
+from metricdp.errors import InputError
+from metricdp.methods.attesting import attested, provenance
+from metricdp.metrics.base import Metric
+from metricdp.metrics.set_systems import ListedSets
+from metricdp.partitions.finite.labels import Labels
+from metricdp.privacy import (
+    CoverQuery,
+    PrivateDemand,
+    cover,
+)
+from metricdp.releases import Neighboring, Receipt
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Sets that cover most of a private demand.
+
+    Attributes
+    ----------
+    sets : list
+        Numbers of the sets, or their names if they came as a mapping, in the order in which they
+        were selected.
+    receipt : Receipt
+        What they cost.
+    """
+
+    sets: list[Any]
+    receipt: Receipt = field(repr=False)
+
+
+def max_coverage(
+    sets: Any,
+    demand: PrivateDemand,
+    m: int,
+    *,
+    epsilon: Any = None,
+    delta: Any = 0,
+    ledger: Budget | None = None,
+    published: bool = False,
+) -> Coverage:
+    """Select m of the given sets that together cover many private records.
+
+    Greedy, each set drawn with probability proportional to exp(eta · number of records that it
+    covers and none before it does).
+
+    Parameters
+    ----------
+    sets : sequence of iterables of ids, mapping from name to ids, or sparse matrix
+        Public sets of ids of the demand's universe, which may be a `GroundSet`; a matrix has one
+        row a set, one column a point.
+    demand : PrivateDemand
+        In a finite universe.
+    m : int
+        Sets to select, 1 to their number; none is selected twice.
+    epsilon, delta : int, float, str, Decimal or Fraction
+        What all selections together may spend. A delta allows a larger eta where m is large.
+    ledger : Ledger (or Grant), optional
+        Where it is charged, before any data is read; a fresh one of that size by default
+        (add-remove neighbors).
+    published : bool
+        Use the papers' eta, epsilon / (2 ln(e/delta)).
+
+    Returns
+    -------
+    Coverage
+
+    Raises
+    ------
+    InputError, BudgetError
+        A bad argument, or a ledger that does not hold that much: nothing was read.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-DP for all m selections together (`metricdp.accounting.covering`).
+    Expected coverage: with probability 1 - b the sets cover at least (1 - (1 - 1/k)^m) of what the
+    best k sets cover, less m·ln(n_sets·m/b)/eta: each selection misses the best set by at most
+    ln(n_sets·m/b)/eta records.
+
+    Examples
+    --------
+    >>> from metricdp import GroundSet
+    >>> shops = GroundSet(["north", "south", "east", "west"])
+    >>> demand = PrivateDemand(shops, ["north"] * 500 + ["east"] * 400 + ["west"] * 300)
+    >>> sets = {"a": ["north", "south"], "b": ["east", "west"], "c": ["south"]}
+    >>> max_coverage(sets, demand, 2, epsilon=1).sets
+    ['b', 'a']
+    """
+    if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):
+        raise InputError(
+            "demand must be a PrivateDemand in a finite universe: "
+            "mdp.PrivateDemand(mdp.GroundSet(ids), records) makes one"
+        )
+    if ledger is not None and not isinstance(ledger, Budget):
+        raise InputError(
+            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
+            f"one"
+        )
+    if epsilon is None:
+        raise InputError(
+            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
+        )
+    if demand.part is not (None if ledger is None else ledger.scope):
+        raise InputError(
+            "a part of a split demand is paid from the grant that split returned with it "
+            "(ledger=), and nothing else is"
+        )
+    names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
+    system = ListedSets.of(
+        list(sets.values()) if isinstance(sets, Mapping) else sets, demand.universe
+    )
+    if not 1 <= (integer(m) or 0) <= system.n_sets:
+        raise InputError(
+            f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
+        )
+    query = CoverQuery(Labels.of(demand.universe), [(system, m)])
+    cost = Cost.of(epsilon, delta)
+    if cost.epsilon > 0:
+        relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
+        exponent(
+            cost,
+            query.rounds,
+            relation,
+            demand.max_contributions,
+            published=flag(published, "published"),
+        )
+    grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
+        epsilon, delta, purpose="max_coverage", protects=demand.protects
+    )
+    (selected,), receipt = cover(demand, query, cost, grant, published=published)
+    made = provenance(
+        "max_coverage",
+        demand,
+        grant,
+        method="max-coverage of any sets",
+        chooses="Sets, and how many are selected, are public arguments; nothing else is chosen.",
+        afterwards="None beyond the selections themselves: the sets are told as they were drawn.",
+        options={"m": int(m), "sets": system.n_sets, "published": published},
+    )
+    chosen_sets = [int(i) if names is None else names[i] for i in selected]
+    return Coverage(chosen_sets, attested(receipt, made))

@@ -1,0 +1,31 @@
+"""Parts of a box by those of a public net of its points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.metrics.space import EuclideanSpace
+
+
+class NetCells:
+    """A partition of a box in R^d: a point belongs to the part of its nearest net point.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    tree : Partition
+        Of a net, a finite universe of points of the box.
+    """
+
+    def __init__(self, space: EuclideanSpace, tree: Any) -> None:
+        self.universe = space
+        self.tree = tree
+        self.n_parts = tree.n_parts
+
+    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Part of each point, shape (n,)."""
+        parts: NDArray[np.int64] = self.tree.encode(self.tree.universe.snap(records))
+        return parts
