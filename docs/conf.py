@@ -17,9 +17,11 @@ from types import ModuleType
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.docscrape_sphinx import SphinxDocString
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRANCES = ("tutorial", "how-to", "explanation", "reference")
+PROOFS = "docs/proofs/README"
 OWN_SECTIONS = ("Privacy", "Complexity")
 MODULES = re.findall(r"^   (metricdp\S*)$", (ROOT / "docs" / "api.rst").read_text("utf-8"), re.M)
 
@@ -28,15 +30,33 @@ author = "The metricdp maintainers"
 project_copyright = author
 version = release = installed("metricdp")
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md"]
-exclude_patterns = ["docs/_templates", ".venv", "build"]
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md", "tests/vectors/*.md"]
+exclude_patterns = ["docs/_templates", "docs/gallery", ".venv", "build"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
 templates_path = [str(ROOT / "docs" / "_templates")]  # absolute, as autosummary starts at ROOT
 
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the sections Parameters have them, in words
 numpydoc_show_class_members = False  # autoclass shows them
+sphinx_gallery_conf = {
+    "examples_dirs": "docs/gallery",
+    "gallery_dirs": "docs/examples",
+    "filename_pattern": r"\.py$",  # every script is run
+    "backreferences_dir": "docs/examples/uses",  # of each name, the scripts that use it
+    "doc_module": ("metricdp",),
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+}
 myst_heading_anchors = 4  # links to headings, as code hosts make them
 
 html_theme = "pydata_sphinx_theme"
@@ -72,6 +92,17 @@ def contents(page: str, text: str) -> str:
     return "\n".join(["", "```{toctree}", *options, "", *dict.fromkeys(linked), "```", ""])
 
 
+def listings(text: str) -> str:
+    """The code and the tests that a proof names in its table, as they stand in the files."""
+    shown = []
+    for row, title in (("code", "Code"), ("tests", "Tests")):
+        line = re.search(rf"^\| {row} \| (.+) \|$", text, re.M)
+        shown += [f"## {title}"] if line else []
+        for name, path in re.findall(r"\[`([\w.]+)`\]\(([\w./]+\.py)\)", line[1] if line else ""):
+            shown.append(f"```{{literalinclude}} {path}\n:pyobject: {name.split('.')[-1]}\n```")
+    return "\n\n".join(["", *shown, ""])
+
+
 def show_own_sections() -> None:
     """Lets numpydoc read and show the sections that this project has beside numpydoc's."""
     NumpyDocString.sections |= dict.fromkeys(OWN_SECTIONS, "")
@@ -85,9 +116,23 @@ def show_own_sections() -> None:
 
 
 def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
-    """Ends an entrance with its table of contents, which code hosts would show as code."""
-    if page == root_doc or page in {f"docs/{entrance}" for entrance in ENTRANCES}:
+    """Ends an entrance with its table of contents, which code hosts would show as code. Where a
+    checkout has the scripts of the gallery, the site has the pages made of them.
+    """
+    source[0] = source[0].replace("(gallery/README.rst)", "(examples/index.rst)")
+    if page in {root_doc, PROOFS, *(f"docs/{entrance}" for entrance in ENTRANCES)}:
         source[0] += contents(page, source[0])
+    elif page.startswith("docs/proofs/"):
+        source[0] += listings(source[0])
+
+
+def without_picture(app: Sphinx, failure: Exception | None) -> None:
+    """Warns of scripts of the gallery that drew nothing."""
+    examples = ROOT / "docs" / "examples"
+    for script in examples.glob("*/*.py"):
+        picture = script.parent / "images" / f"sphx_glr_{script.stem}_001.png"
+        if failure is None and not picture.exists():
+            logging.getLogger(__name__).warning("%s draws no picture", script.name)
 
 
 def skips(app: Sphinx, what: str, name: str, value: object, skip: bool, options: object) -> bool:
@@ -101,3 +146,4 @@ def setup(app: Sphinx) -> None:
     show_own_sections()
     app.connect("autodoc-skip-member", skips)
     app.connect("source-read", add_contents)
+    app.connect("build-finished", without_picture)

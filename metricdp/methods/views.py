@@ -24,6 +24,8 @@ from metricdp.metrics.base import Metric
 
 _SHOWN = 12
 """Centers of a table in a notebook."""
+_INK = 8_000
+"""Square points of ink for the demand of a picture."""
 
 
 class Views:
@@ -262,6 +264,7 @@ def _draw_universe(ax: Any, result: Any) -> None:
     weights, _ = weights_of(result)
     if weights is not None and result.receipt is not None and weights.max() > 0:
         size = 60 * np.maximum(weights, 0) / weights.max()
+        size *= min(1.0, _INK / size.sum())  # of many points each is small, or all would be black
         ax.scatter(*xy.T, s=size, c="black", alpha=0.25, linewidths=0, zorder=3)
 
 

@@ -1,0 +1,94 @@
+"""The proof documents: every mechanism has its page, and what a page names exists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from metricdp import privacy
+from metricdp.audit import planted
+from metricdp.local.randomizers import Randomizer
+from metricdp.privacy import gate
+from metricdp.privacy.noise import Noise
+from metricdp.privacy.queries import Query
+from metricdp.privacy.scores import SelectionQuery
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "proofs"
+PAGES = sorted(FOLDER.glob("[0-9]*.md"))
+LINK = re.compile(r"\[`([\w.]+)`\]\(([\w./-]+\.py)\)")
+DOORS = (gate.measure, gate.select, gate.cover, gate.split)
+DOORS += (gate.moved, gate.mapped, gate.thinned, gate.foreseen)
+OTHERS = (privacy.CoverQuery, privacy.Ledger, privacy.Grant, privacy.Pool, privacy.PrivateDemand)
+
+
+def subclasses(kind):
+    return {one for sub in kind.__subclasses__() for one in ({sub} | subclasses(sub))}
+
+
+def row(page, name):
+    found = re.search(rf"^\| {name} \| (.+) \|$", page.read_text("utf-8"), re.M)
+    return LINK.findall(found[1])
+
+
+def mechanisms():
+    for module in (ROOT / "metricdp" / "privacy").glob("*.py"):
+        importlib.import_module(f"metricdp.privacy.{module.stem}")
+    kinds = subclasses(Query) | subclasses(SelectionQuery) | subclasses(Noise)
+    kinds |= {one for one in subclasses(Randomizer) if not inspect.isabstract(one)}
+    kinds = {k for k in kinds if k.__module__.startswith(("metricdp.privacy", "metricdp.local"))}
+    return kinds | {*DOORS, *OTHERS}
+
+
+def test_pages_are_numbered_without_gaps_and_listed_in_order():
+    numbers = [int(page.name[:2]) for page in PAGES]
+    assert numbers == list(range(1, len(PAGES) + 1)) and len(PAGES) >= 16
+    listed = re.findall(r"^\| \[P(\d+)\]\((.+?)\) \| (.+) \|$", index(), re.M)
+    told = [(str(n), p.name, p.read_text("utf-8").split("\n")[0]) for n, p in zip(numbers, PAGES)]
+    assert [(n, name, f"# P{n}. {title}") for n, name, title in listed] == told
+
+
+def index():
+    return (FOLDER / "README.md").read_text("utf-8")
+
+
+def test_every_mechanism_has_its_page():
+    named = {name for page in PAGES for name, _ in row(page, "code")}
+    missing = {f"{one.__module__}.{one.__qualname__}" for one in mechanisms()} - named
+    assert not missing, f"no page proves {sorted(missing)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_its_parts_and_what_it_names_exists(page):
+    text = page.read_text("utf-8")
+    headings = re.findall(r"^## (.+)$", text, re.M)
+    assert headings == ["Statement", "Pseudocode", "Proof"]
+    for name, path in row(page, "code"):
+        module, _, thing = name.rpartition(".")
+        home = importlib.import_module(module)
+        assert hasattr(home, thing), name
+        assert (page.parent / path).resolve() == Path(home.__file__).resolve(), name
+    tests = row(page, "tests")
+    assert tests
+    for name, path in tests:
+        tree = ast.parse((page.parent / path).read_text("utf-8"))
+        assert name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}, name
+    for name, path in re.findall(r"\[`(\w+)`\]\((\S+planted\S+)\)", text):
+        assert (Path(planted.__file__).parent / f"{name}.py").is_file()
+        assert (page.parent / path).is_file()
+    for target in re.findall(r"\]\(([^)#\s]+\.md)", text):
+        assert (page.parent / target).is_file(), target
+    wide = [line for line in text.splitlines() if len(line) > 140 and line[0] != "|"]
+    assert not wide
+
+
+def test_every_planted_bug_of_a_mechanism_is_named_or_belongs_to_the_machinery():
+    """A bug that breaks a step of a proof stands on that proof's page."""
+    named = set(re.findall(r"planted/(\w+)\.py", "".join(p.read_text("utf-8") for p in PAGES)))
+    there = {path.stem for path in Path(planted.__file__).parent.glob("[a-z]*.py")}
+    assert named <= there and len(named) >= 35
