@@ -86,6 +86,8 @@ def contents(page: str, text: str) -> str:
         linked = list(ENTRANCES)
     else:
         linked = re.findall(r"\]\(([^)#\s]+)\.(?:md|rst)\)", text)
+    if page == PROOFS:
+        linked = [target for target in linked if target[0].isdigit()]
     if page == "docs/explanation":
         linked.append("../benchmarks/*")  # those that no table names come last
     options = [":hidden:", ":glob:"]

@@ -23,9 +23,9 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.scales import laplace_scale
 from metricdp.audit import laws
+from metricdp.audit.worlds import Labels
 from metricdp.errors import BudgetError, InputError
 from metricdp.local.randomizers import KRR
-from metricdp.methods.finite.max_coverage import Points
 from metricdp.privacy import HistogramQuery, measure
 from metricdp.privacy.noise import DiscreteLaplace
 from metricdp.privacy.selection import choose
@@ -72,7 +72,7 @@ def test_histogram(case, monkeypatch):
 
     monkeypatch.setattr(DiscreteLaplace, "__call__", given)
     grant = mdp.Ledger(epsilon=1).charge(1)
-    query = HistogramQuery(Points(metric, np.arange(n_parts), n_parts))
+    query = HistogramQuery(Labels(metric, tuple(range(n_parts)), n_parts))
     assert measure(demand, query, "1/5", grant).values.tolist() == case["release"]
 
 
