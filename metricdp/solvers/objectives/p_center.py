@@ -5,7 +5,7 @@ reach them, or proves that there are none (then no k sites reach everybody: the 
 bound). Where there are, those left out join, the farthest of each site first, until nobody is left
 out; the radius is halved in between (Chen & Chen, Comput. Oper. Res. 2009; Contardo, Iori & Kramer,
 Comput. Oper. Res. 2019). So distances from a few hundred demand points are enough for a million
-sites, and no matrix is held.
+sites, and no matrix is held. Universes of more sites than that settles: `wide_center`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from metricdp.arguments import positive
-from metricdp.kernels.reach import add_marks
+from metricdp.solvers.objectives.kinds import Kinds
+from metricdp.solvers.objectives.nearness import sites_filled
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.programs import fewest_columns
 from metricdp.solvers.objectives.rows import Lists
@@ -30,16 +29,13 @@ from metricdp.solvers.objectives.siting import (
     Siting,
     first_opened,
 )
+from metricdp.solvers.objectives.wide_center import WideSearch
 
 _LARGE = 20_000
-"""Universes of more sites are answered up to `_CLOSE`, within `_SEARCHES` whole searches."""
+"""Universes of more sites are answered by `wide_center`."""
 _CLOSE = 0.01
-_SEARCHES = 180.0
-_DOMINATED = 3000
-"""Up to so many different columns, those that others dominate are left out before HiGHS sees
-them.
-"""
-_SECONDS, _SECONDS_LARGE = 30.0, 12.0
+"""Bounds are raised with the lists at hand up to this, where a radius was left open."""
+_SECONDS = 30.0
 _ALL_LISTED, _MOST_LISTED, _SCATTERED, _TRIED = 1500, 6000, 60, 4
 """For the fewest sites: clients that are all listed at once; most that are listed; those listed to
 begin with; places tried for one that is left out when time is up.
@@ -60,8 +56,8 @@ class PCenter(Objective):
     Notes
     -----
     The value of a plan is that distance; it is exact up to 20,000 sites if the time allows;
-    beyond, the search ends after some 180 searches of the whole universe, and the bound says how
-    good it is.
+    beyond, the search ends after some 180 searches of the whole universe, or as much time, and the
+    bound says how good it is.
 
     Examples
     --------
@@ -89,7 +85,8 @@ class PCenter(Objective):
 
     def choose(self, siting: Siting) -> Chosen:
         """See the module's text."""
-        search = Search(siting, self._clients(siting), self.k)
+        kind = WideSearch if len(siting.allowed) > _LARGE else Search
+        search = kind(siting, self._clients(siting), self.k)
         search.run()
         return Chosen(first_opened(siting, search.best), search.upper, search.lower)
 
@@ -117,18 +114,16 @@ class Search:
 
     def __init__(self, siting: Siting, clients: Positions, k: int) -> None:
         self.siting, self.clients, self.k = siting, clients, k
-        self.large = len(siting.allowed) > _LARGE
-        self.seconds = _SECONDS_LARGE if self.large else _SECONDS
         self.lists = Lists(siting, clients)
-        self._rng = np.random.default_rng(siting.seed)
-        self._marks = np.empty((0, 2), np.uint64)
+        rng = np.random.default_rng(siting.seed)
+        self._kinds = Kinds(self.lists, len(siting.allowed), rng)
         self.best, self.upper, self.lower = np.empty(0, np.int64), np.inf, 0.0
         self.open = -1.0
 
     def run(self) -> None:
         """Search until nothing is left between the two, or time or searches are used up."""
         self._farthest_first()
-        while self.lower < self.upper and not self._enough():
+        while self.lower < self.upper and not self.siting.deadline.over:
             radii = self.lists.values(self.lower, self.upper)
             if len(radii) == 0:
                 self.lower = self.upper
@@ -157,11 +152,6 @@ class Search:
             above = self.lists.values(radius, self.upper)
             above = above[above > radius * (1 + WITHIN)]
             self.lower = float(above[0]) if len(above) else self.upper
-
-    def _enough(self) -> bool:
-        close = self.large and self.upper - self.lower <= _CLOSE * self.upper
-        tired = self.large and self.lists.searched > _SEARCHES
-        return close or tired or self.siting.deadline.over
 
     def _farthest_first(self) -> None:
         """Sites near the demand that is farthest from those before (Gonzalez 1985), and that demand
@@ -207,44 +197,12 @@ class Search:
                     self.lower = float(above[0]) if len(above) else self.upper
                 return proven
             label, distance = self._reached(sites)
-            if self.large and distance.max() > radius * (1 + WITHIN):
-                moved = self._recentered(sites)
-                if len(np.unique(moved)) == len(moved):
-                    label, distance = min(
-                        (label, distance), self._reached(moved), key=lambda found: found[1].max()
-                    )
             if distance.max() <= radius * (1 + WITHIN):
                 return True
-            if self._enough():
+            if self.siting.deadline.over:
                 return False
             self.lists.add(self._worst(label, distance, radius))
             self.lists.shorten(self.upper)
-
-    def _recentered(self, sites: Positions) -> Positions:
-        """Every free site where the farthest of the listed clients nearest to it is nearest."""
-        siting, rows = self.siting, np.searchsorted(self.siting.allowed, sites)
-        near = np.full((len(sites), len(self.lists)), np.inf)
-        place = np.full(len(siting.allowed), -1)
-        place[rows] = np.arange(len(rows))
-        for j in range(len(self.lists)):
-            at, distance = self.lists[j]
-            here = place[at] >= 0
-            near[place[at[here]], j] = distance[here]
-        nearest, moved = near.argmin(axis=0), np.array(sites)
-        count, worst = np.zeros(len(siting.allowed), np.int32), np.zeros(len(siting.allowed))
-        for i, site in enumerate(sites):
-            mine = np.flatnonzero((nearest == i) & np.isfinite(near.min(axis=0)))
-            if site in siting.opened or len(mine) == 0:
-                continue
-            count[:], worst[:] = 0, 0.0
-            for j in mine.tolist():
-                at, distance = self.lists[j]
-                count[at] += 1
-                worst[at] = np.maximum(worst[at], distance)
-            within = np.flatnonzero(count == len(mine))
-            if len(within):
-                moved[i] = siting.allowed[within[np.argmin(worst[within])]]
-        return moved
 
     def _worst(self, label: Positions, distance: Floats, radius: float) -> list[int]:
         """Of each site the farthest of those it does not reach."""
@@ -262,12 +220,13 @@ class Search:
         open_ = [j for j in range(len(lists)) if not done[j]]
         left = self.k - len(siting.opened)
         if not open_:
-            return self._filled(siting.opened), True
-        columns, covers = self._columns(open_, within)
-        rows, _, proven = fewest_columns(covers, siting.deadline, at_most=left, most=self.seconds)
+            return sites_filled(siting, siting.opened, self.best, self.k), True
+        columns, covers = self._kinds.columns(open_, within)
+        rows, _, proven = fewest_columns(covers, siting.deadline, at_most=left, most=_SECONDS)
         if rows is None:
             return None, proven
-        return self._filled(np.r_[siting.opened, siting.allowed[columns[rows]]]), True
+        sites = np.r_[siting.opened, siting.allowed[columns[rows]]]
+        return sites_filled(siting, sites, self.best, self.k), True
 
     def cover(self, radius: float) -> tuple[Positions, int]:
         """The fewest sites that reach everybody within a radius, and a bound of their number."""
@@ -280,7 +239,7 @@ class Search:
             done = self.lists.near_any(fixed, within)
             open_ = [j for j in range(len(self.lists)) if not done[j]]
             if open_:
-                columns, covers = self._columns(open_, within)
+                columns, covers = self._kinds.columns(open_, within)
                 rows, bound, _ = fewest_columns(covers, siting.deadline, most=_SECONDS)
                 assert rows is not None  # everybody is near some place
                 sites = np.r_[siting.opened, siting.allowed[columns[rows]]]
@@ -323,44 +282,6 @@ class Search:
             distance = np.minimum(distance, self._distances(sites[-1:])[1])
         return sites
 
-    def _filled(self, sites: Positions) -> Positions:
-        """k distinct sites, these among them."""
-        sites = np.unique(sites)
-        others = np.setdiff1d(np.r_[self.best, self.siting.allowed[: 2 * self.k]], sites)
-        return np.r_[sites, others[: self.k - len(sites)]].astype(np.int64)
-
-    def _columns(self, which: list[int], radius: float) -> tuple[Positions, csr_array]:
-        """One site of each kind (which listed clients it reaches), and the matrix clients × sites;
-        kinds that others dominate are left out where there are few.
-        """
-        n = len(self.siting.allowed)
-        while len(self._marks) < len(self.lists):
-            fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
-            self._marks = np.concatenate([self._marks, fresh])
-        marks = np.zeros((n, 2), np.uint64)
-        for j in which:
-            add_marks(*self.lists[j], radius, self._marks[j], marks)
-        seen = np.flatnonzero(marks.any(axis=1))
-        pairs = np.ascontiguousarray(marks[seen]).view([("a", np.uint64), ("b", np.uint64)]).ravel()
-        _, first = np.unique(pairs, return_index=True)
-        sites = seen[np.sort(first)]
-        place = np.full(n, -1)
-        place[sites] = np.arange(len(sites))
-        indices, indptr = [], [0]
-        for j in which:
-            at, distance = self.lists[j]
-            found = place[at[distance <= radius]]
-            found = found[found >= 0]
-            indices.append(found)
-            indptr.append(indptr[-1] + len(found))
-        covers = csr_array(
-            (np.ones(indptr[-1]), np.concatenate(indices), indptr), shape=(len(which), len(sites))
-        )
-        if len(sites) <= _DOMINATED:
-            kept = undominated(covers)
-            covers, sites = csr_array(covers[:, kept]), sites[kept]
-        return sites, covers
-
 
 def fewest_sites(siting: Siting, clients: Positions, limit: float) -> tuple[Positions, int]:
     """Positions of the fewest sites, the mandatory among them, within whose limit all clients lie,
@@ -369,15 +290,3 @@ def fewest_sites(siting: Siting, clients: Positions, limit: float) -> tuple[Posi
     search = Search(siting, clients, len(siting.allowed))
     search.lists.radius = limit
     return search.cover(limit)
-
-
-def undominated(covers: csr_array) -> NDArray[np.int64]:
-    """Columns that no other column's rows contain, one of equal ones."""
-    dense = covers.toarray().astype(np.float32)
-    shared = dense.T @ dense
-    size = np.diagonal(shared)
-    inside = shared >= size[:, None]  # column i lies in column j
-    equal = inside & inside.T
-    later = np.tri(len(size), k=-1, dtype=bool)
-    dominated = (inside & ~equal) | (equal & later)
-    return np.flatnonzero(~dominated.any(axis=1))

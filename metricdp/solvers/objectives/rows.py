@@ -4,6 +4,7 @@ rows of distances elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,15 @@ class Lists:
 
     def __len__(self) -> int:
         return len(self._lists)
+
+    @property
+    def entries(self) -> int:
+        """Pairs of client and site that are held."""
+        return sum(len(sites) for sites, _ in self._lists)
+
+    def __iter__(self) -> Iterator[tuple[Positions, Floats]]:
+        """All lists."""
+        return iter(self._lists)
 
     def __getitem__(self, j: int) -> tuple[Positions, Floats]:
         """Indices into the allowed sites, and costs of serving the j-th listed client from them."""
@@ -101,7 +111,7 @@ class Lists:
             row = costs_between(metric, self.siting.allowed, np.array([client]))[:, 0]
             self.searched += 1.0
             near = np.flatnonzero(row <= self.radius * (1 + WITHIN))
-            return near.astype(np.int64), row[near]
+            return near.astype(np.int32), row[near]
         if self._space is None:
             n, arcs = len(metric), len(network.csr[1])
             self._space = (workspace(n, arcs), np.empty(n, np.int64))
@@ -114,7 +124,7 @@ class Lists:
         self.searched += count / len(metric)
         at = self._index[network.order[space.touched[:count]]]
         inside = at >= 0
-        return at[inside].astype(np.int64), reached[:count][inside] * network.unit
+        return at[inside], reached[:count][inside] * network.unit
 
 
 class Territories:

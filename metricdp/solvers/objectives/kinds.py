@@ -1,0 +1,81 @@
+"""Sites by which of some listed demand points they reach: one of each kind, none that another
+makes needless.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from metricdp.kernels.reach import add_marks
+from metricdp.kernels.row_weighting import maximal_columns
+from metricdp.solvers.objectives.rows import Lists
+
+_NONE = np.empty(0, np.int64)
+
+
+class Kinds:
+    """Of all sites those that reach different listed clients.
+
+    Parameters
+    ----------
+    lists : Lists
+    n_sites : int
+    rng : Generator
+    """
+
+    def __init__(self, lists: Lists, n_sites: int, rng: np.random.Generator) -> None:
+        self.lists, self.n_sites, self._rng = lists, n_sites, rng
+        self._marks = np.empty((0, 2), np.uint64)
+        self._place = np.full(n_sites, -1, np.int32)
+
+    def columns(self, which: list[int], radius: float) -> tuple[NDArray[np.int64], csr_array]:
+        """Sites (indices), and the matrix clients × sites of what they reach within a radius.
+
+        Parameters
+        ----------
+        which : list of int
+            Listed clients.
+        radius : float
+        """
+        while len(self._marks) < len(self.lists):
+            fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
+            self._marks = np.concatenate([self._marks, fresh])
+        marks = np.zeros((self.n_sites, 2), np.uint64)
+        for j in which:
+            add_marks(*self.lists[j], radius, self._marks[j], marks)
+        seen = np.flatnonzero(marks.any(axis=1))
+        order = np.lexsort((seen, marks[seen, 1], marks[seen, 0]))
+        sorted_marks = marks[seen[order]]
+        new = np.r_[True, (sorted_marks[1:] != sorted_marks[:-1]).any(axis=1)]
+        sites = np.sort(seen[order[new]]) if len(seen) else seen
+        self._place[sites] = np.arange(len(sites))
+        rows = []
+        for j in which:
+            at, distance = self.lists[j]
+            found = self._place[at[distance <= radius]]
+            rows.append(found[found >= 0])
+        self._place[sites] = -1
+        covers = matrix_of(rows, len(sites))
+        kept = maximal(csr_array(covers.T.tocsr()))
+        return sites[kept], csr_array(covers[:, kept])
+
+
+def matrix_of(rows: list[NDArray[np.int32]], n_columns: int) -> csr_array:
+    """The 0-1 matrix whose rows have these entries."""
+    starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
+    entries = np.concatenate(rows) if rows else np.empty(0, np.int32)
+    return csr_array((np.ones(len(entries)), entries, starts), shape=(len(rows), n_columns))
+
+
+def maximal(columns: csr_array, first: NDArray[np.int64] = _NONE) -> NDArray[np.int64]:
+    """Columns, given as rows, whose entries no other's contain, one of equal ones, ascending.
+    Empty ones are left out; those of `first` stay, unless one of them contains them.
+    """
+    columns.sort_indices()
+    size = np.diff(columns.indptr)
+    order = np.argsort(-size, kind="stable")[: int((size > 0).sum())]
+    order = np.r_[first[size[first] > 0], order]  # what comes again is inside itself
+    arrays = (columns.indptr.astype(np.int64), columns.indices.astype(np.int64))
+    return np.flatnonzero(maximal_columns(*arrays, columns.shape[1], order))

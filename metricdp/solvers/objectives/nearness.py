@@ -1,0 +1,75 @@
+"""How far everything is from sites that join one by one, and sites that fill up a choice."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from metricdp.kernels.shortest_paths import FAR, add_sources
+from metricdp.solvers.objectives.siting import Positions, Siting, costs_between
+
+
+class Nearness:
+    """Distance of every point from the nearest of some sites that join one by one.
+
+    Attributes
+    ----------
+    distance : ndarray of float64, shape (n_points,)
+    searched : float
+        Searches of the whole universe so far.
+    seconds : float
+        Processor time that the longest took.
+    """
+
+    def __init__(self, siting: Siting) -> None:
+        self.siting, self.searched, self.seconds = siting, 0.0, 0.0
+        self.network = siting.metric.network
+        n = len(siting.metric)
+        self.distance = np.full(n, np.inf)
+        self._label: Positions | None = None
+        if self.network is not None:
+            room = len(self.network.csr[1]) + 1
+            self._steps, self._labels = np.full(n, FAR), np.zeros(n, np.int64)
+            self._space = np.empty(room, np.int64), np.empty(room, np.int64)
+
+    def add(self, site: int) -> None:
+        """A site's position joins."""
+        start = time.process_time()
+        network = self.network
+        if network is None:
+            row = self.siting.metric.distance_rows(np.array([site]))[0]
+            self.distance = np.minimum(self.distance, row)
+            self.searched += 1.0
+        else:
+            inner = network.rank[[site]]
+            entered = add_sources(*network.csr, inner, 0, self._steps, self._labels, *self._space)
+            self.searched += entered / len(self.distance)
+            self.distance = self._steps[network.rank] * network.unit
+        self.seconds = max(self.seconds, time.process_time() - start)
+
+    def site_of(self, client: int, taken: list[int]) -> int:
+        """Position of the site that serves a client best and is not taken."""
+        siting = self.siting
+        everywhere = siting.metric.sites is siting.metric.ids
+        if everywhere and len(siting.allowed) == len(siting.metric):
+            if client not in taken:
+                return client
+        elif self.network is not None:
+            if self._label is None:
+                self._label = siting.metric.nearest_to(siting.allowed)[0]
+                self.searched += 1.5
+            site = int(siting.allowed[self._label[client]])
+            if site not in taken:
+                return site
+        row = costs_between(siting.metric, siting.allowed, np.array([client]))[:, 0]
+        if len(taken) < len(siting.allowed):
+            row[np.isin(siting.allowed, taken)] = np.inf
+        return int(siting.allowed[np.argmin(row)])
+
+
+def sites_filled(siting: Siting, sites: Positions, more: Positions, k: int) -> Positions:
+    """k distinct sites, these among them, and others from `more`."""
+    sites = np.unique(sites)
+    others = np.setdiff1d(np.r_[more, siting.allowed[: 2 * k]], sites)
+    return np.r_[sites, others[: k - len(sites)]].astype(np.int64)

@@ -1,0 +1,408 @@
+"""p-center in universes too large to be settled: sites by a search on a few demand points, and a
+lower bound by prices of a few.
+
+Demand points far from each other are listed, with the sites near each. For a radius, exchanges
+guided by weights (`metricdp.kernels.row_weighting`) look for k of some thousand sites that reach
+all that are listed; these move to where the farthest of their listed demand is nearest, among all
+sites, and the demand that they leave out joins. The lower bound is a linear program's: prices of
+demand points such that no site has more than 1 within a radius, and more than k in all, prove that
+k sites do not reach everybody within it. They are found on some sites, and checked on all. Integer
+programs on the demand points that have a price raise it further, if HiGHS settles them in time.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from metricdp.kernels.reach import add_farthest, add_weight
+from metricdp.kernels.row_weighting import cover_rows
+from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
+from metricdp.solvers.objectives.nearness import Nearness, sites_filled
+from metricdp.solvers.objectives.programs import fewest_columns, greedy_columns
+from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions, Siting
+
+CLOSE = 0.003
+"""Searches end when what is left open is a smaller part of the radius."""
+_LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 60_000_000
+"""Demand points listed to begin with, for each of k, and at least; most pairs listed."""
+_FIRST = 0.7
+"""Radius of the first lists, in radii of farthest-first sites, which are up to twice the best."""
+_SAMPLE = 16_000
+"""Sites among which those of the search and of the linear program are chosen."""
+_STEPS, _MOVES = 30_000, 3
+_JOINED, _BESIDE = 1, 0.1
+"""Demand points that join at a time, for each of k, and how far from each other, in radii."""
+_STEP = 0.02
+"""By what part of the radius known sites are first tried to be improved."""
+_PRICED, _VIOLATED = 8, 150
+"""Rounds of adding sites to a linear program, and sites added in one."""
+_SEARCHES, _ROWS, _SECONDS = 180.0, 4000.0, 30.0
+"""Most searches of a whole graph, or rows of other universes; as much time as so many searches
+take, and at least so many seconds.
+"""
+_ROUGH, _BOUNDED, _FINE = 0.5, 0.6, 0.85
+"""Parts of the time at which searches from below, prices and searches from above end."""
+_NONE = np.empty(0, np.int64)
+
+
+class WideSearch:
+    """k sites of least largest distance, and a lower bound.
+
+    Parameters
+    ----------
+    siting : Siting
+    clients : ndarray of int64
+        Positions of the demand that counts.
+    k : int
+
+    Attributes
+    ----------
+    best : ndarray of int64, shape (k,)
+        Positions of sites.
+    upper, lower : float
+        Largest distance from them; no sites have one below `lower`.
+    """
+
+    def __init__(self, siting: Siting, clients: Positions, k: int) -> None:
+        self.siting, self.clients, self.k = siting, clients, k
+        self.lists = Lists(siting, clients)
+        self.best, self.upper, self.lower = _NONE, np.inf, 0.0
+        self._rng = np.random.default_rng(siting.seed)
+        n = len(siting.allowed)
+        self._fixed = np.searchsorted(siting.allowed, siting.opened)
+        self._count, self._worst = np.zeros(n, np.int32), np.zeros(n)
+        self._slot = np.full(n, -1, np.int32)
+        self._sample = _NONE
+        self._short: list[tuple[NDArray[np.int32], Floats]] = []
+        self._extend(np.sort(self._rng.choice(n, min(n, _SAMPLE), replace=False)))
+        self._client_at: NDArray[np.int64] | None = None
+        if siting.metric.sites is siting.metric.ids:
+            self._client_at = np.full(len(siting.metric), -1)
+            self._client_at[clients] = np.arange(len(clients))
+        self._end = self._start = time.process_time()
+        self._priced: list[int] = []
+
+    def run(self) -> None:
+        """Search for sites, then for a bound, until both are close or searches are used up."""
+        self._start = time.process_time()
+        spread = self._spread()
+        self.lists.radius = min(_FIRST * self.upper, self.upper)
+        self._list(spread)
+        self._from_below()
+        if self.upper > self.lists.radius:  # lists are too short, as where places are few
+            self._relist()
+            self._from_below()
+        self.lists.shorten(self.upper)
+        self._raise()
+        self._from_above()
+        self.lists.shorten(self.upper)
+        self._programs()
+
+    def _tired(self, part: float = 1.0) -> bool:
+        """Whether this part of the time or of the searches is used up, or all room for lists."""
+        late = time.process_time() > self._start + part * (self._end - self._start)
+        most = _SEARCHES if self.siting.metric.network is not None else _ROWS
+        full = self.lists.entries > _ENTRIES or self.lists.searched > part * most
+        return late or full or self.siting.deadline.over
+
+    def _spread(self) -> list[int]:
+        """Demand farthest from that before, again and again; sites near the first k are a start
+        (Gonzalez 1985).
+        """
+        siting, clients = self.siting, self.clients
+        size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
+        near = Nearness(siting)
+        sites = [int(site) for site in siting.opened]
+        for site in sites:
+            near.add(site)
+        found: list[int] = []
+        done = np.zeros(len(clients), bool)
+        while len(found) < size or len(sites) < self.k:
+            distance = np.where(done, -1.0, near.distance[clients])
+            client = int(np.argmax(distance))
+            if distance[client] <= 0.0:
+                break
+            done[client] = True
+            found.append(client)
+            site = near.site_of(int(clients[client]), sites)
+            near.add(site)
+            if len(sites) < self.k:
+                sites.append(site)
+            if len(found) == 1:
+                self._end = self._start + max(_SEARCHES * near.seconds, _SECONDS)
+        self.lists.searched += near.searched
+        self.best = sites_filled(siting, np.array(sites, np.int64), _NONE, self.k)
+        self._judged(self.best)
+        return found
+
+    def _extend(self, sites: NDArray[np.int64]) -> None:
+        """Sites (indices) join the sample."""
+        fresh = sites[self._slot[sites] < 0]
+        self._slot[fresh] = np.arange(len(self._sample), len(self._sample) + len(fresh))
+        self._sample = np.r_[self._sample, fresh]
+        self._short = []
+
+    def _list(self, clients: list[int]) -> None:
+        for client in clients:
+            self.lists.add([client])
+            if self.lists.entries > _ENTRIES:
+                break
+
+    def _relist(self) -> None:
+        """The same lists, as long as the best radius."""
+        before, self.lists = self.lists, Lists(self.siting, self.clients)
+        self.lists.radius, self.lists.searched, self._short = self.upper, before.searched, []
+        self._list(before.numbers)
+
+    def _open(self, radius: float) -> list[int]:
+        """Listed clients that no mandatory site reaches."""
+        reached = self.lists.near_any(self._fixed, radius * (1 + WITHIN))
+        return [j for j in range(len(self.lists)) if not reached[j]]
+
+    def _columns(
+        self, open_: list[int], radius: float, first: NDArray[np.int64] = _NONE
+    ) -> tuple[NDArray[np.int64], csr_array]:
+        """Sites of the sample (indices into it) that reach different listed clients within a
+        radius, and the matrix sites × clients; those of `first` are among them.
+        """
+        while len(self._short) < len(self.lists):
+            sites, distance = self.lists[len(self._short)]
+            slots = self._slot[sites]
+            inside = slots >= 0
+            self._short.append((slots[inside], distance[inside]))
+        within = radius * (1 + WITHIN)
+        rows = [self._short[j][0][self._short[j][1] <= within] for j in open_]
+        columns = csr_array(matrix_of(rows, len(self._sample)).T.tocsr())
+        kept = maximal(columns, first)
+        return kept, csr_array(columns[kept])
+
+    def _cover(self, radius: float, start: Positions = _NONE) -> Positions | None:
+        """Positions of k sites of the sample that reach all listed clients within a radius, looked
+        for from some sites.
+        """
+        siting = self.siting
+        left = self.k - len(siting.opened)
+        free = np.searchsorted(siting.allowed, np.setdiff1d(start, siting.opened))
+        self._extend(free)
+        open_ = self._open(radius)
+        if not open_:
+            return sites_filled(siting, siting.opened, self.best, self.k)
+        slots, columns = self._columns(open_, radius, self._slot[free].astype(np.int64))
+        rows = csr_array(columns.T.tocsr())
+        if left == 0 or (np.diff(rows.indptr) == 0).any():
+            return None
+        chosen = np.flatnonzero(np.isin(slots, self._slot[free]))
+        if len(start) == 0:
+            chosen = greedy_columns(rows)
+        if len(start) or len(chosen) > left:
+            others = np.setdiff1d(np.arange(len(slots)), chosen)
+            chosen = np.r_[chosen, others][:left].astype(np.int64)
+            pair = [
+                (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
+                for matrix in (columns, rows)
+            ]
+            found, _ = cover_rows(*pair, chosen, _STEPS, int(self._rng.integers(2**32)))
+            if not found:
+                return None
+        sites = np.r_[siting.opened, siting.allowed[self._sample[slots[chosen]]]]
+        return sites_filled(siting, sites, self.best, self.k)
+
+    def _from_below(self) -> None:
+        """The least radius within which all that are listed can be reached, then again after those
+        joined whom its sites leave out.
+        """
+        low, radius = 0.5 * self.upper, min(self.lists.radius, self.upper)
+        sites = self._cover(radius)
+        while not self._tired(_ROUGH):
+            if sites is None:
+                if radius >= self.upper * (1 - CLOSE):
+                    break
+                low, radius = radius, radius * (1 + CLOSE)
+                sites = self._cover(radius)
+                continue
+            while radius - low > CLOSE * radius and not self._tired(_ROUGH):
+                middle = (low + radius) / 2
+                found = self._cover(middle)
+                if found is None:
+                    low = middle
+                else:
+                    sites, radius = found, middle
+            if self._settled(sites, radius):
+                break
+            low = radius / (1 + CLOSE)
+            sites = self._cover(radius)
+
+    def _from_above(self) -> None:
+        """Exchanges that bring the best sites' radius down, by smaller and smaller steps."""
+        step = _STEP
+        while step > CLOSE / 2 and not self._tired(_FINE):
+            if self.upper <= self.lower * (1 + CLOSE):
+                break
+            radius = max(self.upper * (1 - step), self.lower)
+            before, sites = self.upper, self._cover(radius, self.best)
+            while sites is not None and not self._tired(_FINE):
+                if self._settled(sites, radius):
+                    break
+                sites = self._cover(radius, sites)
+            if self.upper > before * (1 - step / 2):
+                step /= 2
+
+    def _settled(self, sites: Positions, radius: float) -> bool:
+        """Whether sites, moved to the middle of their demand, reach about everybody; if not, those
+        left out join.
+        """
+        label, distance = self._judged(sites)
+        for _ in range(_MOVES):
+            if distance.max() <= radius * (1 + CLOSE / 2) or self._tired():
+                break
+            self._join(distance, radius)
+            moved = self._recentered(sites, label)
+            if np.array_equal(moved, sites):
+                break
+            sites = moved
+            label, distance = self._judged(sites)
+        return bool(distance.max() <= radius * (1 + CLOSE / 2))
+
+    def _judged(self, sites: Positions) -> tuple[Positions, Floats]:
+        self.lists.searched += 1.5
+        label, distance = self.siting.metric.nearest_to(sites)
+        label, distance = label[self.clients], distance[self.clients]
+        if distance.max() < self.upper:
+            self.best, self.upper = sites, float(distance.max())
+        return label, distance
+
+    def _join(self, distance: Floats, radius: float) -> None:
+        """List demand beyond the radius, the farthest first, and none near what was just listed."""
+        out = distance > radius * (1 + WITHIN)
+        order = np.flatnonzero(out)
+        order = order[np.argsort(-distance[order], kind="stable")]
+        joined = 0
+        for client in order.tolist():
+            if not out[client]:
+                continue
+            self._list([client])
+            joined += 1
+            if joined >= _JOINED * self.k or self.lists.entries > _ENTRIES:
+                break
+            if self._client_at is not None and client == self.lists.numbers[-1]:
+                at, away = self.lists[len(self.lists) - 1]
+                near = self._client_at[self.siting.allowed[at[away <= _BESIDE * radius]]]
+                out[near[near >= 0]] = False
+
+    def _recentered(self, sites: Positions, label: Positions) -> Positions:
+        """Every free site where the farthest of its listed clients is nearest, among all sites."""
+        nearest = label[np.array(self.lists.numbers)]
+        moved = np.array(sites)
+        for t, site in enumerate(sites):
+            mine = np.flatnonzero(nearest == t)
+            if len(mine) and site not in self.siting.opened:
+                moved[t] = self._middle(mine, int(site))
+        return moved if len(np.unique(moved)) == len(moved) else sites
+
+    def _middle(self, listed: NDArray[np.int64], site: int) -> int:
+        """Position of the site whose farthest of some listed clients is nearest; the given one if
+        none has all of them on its lists.
+        """
+        for j in listed.tolist():
+            add_farthest(*self.lists[j], self._count, self._worst)
+        at = self.lists[int(listed[0])][0]
+        within = at[self._count[at] == len(listed)]
+        best = site
+        if len(within):
+            best = int(self.siting.allowed[within[np.argmin(self._worst[within])]])
+        for j in listed.tolist():
+            self._count[self.lists[j][0]] = 0
+            self._worst[self.lists[j][0]] = 0.0
+        return best
+
+    def _raise(self) -> None:
+        """Bisection for the largest radius that prices prove too small."""
+        low, high = self.lower, min(self.upper, self.lists.radius)
+        radius = 0.95 * high
+        while high - low > CLOSE * self.upper and not self._tired(_BOUNDED):
+            if self._refuted(radius):
+                low = radius
+            else:
+                high = radius
+            self.lower = max(self.lower, low)
+            radius = (low + high) / 2 if low else 0.9 * high
+
+    def _refuted(self, radius: float) -> bool:
+        """Whether prices prove that k sites do not reach everybody within a radius."""
+        left = self.k - len(self.siting.opened)
+        open_ = self._open(radius)
+        for _ in range(_PRICED):
+            prices = _prices(self._columns(open_, radius)[1])
+            total = float(prices.sum())
+            self._priced = [j for j, price in zip(open_, prices) if price > 0]
+            if total <= left * (1 + 1e-9):
+                return False
+            collected = np.zeros(len(self.siting.allowed))
+            for j, price in zip(open_, prices.tolist()):
+                if price > 0:
+                    add_weight(*self.lists[j], radius * (1 + WITHIN), price, collected)
+            if total > left * max(float(collected.max()), 1e-300) * (1 + 1e-9):
+                return True
+            over = np.flatnonzero(collected > 1 + 1e-6)
+            worst = over[np.argsort(-collected[over])[: _VIOLATED // 3]]
+            more = self._rng.choice(over, min(len(over), _VIOLATED), replace=False)
+            before = len(self._sample)
+            self._extend(np.union1d(worst, more))
+            if len(self._sample) == before or self._tired():
+                break
+        return False
+
+    def _programs(self) -> None:
+        """Integer programs on the clients that have a price, for radii that prices leave open."""
+        kinds = Kinds(self.lists, len(self.siting.allowed), self._rng)
+        high = min(self.upper, self.lists.radius)
+        while high - self.lower > CLOSE * self.upper and not self._tired():
+            radius = (self.lower + high) / 2
+            if self._impossible(kinds, radius):
+                self.lower = radius
+            else:
+                high = radius
+
+    def _impossible(self, kinds: Kinds, radius: float) -> bool:
+        """Whether HiGHS proves that k sites do not reach some listed clients within a radius."""
+        left = self.k - len(self.siting.opened)
+        within = radius * (1 + WITHIN)
+        open_ = self._open(radius)
+        which = [j for j in self._priced if j in set(open_)] or open_[: 2 * self.k]
+        while not self._tired():
+            sites, covers = kinds.columns(which, within)
+            most = max(self._end - time.process_time(), 0.1)
+            rows, _, proven = fewest_columns(covers, self.siting.deadline, at_most=left, most=most)
+            if rows is None:
+                return proven
+            chosen = np.zeros(len(self.siting.allowed), bool)
+            chosen[sites[rows]] = True
+            known = set(which)
+            out = [
+                j
+                for j in open_
+                if j not in known and not chosen[self.lists[j][0][self.lists[j][1] <= within]].any()
+            ]
+            if not out:
+                return False
+            which = which + out[: self.k]
+        return False
+
+
+def _prices(columns: csr_array) -> Floats:
+    """Prices of rows of the largest sum such that no column has more than 1."""
+    n_rows = columns.shape[1]
+    found = linprog(
+        -np.ones(n_rows),
+        A_ub=columns,
+        b_ub=np.ones(columns.shape[0]),
+        bounds=(0, 1),
+        method="highs",
+    )
+    return np.clip(found.x, 0.0, 1.0) if found.status == 0 else np.zeros(n_rows)
