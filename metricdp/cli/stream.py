@@ -14,7 +14,7 @@ _EPILOG = """\
 examples:
   metricdp stream init visits.stream roads.csv --epsilon 1 --horizon 365 --records-hint 500
   metricdp stream step visits.stream roads.csv --demand monday.csv --day 2026-11-23 -k 10
-  metricdp stream show visits.stream
+  metricdp stream show visits.stream roads.csv --html visits.html
 
 Epsilon is charged once, by init, for all days together. A step tells the present after its day; the
 same --day again counts nothing and tells the same, so a step that was cut short can be repeated.
@@ -33,8 +33,19 @@ def register(subparsers: parsing.Subparsers) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _register_init(actions)
     _register_step(actions)
-    show = actions.add_parser("show", help="what a stream promises, and how far it is")
+    _register_show(actions)
+
+
+def _register_show(actions: Any) -> None:
+    show = actions.add_parser("show", help="what a stream promises, how far it is, how it moved")
     show.add_argument("state", metavar="STATE", help="the stream's file")
+    parsing.add_graph_options(show, required=False)
+    group = show.add_argument_group("the page")
+    page = "write a page with a slider over the days, which shows how the centers moved (GRAPH too)"
+    group.add_argument("--html", metavar="FILE", help=page)
+    many = "of so many centers (default: what was asked for last)"
+    group.add_argument("-k", metavar="K", type=parsing.whole_number(1), help=many)
+    parsing.add_quiet(show)
     show.set_defaults(run=run_show)
 
 
@@ -173,10 +184,37 @@ def run_step(args: Namespace) -> int:
 
 
 def run_show(args: Namespace) -> int:
-    """Print what the file says in public."""
+    """Print what the file says in public; perhaps a page of it."""
     from metricdp.methods.finite.stream_file import public_facts
 
-    return _told(public_facts(Path(args.state)), None)
+    facts = public_facts(Path(args.state))
+    if args.html is None:
+        if args.graph is not None or args.k is not None:
+            raise UsageError("GRAPH and -k are for the page: give --html FILE too")
+        return _told(facts, None)
+    if args.graph is None:
+        raise UsageError("--html draws the network: give GRAPH too, as for init")
+    streams.check_targets(
+        {"--html": args.html}, {"STATE": args.state, "GRAPH": args.graph, "--nodes": args.nodes}
+    )
+    known = {int(k): answers[-1]["day"] for k, answers in facts["centers"].items() if answers}
+    if not known or (args.k is not None and args.k not in known):
+        some = ", ".join(map(str, sorted(known))) or "none"
+        raise UsageError(f"-k: the centers that were asked for in steps are, in number: {some}")
+    k = args.k or max(known, key=lambda number: (known[number], number))
+    _write_page(args, k)
+    return _told(facts, None)
+
+
+def _write_page(args: Namespace, k: int) -> None:
+    import metricdp as mdp
+    from metricdp.report import write_days
+
+    metric = inputs.read_metric(args)
+    stream = mdp.Stream.open(args.state, metric)
+    write_days(args.html, metric, stream.history(k), receipt=stream.receipt)
+    if not args.quiet:
+        say(f"wrote {args.html}")
 
 
 def _told(value: dict[str, Any], path: str | None) -> int:

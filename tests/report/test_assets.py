@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from metricdp import report
-from metricdp.report import map_page
+from metricdp.report import days_page, map_page
 from tests.data import ROOT
+from tests.report.days.test_page import past, streets
 from tests.report.explore.test_explore import explored, roads
 from tests.report.map.test_map import RECEIPT, grid
 
@@ -24,10 +25,11 @@ def pages() -> dict[str, str]:
     return {
         "map": map_page(grid(4), [0, 15], weights=np.ones(16), receipt=RECEIPT),
         "explore": explored(roads()).page(),
+        "days": days_page(streets(), past(streets(), (0, 40), (1, 40))),
     }
 
 
-@pytest.fixture(scope="module", params=["map", "explore"])
+@pytest.fixture(scope="module", params=["map", "explore", "days"])
 def page(request: pytest.FixtureRequest) -> str:
     return pages()[request.param]
 

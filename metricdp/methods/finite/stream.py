@@ -119,6 +119,28 @@ class DayCenters(NamedTuple):
         return self.result.centers
 
 
+class PastDay(NamedTuple):
+    """What was told of one day.
+
+    Attributes
+    ----------
+    day : int
+        1 is the first.
+    centers : list of ids
+    label : str or None
+        Its name, where all days have one.
+    moved : int
+    alarm : bool
+        As `DayCenters`.
+    """
+
+    day: int
+    centers: list[Any]
+    label: str | None
+    moved: int
+    alarm: bool
+
+
 class Stream:
     """Private releases of the present, day after day, for one budget.
 
@@ -357,10 +379,22 @@ class Stream:
         told = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
         return {**told, "receipt": self.receipt.to_dict()}
 
-    def history(self, k: int) -> list[tuple[int, list[Any]]]:
-        """How the centers moved: days, and the centers that `k_median` gave on them."""
-        known = self._state.answers.get(str(k), [])
-        return [(a["day"], [self.universe.ids[i] for i in a["centers"]]) for a in known]
+    def history(self, k: int) -> list[PastDay]:
+        """How the centers moved: the days on which `k_median` was asked, and what it gave; shown
+        by `metricdp.report.days_page`.
+        """
+        state = self._state
+        named = len(state.labels) == state.counter.days
+        return [
+            PastDay(
+                a["day"],
+                [self.universe.ids[i] for i in a["centers"]],
+                state.labels[a["day"] - 1] if named else None,
+                a["moved"],
+                a["alarm"],
+            )
+            for a in state.answers.get(str(k), [])
+        ]
 
     def __repr__(self) -> str:
         s = self._settings

@@ -273,7 +273,7 @@ def test_centers_move_little_and_an_alarm_says_when_that_is_not_enough():
         found = stream.k_median(3)
         assert found.moved == 1 and found.alarm
         assert stream.k_median(3).centers == found.centers
-        assert [day for day, _ in stream.history(3)] == [1, 2, 3]
+        assert [past.day for past in stream.history(3)] == [1, 2, 3]
 
 
 def test_nothing_private_shows(tmp_path):

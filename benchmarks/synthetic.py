@@ -1,0 +1,190 @@
+"""Synthetic points beside the plain histogram's, and beside masked ones.
+
+    python benchmarks/synthetic.py [--draws 3] [--worlds 150] [--python PYTHON] [--only NAME]
+
+1. *Distance.* On networks with demand in few places: the Wasserstein distance on the graph (exact,
+   by assignment) from the records, as 2,000 points of them at equal steps, to 2,000 synthetic
+   points of a release, over that of points spread evenly in the parts of the plain histogram (one cut by the universe alone, negative counts
+   to zero, same epsilon); and what k-median on either costs on the truth.
+2. *Membership.* A person lives far from all others of 120, in Liechtenstein. The attacker knows
+   everybody else, is shown points, and says whether the person is among the records, by how many
+   points lie within 1,000 m of the home: on half of the worlds the best threshold is chosen, on
+   the other half it is tried. Advantage: right when there, less wrong when not. Of
+   epsilon-DP no attack has more than (e^epsilon - 1) / (e^epsilon + 1). Masks are those of maskmypy
+   (donut, 100 to 1,000 m; street, 20 to 30 vertices): ``--python`` names a Python that has it;
+   without, that part is skipped, and said so.
+
+Data: METRICDP_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from instances import members, road_network, spots
+from scipy.optimize import linear_sum_assignment
+
+import metricdp as mdp
+from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.synthetic import drawn
+from metricdp.partitions.finite.ward import hierarchy
+from metricdp.privacy import HistogramQuery, measure
+
+SHOWN, K = 2000, 20
+INSTANCES = {
+    "liechtenstein": lambda: spots("liechtenstein", 10_000),
+    "rome_osm": lambda: spots("rome_osm", 20_000),
+    "lastfm_asia": lambda: members("lastfm_asia", 3000),
+    "facebook": lambda: members("facebook_combined", 3000),
+    "ca-GrQc": lambda: members("ca-GrQc", 3000),
+}
+OTHERS, HOME_SEED = 120, 3
+DONUT, STREET = (100, 1000), (20, 30)
+
+
+def wasserstein(metric, some, others):
+    """Mean distance of the cheapest pairing of as many positions."""
+    rows, row = np.unique(some, return_inverse=True)
+    columns, column = np.unique(others, return_inverse=True)
+    far = np.array(metric.distance_rows(rows))[:, columns]
+    cost = far[row][:, column]
+    return float(cost[linear_sum_assignment(cost)].mean())
+
+
+def plain(metric, demand, size, epsilon):
+    """Weights of the plain histogram: one cut by the universe, counts below zero to zero."""
+    cut = hierarchy(metric).cut(number_of_parts(size, 1 / epsilon))
+    price = str(epsilon)
+    counts = measure(demand, HistogramQuery(cut), price, mdp.Ledger(price).charge(price)).values
+    return cut.spread(np.maximum(counts, 0).astype(float))
+
+
+def distances(draws, only):
+    """W1 and cost of both, by instance and epsilon."""
+    print("| instance | epsilon | W1 | plain | of plain | k-median cost | plain |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, make in INSTANCES.items():
+        if only not in name:
+            continue
+        metric, at = make()
+        truth = np.bincount(at, minlength=len(metric)).astype(float)
+        best = mdp.k_median(metric, k=K, weights=truth).centers
+        least = float(metric.nearest(best)[1] @ truth)
+        records = drawn(metric, truth, SHOWN, np.random.default_rng(99))
+        for epsilon in (0.25, 1):
+            found = []
+            for draw in range(draws):
+                demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in at])
+                weights = mdp.release(metric, demand, epsilon=epsilon).weights
+                row = []
+                for each in (weights, plain(metric, demand, len(at), epsilon)):
+                    points = drawn(metric, each, SHOWN, np.random.default_rng(draw))
+                    row.append(wasserstein(metric, records, points))
+                    counts = np.bincount(points, minlength=len(metric)).astype(float)
+                    centers = mdp.k_median(metric, k=K, weights=counts).centers
+                    row.append(float(metric.nearest(centers)[1] @ truth) / least)
+                found.append(row)
+            w, cost, w0, cost0 = np.mean(found, axis=0)
+            print(
+                f"| {name} | {epsilon} | {w:.4g} | {w0:.4g} | {w / w0:.2f} | {cost:.3f} "
+                f"| {cost0:.3f} |",
+                flush=True,
+            )
+
+
+def advantage(there, gone):
+    """Of the best threshold on the even worlds, tried on the odd ones, and its standard error."""
+    there, gone = np.asarray(there, float), np.asarray(gone, float)
+    known, tried = [(x[::2], y[::2]) for x, y in [(there, gone)]][0], (there[1::2], gone[1::2])
+    limits = np.unique(np.concatenate(known))
+    best = max(limits, key=lambda t: (known[0] >= t).mean() - (known[1] >= t).mean())
+    rates = [(x >= best).mean() for x in tried]
+    error = math.sqrt(sum(r * (1 - r) / len(x) for r, x in zip(rates, tried)))
+    return rates[0] - rates[1], error
+
+
+def meters(points, home):
+    """Distances on the ground, for a small country."""
+    offset = (np.asarray(points) - home) * [math.cos(math.radians(home[1])), 1]
+    return np.hypot(*offset.T) * 111_195
+
+
+def membership(worlds, python):
+    """Advantages against masks and synthetic points."""
+    metric = road_network("liechtenstein")
+    _, at = spots("liechtenstein", OTHERS, seed=11)
+    places = np.asarray(metric.coordinates, float)
+    home = int(np.argmax(metric.nearest_to(np.unique(at))[1]))
+    print(f"home: {metric.nearest_to(np.unique(at))[1].max():,.0f} m from the nearest record")
+    graph = metric.graph
+    sources = np.repeat(np.arange(len(metric)), np.diff(graph.indptr))
+    ways = [
+        [int(u), int(v), float(w)]
+        for u, v, w in zip(sources, graph.indices, graph.lengths)
+        if u < v
+    ]
+    given = {
+        "vertices": places.tolist(),
+        "ways": ways,
+        "donut": DONUT,
+        "street": STREET,
+        "meters": "epsg:2056",
+        "at": [*at.tolist(), *[home] * worlds],
+    }
+    script = Path(__file__).with_name("masking.py")
+    told = subprocess.run(
+        [python, str(script)], input=json.dumps(given), capture_output=True, text=True, check=False
+    )
+    masked = json.loads(told.stdout.splitlines()[-1]) if told.stdout else {"missing": told.stderr}
+    print("| points | epsilon | advantage | bound |")
+    print("| --- | --- | --- | --- |")
+    if "missing" in masked:
+        print(f"| masks | | skipped: {masked['missing'].strip()[-120:]} | |")
+    else:
+        for name, moved in masked.items():
+            near = meters(moved, places[home]) <= DONUT[1]
+            others = int(near[:OTHERS].sum())  # masked once: they live far away
+            there = others + near[OTHERS:].astype(int)
+            gone = np.full(worlds, others)
+            found, error = advantage(there, gone)
+            print(f"| {name} mask | none | {found:.2f} ± {2 * error:.2f} | none |", flush=True)
+    close = meters(places, places[home]) <= DONUT[1]
+    for epsilon in (1, 4):
+        points, weights = [], []
+        for who in ([*at, home], at):
+            shown = [[], []]
+            for _ in range(worlds):
+                demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in who])
+                release = mdp.release(metric, demand, epsilon=epsilon)
+                found = metric.positions(list(release.sample(OTHERS)))
+                shown[0].append(int(close[found].sum()))
+                shown[1].append(float(release.weights[close].sum()))
+            points.append(shown[0])
+            weights.append(shown[1])
+        most = math.tanh(epsilon / 2)
+        for name, both in (("synthetic points", points), ("the release itself", weights)):
+            found, error = advantage(*both)
+            print(f"| {name} | {epsilon} | {found:.2f} ± {2 * error:.2f} | {most:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--worlds", type=int, default=150)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--only", default="", help="an instance, or: membership")
+    options = parser.parse_args()
+    if options.only != "membership":
+        distances(options.draws, options.only)
+    if options.only in ("", "membership"):
+        membership(options.worlds, options.python)
+
+
+if __name__ == "__main__":
+    main()

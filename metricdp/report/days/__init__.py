@@ -1,0 +1,1 @@
+"""The page of a stream: how its centers moved, a slider over its days."""

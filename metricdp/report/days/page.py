@@ -1,0 +1,221 @@
+"""The page of a stream: one self-contained HTML file with a slider over its days, that shows how
+the centers moved.
+
+Everything on it was told before: public places, the centers of each day, the receipt.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import file_path
+from metricdp.atomic import write_whole
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.report import drawing
+from metricdp.report.assets import asset, filled
+from metricdp.report.colors import PALETTE
+from metricdp.report.evidence.statement import embedded
+from metricdp.report.map.page import script_json
+from metricdp.report.words import receipt_html
+
+_STYLES = ("common.css", "explore/page.css", "days/page.css", "print.css")
+_SCRIPTS = ("common.js", "days/draw.js", "days/controls.js")
+_LAYERS = {"network": "Network", "trails": "Moves since the day before", "before": "Old places"}
+_MOST_POINTS = 60_000
+_NOTES = (
+    "Each day's centers are those of the released present of that day: post-processing, free.",
+    "A center keeps its number while it stays; one that moves takes the number of the old center "
+    "nearest to it.",
+    "Bars under the slider: how many centers moved, red where more should have than may "
+    "(an alarm).",
+    "Keyboard: Tab to the slider or to the map; there the arrow keys move, plus and minus zoom, 0 "
+    "shows the whole.",
+)
+
+
+def days_page(
+    metric: Metric, history: Sequence[Any], *, receipt: Any = None, title: str | None = None
+) -> str:
+    """Return an HTML page that shows how centers moved from day to day.
+
+    The page loads nothing, and its content security policy forbids network requests. Nothing
+    private is an argument: centers and receipt were released before.
+
+    Parameters
+    ----------
+    metric : Metric
+        A finite universe; without coordinates a layout is computed from its distances.
+    history : sequence of PastDay
+        ``stream.history(k)``.
+    receipt : Receipt, optional
+        The stream's.
+    title : str, optional
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        No day: none was asked about.
+    UnknownIdError
+        A center is not in the universe.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.report import days_page
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=7)
+    >>> for place in (2, 7):
+    ...     _ = stream.step(mdp.PrivateDemand(metric, [place] * 10**5))
+    ...     _ = stream.k_median(k=2)
+    >>> page = days_page(metric, stream.history(2), receipt=stream.receipt)
+    >>> "<title>2 centers over 2 days" in page
+    True
+    """
+    days = list(history)
+    if not days:
+        raise InputError(
+            "no day's centers were asked for: stream.k_median(k), or `metricdp stream step -k K`, "
+            "asks for them"
+        )
+    k = len(days[-1].centers)
+    several = f"{k:,} center{'' if k == 1 else 's'} over {len(days):,} day"
+    named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
+    pieces = {
+        "TITLE": escape(named),
+        "STYLE": "".join(map(asset, _STYLES)),
+        "LAST": str(len(days) - 1),
+        "LAYERS": _layers(),
+        "TOOLS": asset("tools.html"),
+        "RECEIPT": "" if receipt is None else receipt_html(receipt) + embedded(receipt),
+        "NOTES": _notes(),
+        "DATA": script_json(_scene(metric, days)),
+        "SCRIPT": "".join(map(asset, _SCRIPTS)),
+    }
+    return filled(asset("days/page.html"), pieces)
+
+
+def write_days(
+    path: str | os.PathLike[str], metric: Metric, history: Sequence[Any], **options: Any
+) -> Path:
+    """Write `days_page` to a file, wholly or not at all; parameters as there.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    target = file_path(path, "path")
+    write_whole(target, days_page(metric, history, **options))
+    return target
+
+
+def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
+    plane = drawing.project(metric)
+    points = plane.points
+    placed = points[np.isfinite(points).all(axis=1)]
+    pairs, _ = drawing.edge_pairs(metric, points)
+    lines = points[pairs].reshape(-1) if len(pairs) else np.empty(0)
+    some = placed[:: max(1, len(placed) // _MOST_POINTS)] if not len(pairs) else placed[:0]
+    low, high = placed.min(axis=0), placed.max(axis=0)
+    told = _numbered(metric, points, days)
+    return {
+        "box": [*low.tolist(), *high.tolist()],
+        "unit": plane.unit,
+        "palette": PALETTE,
+        "edges": drawing.packed(lines, "float32"),
+        "points": drawing.packed(some.reshape(-1), "float32"),
+        "names": {day["day"]: day["name"] for day in told},
+        "days": told,
+    }
+
+
+def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> list[dict[str, Any]]:
+    """Every day with its centers in the order of their numbers."""
+    told: list[dict[str, Any]] = []
+    before: list[int] = []
+    since: list[int] = []
+    for day in days:
+        at = np.asarray(metric.positions(list(day.centers)), np.int64).tolist()
+        places = _kept(before, at, points)
+        fresh = [i >= len(before) or before[i] != p for i, p in enumerate(places)]
+        since = [day.day if new else since[i] for i, new in enumerate(fresh)]
+        told.append(
+            {
+                "day": day.day,
+                "name": f"day {day.day:,}" if day.label is None else str(day.label),
+                "moved": sum(fresh) if before else 0,
+                "alarm": bool(day.alarm),
+                "centers": [
+                    {
+                        "rank": i,
+                        "id": str(metric.ids[p]),
+                        **_spot(points[p]),
+                        "since": since[i],
+                        "from": _from(points, before, i) if before and fresh[i] else None,
+                    }
+                    for i, p in enumerate(places)
+                ],
+            }
+        )
+        before = places
+    return told
+
+
+def _kept(before: list[int], now: list[int], points: NDArray[np.float64]) -> list[int]:
+    """The day's centers, each at the number of the day before's that it is, or that is nearest to
+    it of those that left.
+    """
+    places: list[int | None] = [p if p in now else None for p in before[: len(now)]]
+    places += [None] * (len(now) - len(places))
+    left = [p for p in now if p not in places]
+    free = [i for i, p in enumerate(places) if p is None]
+    gaps = [
+        (_apart(points, before[i] if i < len(before) else None, p), i, rank, p)
+        for i in free
+        for rank, p in enumerate(left)
+    ]
+    for _, i, _, p in sorted(gaps):
+        if places[i] is None and p in left:
+            places[i] = p
+            left.remove(p)
+    return [p for p in places if p is not None]
+
+
+def _apart(points: NDArray[np.float64], old: int | None, new: int) -> float:
+    gap = np.inf if old is None else float(np.hypot(*(points[old] - points[new])))
+    return gap if np.isfinite(gap) else 1e300
+
+
+def _spot(point: NDArray[np.float64]) -> dict[str, float | None]:
+    x, y = (float(v) if np.isfinite(v) else None for v in point)
+    return {"x": x, "y": y}
+
+
+def _from(points: NDArray[np.float64], before: list[int], i: int) -> list[float] | None:
+    if i >= len(before) or not np.isfinite(points[before[i]]).all():
+        return None
+    return [float(v) for v in points[before[i]]]
+
+
+def _layers() -> str:
+    line = (
+        '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
+    )
+    return "".join(line.format(key, name) for key, name in _LAYERS.items())
+
+
+def _notes() -> str:
+    items = "".join(f"<li>{escape(note)}</li>" for note in _NOTES)
+    return f'<section class="notes"><h2>Reading this page</h2><ul>{items}</ul></section>'

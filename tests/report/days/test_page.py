@@ -1,0 +1,155 @@
+"""The page of a stream's days: what is on it, and that a real browser shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods.finite.stream import PastDay
+from metricdp.report import days_page, write_days
+from metricdp.report.days.page import _kept
+from tests.cli_world import run
+
+EVIL = "</script><img src=x onerror='window.stolen=1'>"
+SIDE = 9
+
+
+def streets(ids=str):
+    graph = nx.grid_2d_graph(SIDE, SIDE)
+    for x, y in graph:
+        graph.nodes[x, y].update(x=-71.3 + x / 100, y=-29.9 + y / 100)
+    names = {node: ids(i) for i, node in enumerate(graph)}
+    return mdp.GraphMetric(nx.relabel_nodes(graph, names), weight=None)
+
+
+def past(metric, *days):
+    told = []
+    for i, at in enumerate(days, start=1):
+        before = set(told[-1].centers) if told else None
+        centers = [metric.ids[j] for j in at]
+        moved = 0 if before is None else len(set(centers) - before)
+        told.append(PastDay(i, centers, f"2026-11-{i:02d}", moved, moved > 1))
+    return told
+
+
+def data_of(page):
+    text = re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1]
+    return json.loads(text)
+
+
+def test_days_hold_their_centers_with_numbers_that_stay():
+    metric = streets()
+    page = days_page(metric, past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79)))
+    days = data_of(page)["days"]
+    assert [[c["id"] for c in day["centers"]] for day in days] == [
+        ["0", "40", "80"],
+        ["0", "41", "80"],
+        ["1", "41", "79"],
+    ]
+    assert [day["moved"] for day in days] == [0, 1, 2]
+    assert [day["alarm"] for day in days] == [False, False, True]
+    assert [c["since"] for c in days[2]["centers"]] == [3, 2, 3]
+    assert [c["from"] is None for c in days[1]["centers"]] == [True, False, True]
+    assert "<title>3 centers over 3 days" in page
+
+
+def test_a_center_takes_the_number_of_the_nearest_that_left():
+    points = np.array([[float(i), 0.0] for i in range(10)] + [[np.nan, np.nan]])
+    assert _kept([0, 5, 9], [8, 0, 4], points) == [0, 4, 8]
+    assert _kept([], [3, 1], points) == [3, 1]
+    assert _kept([0, 10], [10, 7], points) == [7, 10]
+    assert sorted(_kept([0, 1], [2, 3, 4], points)) == [2, 3, 4]
+
+
+def test_nothing_of_a_user_is_markup():
+    metric = streets(lambda i: f"{i}{EVIL}")
+    days = [d._replace(label=EVIL) for d in past(metric, (0, 1), (2, 1))]
+    page = days_page(metric, days, title=EVIL)
+    assert EVIL not in page and "window.stolen" in page
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path):
+    metric = streets()
+    with pytest.raises(InputError, match="no day"):
+        days_page(metric, [])
+    assert write_days(tmp_path / "a.html", metric, past(metric, (0,))).stat().st_size < 200_000
+
+
+def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    begin = ("stream", "init", "a.stream", "roads.csv", "--epsilon", "5", "--horizon", "9")
+    assert run(capsys, *begin).status == 0
+    for day, place in (("monday", 7), ("tuesday", 20)):
+        (tmp_path / "homes.csv").write_text("vertex\n" + f"{place}\n" * 3000)
+        asked = ("stream", "step", "a.stream", "roads.csv", "--demand", "homes.csv")
+        assert run(capsys, *asked, "--day", day, "-k", "2").status == 0
+    shown = run(capsys, "stream", "show", "a.stream", "roads.csv", "--html", "a.html")
+    assert shown.status == 0 and json.loads(shown.out)["days"] == 2
+    days = data_of((tmp_path / "a.html").read_text("utf-8"))["days"]
+    assert [day["name"] for day in days] == ["monday", "tuesday"]
+    for wrong, why in (
+        (("a.stream", "--html", "b.html"), "GRAPH"),
+        (("a.stream", "roads.csv"), "--html"),
+        (("a.stream", "roads.csv", "--html", "b.html", "-k", "5"), "2"),
+    ):
+        refused = run(capsys, "stream", "show", *wrong)
+        assert refused.status == 2 and why in refused.err
+    assert not (tmp_path / "b.html").exists()
+
+
+def test_a_browser_moves_through_the_days(browser, tmp_path):
+    metric = streets(lambda i: f"{i}{EVIL}")
+    days = past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79), (1, 41, 79))
+    path = write_days(tmp_path / "a.html", metric, days)
+    page = browser.new_page(viewport={"width": 1100, "height": 700})
+    wrong, asked = [], []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready=all]", timeout=30_000)
+    assert page.text_content("#chosen").startswith("2026-11-04")
+    assert page.locator("#centers tr").count() == 3
+
+    def picture():
+        return page.evaluate("document.getElementById('ground').toDataURL()")
+
+    def until(there):
+        for _ in range(300):
+            if there():
+                return
+            page.wait_for_timeout(100)
+        raise AssertionError("it did not come about")
+
+    last = picture()
+    page.focus("#level")
+    page.keyboard.press("ArrowLeft")
+    assert page.text_content("#chosen").startswith("2026-11-03")
+    assert "2 centers moved · alarm" in page.text_content("#chosen")
+    assert picture() != last  # the lines from where two centers were
+    assert page.text_content("#centers tr:nth-child(2) td:last-child") == "2026-11-02"
+    moved = picture()
+    page.uncheck('#layers input[value="trails"]')
+    page.uncheck('#layers input[value="before"]')
+    assert picture() != moved
+    page.keyboard.press("Home")
+    page.click("#play")
+    until(lambda: page.input_value("#level") == "3" and page.text_content("#play") == "Play")
+    whole = picture()
+    page.click("#zoom-in")
+    assert picture() != whole
+    page.click("#whole")
+    page.mouse.move(400, 400)
+    page.mouse.wheel(0, -300)
+    until(lambda: picture() != whole)
+    assert page.evaluate("window.stolen") is None
+    assert not wrong and [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    page.close()
