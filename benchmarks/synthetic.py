@@ -4,8 +4,9 @@
 
 1. *Distance.* On networks with demand in few places: the Wasserstein distance on the graph (exact,
    by assignment) from the records, as 2,000 points of them at equal steps, to 2,000 synthetic
-   points of a release, over that of points spread evenly in the parts of the plain histogram (one cut by the universe alone, negative counts
-   to zero, same epsilon); and what k-median on either costs on the truth.
+   points of a release, and to points spread evenly in the parts of the plain histogram (one cut by
+   the universe alone, negative counts to zero, same epsilon); and what k-median on either costs on
+   the truth.
 2. *Membership.* A person lives far from all others of 120, in Liechtenstein. The attacker knows
    everybody else, is shown points, and says whether the person is among the records, by how many
    points lie within 1,000 m of the home: on half of the worlds the best threshold is chosen, on
@@ -101,7 +102,7 @@ def distances(draws, only):
 def advantage(there, gone):
     """Of the best threshold on the even worlds, tried on the odd ones, and its standard error."""
     there, gone = np.asarray(there, float), np.asarray(gone, float)
-    known, tried = [(x[::2], y[::2]) for x, y in [(there, gone)]][0], (there[1::2], gone[1::2])
+    known, tried = (there[::2], gone[::2]), (there[1::2], gone[1::2])
     limits = np.unique(np.concatenate(known))
     best = max(limits, key=lambda t: (known[0] >= t).mean() - (known[1] >= t).mean())
     rates = [(x >= best).mean() for x in tried]
@@ -170,7 +171,8 @@ def membership(worlds, python):
         most = math.tanh(epsilon / 2)
         for name, both in (("synthetic points", points), ("the release itself", weights)):
             found, error = advantage(*both)
-            print(f"| {name} | {epsilon} | {found:.2f} ± {2 * error:.2f} | {most:.2f} |", flush=True)
+            told = f"{found:.2f} ± {2 * error:.2f} | {most:.2f}"
+            print(f"| {name} | {epsilon} | {told} |", flush=True)
 
 
 def main() -> None:
