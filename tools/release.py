@@ -1,10 +1,10 @@
 """A release, step by step; each step alone, or ``all`` of them.
 
-    python tools/release.py check               one version everywhere, a changelog section, a clean tree
-    python tools/release.py build               sdist and wheel of the last commit, into dist/
-    python tools/release.py smoke               the wheel in fresh environments: Python 3.11 to 3.13
-    python tools/release.py smoke --oldest      with the oldest dependencies that setup.cfg admits
-    python tools/release.py all                 check, build, smoke, smoke --oldest; then says how to tag
+    python tools/release.py check            one version, a changelog section, nothing left out
+    python tools/release.py build            sdist and wheel of the last commit, into dist/
+    python tools/release.py smoke            the wheel in fresh environments: Python 3.11 to 3.13
+    python tools/release.py smoke --oldest   with the oldest dependencies that setup.cfg admits
+    python tools/release.py all              all of these; then says how to tag
 
 Nothing is uploaded and nothing is tagged: that is for whoever answers for the release.
 """

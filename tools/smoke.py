@@ -1,5 +1,5 @@
-"""What an installed metricdp must do at the least: run by ``tools/release.py`` in a fresh environment,
-outside of any checkout, and by whoever wants to know whether an installation works.
+"""What an installed metricdp must do at the least: run by ``tools/release.py`` in a fresh
+environment, outside of any checkout, and by whoever wants to know whether an installation works.
 
     python tools/smoke.py
 """

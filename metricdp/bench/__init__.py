@@ -12,5 +12,6 @@ SUITES = (
     "metricdp.bench.paper1",
     "metricdp.bench.paper2",
     "metricdp.bench.peers",
+    "metricdp.bench.everything",
 )
 """Modules of the suites, in the order in which ``metricdp bench --help`` lists them."""

@@ -1,0 +1,246 @@
+"""``metricdp bench all``: every suite in turn, and one report of them: machine, versions, tables
+and figures, as one HTML page and one Markdown page with its pictures.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metricdp.bench.machine import facts
+from metricdp.bench.pages import html_page, markdown_page
+from metricdp.bench.report import Column, Report
+from metricdp.errors import InputError, MetricDPError
+from metricdp.progress import progress
+
+SUITE = "all"
+_EPILOG = """\
+examples:
+  metricdp bench all --short --folder report        a look: small instances, few repetitions
+  METRICDP_DATA=data metricdp bench all --folder report --peer-python peers/bin/python
+
+The folder gets report.html (one file, opens offline), report.md with its pictures, and report.json
+with all that was measured. A suite whose data are not there is named, and left out. The full run
+takes hours."""
+
+
+class Run(NamedTuple):
+    """One suite as it is run, fully and for a look."""
+
+    suite: str
+    title: str
+    full: tuple[str, ...] = ()
+    short: tuple[str, ...] = ("--quick",)
+
+
+RUNS = (
+    Run("pmed", "Without private demand: OR-Library's p-median", (), ("--instances", "1,6,11")),
+    Run(
+        "pmed",
+        "What privacy costs on OR-Library's graphs",
+        ("--epsilon", "1", "--records", "10000", "--hot-spots"),
+        ("--instances", "1", "--epsilon", "1", "--records", "2000", "--repeats", "2"),
+    ),
+    Run("tsplib", "Without private demand: TSPLIB's points", (), ("-p", "100", "--time-limit=5")),
+    Run("paper1", "Paper 1: private k-median of points in a box"),
+    Run("paper2", "Paper 2: trees and private local search, as printed and as here"),
+    Run("peers", "Private k-means beside other packages"),
+)
+"""In the order of the report; a suite that is not listed here is run by its defaults."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What became of one run.
+
+    Attributes
+    ----------
+    title, command : str
+    report : Report or None
+    seconds : float
+    problem : str
+        Why there is no report; empty if there is one.
+    pictures : tuple of path
+    """
+
+    title: str
+    command: str
+    report: Report | None
+    seconds: float
+    problem: str = ""
+    pictures: tuple[Path, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """One line of the table of contents, JSON-ready."""
+        told = self.problem or (self.report.unfinished if self.report else "") or "measured"
+        rows = 0 if self.report is None else len(self.report.rows)
+        whole = None if self.report is None else self.report.to_dict()
+        facts = {"title": self.title, "command": self.command, "outcome": told}
+        return facts | {"measurements": rows, "seconds": self.seconds, "report": whole}
+
+
+def register(suites: Any) -> ArgumentParser:
+    """Add the suite to ``metricdp bench``."""
+    parser: ArgumentParser = suites.add_parser(
+        SUITE,
+        usage="metricdp bench all --folder DIR [--short] [option ...]",
+        help="all suites, in one report with machine, versions, tables and figures",
+        description="Run all suites and write one report: HTML, Markdown and JSON.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--folder", metavar="DIR", required=True, help="of the report; made anew")
+    parser.add_argument("--short", action="store_true", help="a look at each, in minutes")
+    parser.add_argument(
+        "--suites", metavar="LIST", help="only these, with commas between (default: all)"
+    )
+    parser.add_argument("--peer-python", metavar="PATH", help="as of bench peers")
+    parser.set_defaults(measure=measure)
+    return parser
+
+
+def measure(args: Namespace) -> Report:
+    """Run the suites as the command line asks, and write the report."""
+    folder = _made(args.folder)
+    extra: dict[str, tuple[str, ...]] = {}
+    if args.peer_python is not None:
+        extra["peers"] = ("--peer-python", args.peer_python)
+    return run(folder, short=args.short, suites=args.suites, seed=args.seed, extra=extra)
+
+
+def run(
+    folder: str | Path,
+    *,
+    short: bool = False,
+    suites: str | None = None,
+    seed: int = 0,
+    extra: dict[str, tuple[str, ...]] | None = None,
+) -> Report:
+    """Run suites one after another; what is done by Ctrl-C is reported.
+
+    Parameters
+    ----------
+    folder : path
+        For report.html, report.md, report.json and pictures.
+    short : bool
+        Small instances.
+    suites : str, optional
+        Names with commas between.
+    seed : int
+        Public coins.
+    extra : dict from suite to arguments, optional
+
+    Returns
+    -------
+    Report
+        A row a run.
+
+    Raises
+    ------
+    InputError
+        An unknown suite.
+    """
+    chosen = _chosen(suites)
+    target = Path(folder)
+    parser = _parser()
+    parts: list[Part] = []
+    unfinished = ""
+    try:
+        for number, one in enumerate(progress(chosen, label="measuring", unit="suite")):
+            asked = [*(one.short if short else one.full), *(extra or {}).get(one.suite, ())]
+            parts.append(_measured(parser, one, asked, seed, target / f"figures-{number}"))
+    except KeyboardInterrupt:
+        if not parts:
+            raise
+        unfinished = f"interrupted after {len(parts):,} of {len(chosen):,} suites"
+    return _written(parts, target, {"short": short, "seed": seed}, unfinished)
+
+
+def _made(folder: str) -> Path:
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"--folder: {folder} is a file")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _chosen(suites: str | None) -> list[Run]:
+    from metricdp.bench import SUITES
+
+    names = [name.rsplit(".", 1)[1] for name in SUITES if name != __name__]
+    runs = [*RUNS, *(Run(n, n) for n in names if n not in {one.suite for one in RUNS})]
+    runs = [one for one in runs if one.suite in names]
+    if suites is None:
+        return runs
+    asked = [name.strip() for name in suites.split(",")]
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        raise InputError(f"there is no suite {unknown[0]!r}; there are {', '.join(names)}")
+    return [one for one in runs if one.suite in asked]
+
+
+def _parser() -> ArgumentParser:
+    """The parser of all suites but this one."""
+    from metricdp.bench import SUITES
+
+    parser = ArgumentParser(prog="metricdp bench", exit_on_error=False)
+    below = parser.add_subparsers(required=True)
+    for name in SUITES:
+        if name != __name__:
+            import_module(name).register(below).add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def _measured(
+    parser: ArgumentParser, one: Run, asked: Sequence[str], seed: int, folder: Path
+) -> Part:
+    command = " ".join(["metricdp bench", one.suite, *asked])
+    known = parser.parse_args([one.suite, *asked, "--seed", str(seed)])
+    if hasattr(known, "plots"):
+        folder.mkdir(parents=True, exist_ok=True)
+        known.plots = str(folder)
+    start = time.perf_counter()
+    try:
+        report = known.measure(known)
+    except MetricDPError as error:
+        spent = time.perf_counter() - start
+        return Part(one.title, command, None, spent, f"left out: {error}")
+    pictures = tuple(sorted(folder.glob("*.png"))) if folder.is_dir() else ()
+    return Part(one.title, command, report, time.perf_counter() - start, "", pictures)
+
+
+def _written(
+    parts: Sequence[Part], folder: Path, settings: dict[str, Any], unfinished: str
+) -> Report:
+    from metricdp.atomic import write_whole
+
+    machine = facts()
+    report = Report(
+        SUITE,
+        settings,
+        [
+            Column("command", "suite"),
+            Column("measurements", "rows", "d"),
+            Column("seconds", "seconds", ".1f"),
+            Column("outcome", "outcome"),
+        ],
+        [part.to_row() for part in parts],
+        {"machine": machine},
+        list(_lines(folder)),
+        unfinished,
+    )
+    write_whole(folder / "report.html", html_page(parts, machine, settings, unfinished))
+    write_whole(folder / "report.md", markdown_page(parts, machine, settings, unfinished, folder))
+    from json import dumps
+
+    write_whole(folder / "report.json", dumps(report.to_dict(), indent=1) + "\n")
+    return report
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    for name in ("report.html", "report.md", "report.json"):
+        yield f"wrote {folder / name}"

@@ -1,0 +1,120 @@
+"""Reports of several suites as pages: HTML in one file, and Markdown beside its pictures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #8884; text-align: left; }
+td.n, th.n { text-align: right; }
+img { max-width: 100%; background: white; }
+code { font-size: 0.9em; }
+.left-out { color: #b45309; }
+"""
+
+
+def html_page(
+    parts: Sequence[Any], machine: dict[str, str], settings: dict[str, Any], unfinished: str
+) -> str:
+    """One file without references to others; text that came from outside is escaped.
+
+    Examples
+    --------
+    >>> "<h1>" in html_page([], {"Python": "3.12"}, {"short": True}, "")
+    True
+    """
+    body = ["<h1>metricdp measured</h1>"]
+    body += [f"<p>{escape(line)}</p>" for line in told(settings, unfinished)]
+    body += [_table(["", ""], machine.items(), set())]
+    for part in parts:
+        body += [f"<h2>{escape(part.title)}</h2>", f"<p><code>{escape(part.command)}</code></p>"]
+        if part.report is None:
+            body += [f'<p class="left-out">{escape(part.problem)}</p>']
+            continue
+        heads, rows, numbers = _cells(part.report)
+        body += [_table(heads, rows, numbers)]
+        body += [f"<p>{escape(line)}</p>" for line in _summary(part)]
+        for picture in part.pictures:
+            data = base64.b64encode(picture.read_bytes()).decode()
+            body += [f'<img alt="{escape(picture.stem)}" src="data:image/png;base64,{data}">']
+    head = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8">{head}'
+        f"<title>metricdp measured</title><style>{_STYLE}</style>" + "\n".join(body) + "</html>\n"
+    )
+
+
+def markdown_page(
+    parts: Sequence[Any],
+    machine: dict[str, str],
+    settings: dict[str, Any],
+    unfinished: str,
+    folder: Path,
+) -> str:
+    """The same in Markdown; pictures are linked, relative to `folder`."""
+    lines = ["# metricdp measured", "", *told(settings, unfinished), ""]
+    lines += [*_rows(["", ""], machine.items(), set()), ""]
+    for part in parts:
+        lines += [f"## {part.title}", "", f"`{part.command}`", ""]
+        if part.report is None:
+            lines += [part.problem, ""]
+            continue
+        heads, rows, numbers = _cells(part.report)
+        lines += [*_rows(heads, rows, numbers), ""]
+        lines += [text for line in _summary(part) for text in (line, "")]
+        for picture in part.pictures:
+            lines += [f"![{picture.stem}]({picture.relative_to(folder).as_posix()})", ""]
+    return "\n".join(lines)
+
+
+def told(settings: dict[str, Any], unfinished: str) -> list[str]:
+    """What kind of run it was."""
+    short = (
+        "Small instances and few repetitions: a look, not a result. " if settings["short"] else ""
+    )
+    lines = [
+        f"{short}Public coins: seed {settings.get('seed', 0)}; noise has no seed, so private "
+        "figures differ from run to run."
+    ]
+    return lines + ([f"The run was {unfinished}."] if unfinished else [])
+
+
+def _summary(part: Any) -> list[str]:
+    found = [line for line in part.report.lines if line.strip()]
+    found = [line for line in found if not line.startswith("wrote ")]
+    return [*found, f"{part.seconds:,.0f} s in all."]
+
+
+def _cells(report: Any) -> tuple[list[str], list[list[str]], set[int]]:
+    """Headings, rows as text, and which columns are numbers."""
+    rows = [[column.cell(row) for column in report.columns] for row in report.rows]
+    numbers = {i for i, column in enumerate(report.columns) if column.form}
+    return [column.heading for column in report.columns], rows, numbers
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        kinds = [' class="n"' if i in numbers else "" for i in range(len(cells))]
+        shown = (f"<{tag}{kind}>{escape(str(c))}</{tag}>" for kind, c in zip(kinds, cells))
+        return f"<tr>{''.join(shown)}</tr>"
+
+    head = line(heads, "th") if any(heads) else ""
+    return (
+        f'<div class="wide"><table>{head}{"".join(line(row, "td") for row in rows)}</table></div>'
+    )
+
+
+def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+    rule = "| " + " | ".join("---:" if i in numbers else "---" for i in range(len(heads))) + " |"
+    return [line(heads), rule, *map(line, rows)]
