@@ -72,6 +72,13 @@ class DatasetInfo:
         Subfolder of a data folder in which it may lie.
     read : mapping
         Options with which `metricdp.read_graph` reads it.
+
+    Examples
+    --------
+    >>> from metricdp import datasets
+    >>> info = datasets.describe("pmed1")
+    >>> info.vertices, info.k, info.optimum
+    (100, 5, 5819)
     """
 
     name: str
@@ -95,7 +102,15 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set in memory: the `metric`, and what is known of it (`info`)."""
+    """A data set in memory: the `metric`, and what is known of it (`info`).
+
+    Examples
+    --------
+    >>> from metricdp import datasets
+    >>> pmed = datasets.load("pmed1")  # doctest: +SKIP
+    >>> len(pmed.metric), pmed.k, pmed.optimum  # doctest: +SKIP
+    (100, 5, 5819)
+    """
 
     metric: GraphMetric
     info: DatasetInfo
@@ -157,6 +172,13 @@ def describe(name: str) -> DatasetInfo:
 def locate(name: str, *, cache: str | Path | None = None) -> Path | None:
     """Where a data set lies on this machine, or None. Downloads nothing and verifies nothing;
     parameters as `fetch`.
+
+    Examples
+    --------
+    >>> from metricdp import datasets
+    >>> path = datasets.locate("pmed1")
+    >>> path is None or path.is_file()
+    True
     """
     info = describe(name)
     offline = _offline(info)
@@ -197,6 +219,12 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
     Notes
     -----
     The file is read and hashed at every call: 0.2 s for 16 MB.
+
+    Examples
+    --------
+    >>> from metricdp import datasets
+    >>> datasets.fetch("pmed1").name  # doctest: +SKIP
+    'pmed1.txt'
     """
     info = describe(name)
     offline = _offline(info)

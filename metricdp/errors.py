@@ -30,6 +30,15 @@ def one_line(text: str) -> str:
 class MetricDPError(Exception):
     """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable
     line of readable length.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> try:
+    ...     mdp.Ledger(epsilon=-1)
+    ... except mdp.MetricDPError as problem:
+    ...     print(type(problem).__name__)
+    InputError
     """
 
     def __init__(self, message: str = "") -> None:
@@ -40,7 +49,17 @@ class MetricDPError(Exception):
 
 
 class InputError(MetricDPError, ValueError):
-    """A public argument, file or graph breaks a stated rule."""
+    """A public argument, file or graph breaks a stated rule.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> try:
+    ...     mdp.Ledger(epsilon=-1)
+    ... except mdp.InputError as problem:
+    ...     print(isinstance(problem, ValueError))
+    True
+    """
 
 
 class GraphFileError(InputError):
@@ -52,6 +71,12 @@ class GraphFileError(InputError):
         The file.
     line : int or None
         1-based line number where reading stopped, if there is one.
+
+    Examples
+    --------
+    >>> problem = GraphFileError("roads.csv", "a length is negative", line=7)
+    >>> str(problem), problem.line
+    ('roads.csv, line 7: a length is negative', 7)
     """
 
     def __init__(self, path: object, reason: str, line: int | None = None) -> None:
@@ -62,14 +87,36 @@ class GraphFileError(InputError):
 
 
 class UnknownIdError(InputError, KeyError):
-    """An id is not in the universe."""
+    """An id is not in the universe.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.errors import UnknownIdError
+    >>> try:
+    ...     mdp.GraphMetric(nx.path_graph(3), weight=None).positions([5])
+    ... except UnknownIdError as problem:
+    ...     print(isinstance(problem, KeyError))
+    True
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class DirectedGraphError(InputError):
-    """The graph has one-way arcs, so shortest paths are no metric; `unmatched` counts them."""
+    """The graph has one-way arcs, so shortest paths are no metric; `unmatched` counts them.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.errors import DirectedGraphError
+    >>> try:
+    ...     mdp.GraphMetric(nx.DiGraph([(0, 1), (1, 2)]), weight=None)
+    ... except DirectedGraphError as problem:
+    ...     print(problem.unmatched)
+    2
+    """
 
     def __init__(self, unmatched: int) -> None:
         self.unmatched = unmatched
@@ -83,6 +130,16 @@ class DirectedGraphError(InputError):
 class DisconnectedGraphError(InputError):
     """The graph has several components (strongly connected ones, of a directed graph), so some
     distances are infinite; `sizes` lists them, largest first.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.errors import DisconnectedGraphError
+    >>> try:
+    ...     mdp.GraphMetric(nx.Graph([(0, 1), (2, 3), (3, 4)]), weight=None)
+    ... except DisconnectedGraphError as problem:
+    ...     print(problem.sizes)
+    [3, 2]
     """
 
     def __init__(self, sizes: list[int], strongly: bool = False) -> None:
@@ -99,16 +156,33 @@ class DisconnectedGraphError(InputError):
 class ReadingError(MetricDPError):
     """Private records could not be read, and none of them is to blame: an engine failed, or the
     table was not the same in two readings.
+
+    Examples
+    --------
+    >>> issubclass(ReadingError, MetricDPError), issubclass(ReadingError, InputError)
+    (True, False)
     """
 
 
 class ResourceError(MetricDPError):
-    """Memory or disk space ran out while private records were read."""
+    """Memory or disk space ran out while private records were read.
+
+    Examples
+    --------
+    >>> issubclass(ResourceError, MetricDPError), issubclass(ResourceError, InputError)
+    (True, False)
+    """
 
 
 class DownloadError(MetricDPError):
     """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it
     was looked for.
+
+    Examples
+    --------
+    >>> problem = DownloadError("pmed1", "ftp://example.org/pmed1.txt", "no answer")
+    >>> problem.name, "METRICDP_DATA" in str(problem)
+    ('pmed1', True)
     """
 
     def __init__(self, name: str, url: str, reason: str) -> None:
@@ -128,6 +202,15 @@ class BudgetError(MetricDPError):
     asked, spent, left : Fraction
         Epsilon asked for, already spent and still available (delta likewise in the message when it
         is what ran out).
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> try:
+    ...     mdp.Ledger(epsilon=1).charge(2)
+    ... except mdp.BudgetError as problem:
+    ...     print(problem.asked, problem.left)
+    2 1
     """
 
     def __init__(
@@ -146,6 +229,19 @@ class BudgetError(MetricDPError):
 class JournalError(MetricDPError):
     """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be
     written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, metricdp as mdp
+    >>> from metricdp.errors import JournalError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "study.ledger"
+    ...     _ = mdp.Ledger(epsilon=1, journal=path)
+    ...     try:
+    ...         mdp.Ledger(epsilon=2, journal=path)
+    ...     except JournalError:
+    ...         print("another budget")
+    another budget
     """
 
 
@@ -160,7 +256,14 @@ def installing(extra: str) -> str:
 
 
 class MissingExtraError(MetricDPError, ImportError):
-    """An optional dependency is not installed; `extra` names what to install."""
+    """An optional dependency is not installed; `extra` names what to install.
+
+    Examples
+    --------
+    >>> problem = MissingExtraError("drawing", "plots")
+    >>> problem.extra, isinstance(problem, ImportError)
+    ('plots', True)
+    """
 
     def __init__(self, feature: str, extra: str) -> None:
         self.feature = feature

@@ -43,6 +43,15 @@ class LocalRelease(DemandRelease):
     universe, weights, receipt
         As of `metricdp.methods.demand_release.DemandRelease`. The counts of the parts are spread
         evenly over their points.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> estimate = mdp.local.Decoder(pub).fit(mdp.local.simulated_messages(pub, [1, 7] * 2000))
+    >>> len(estimate.release(metric).weights)
+    9
     """
 
     def __init__(
@@ -61,6 +70,15 @@ class LocalEstimate:
     parameters : PublicParameters
     n_messages, rejected : int
         Valid messages, and those left out.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> estimate = mdp.local.Decoder(pub).fit(mdp.local.simulated_messages(pub, [1, 7] * 2000))
+    >>> len(estimate.counts) > 1, str(estimate.receipt.neighboring)
+    (True, 'replace-one')
     """
 
     def __init__(self, parameters: PublicParameters, items: Any, sketch: Sketch) -> None:

@@ -323,6 +323,16 @@ class Sketch:
         For every role, its reports' arrays.
     rejected : int
         Messages that no encoder of these parameters makes: left out.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> decoder = mdp.local.Decoder(pub)
+    >>> day = [decoder.sketch(mdp.local.simulated_messages(pub, [place] * 100)) for place in (1, 7)]
+    >>> sum((day[0] + day[1]).users), day[0].rejected
+    (200, 0)
     """
 
     fingerprint: bytes

@@ -121,6 +121,15 @@ class PublicParameters:
         The universe and the views of an item, see `metricdp.local.items`.
     roles : tuple of Role
         A user draws one of them, by their shares, with coins of its own.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> again = mdp.local.PublicParameters.of(pub.to_json())
+    >>> again.message_bytes == pub.message_bytes, again.users
+    (True, 4000)
     """
 
     trust: str

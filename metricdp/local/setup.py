@@ -103,6 +103,14 @@ def public_parameters(
     ------
     InputError
         An argument breaks its rule.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> pub.message_bytes < 20, pub.users
+    (True, 4000)
     """
     budget = exact(epsilon)
     chance = exact(delta or 0, "delta")

@@ -49,6 +49,14 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
     -----
     Some 10^7 messages a second for k-ary randomized response and local hashing; a vector report
     makes all its candidates.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+    >>> mdp.local.simulated_messages(pub, [1, 7, 7], seed=0).shape[0]
+    3
     """
     known = PublicParameters.of(parameters)
     universe = items_of(known.items)

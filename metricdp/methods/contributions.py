@@ -42,6 +42,13 @@ class Contributions(NamedTuple):
     counts : dict
         Noisy number of users by number of records: of ``counts[8]`` more than 4, up to 8.
     receipt : Receipt
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
+    >>> found.max_contributions, sorted(found.counts)[:2]
+    (2, [1, 2])
     """
 
     max_contributions: int

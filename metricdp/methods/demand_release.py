@@ -53,6 +53,15 @@ class Coreset(_Pair):
         Of the points of a finite universe, where it has any.
     crs : str, optional
         Their coordinate reference system, where it is known.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> coreset = mdp.release(metric, demand, epsilon=4).coreset()
+    >>> len(coreset.points) == len(coreset.weights), bool(9000 < coreset.weights.sum() < 11000)
+    (True, True)
     """
 
     coordinates: NDArray[np.float64] | None
@@ -133,6 +142,15 @@ class DemandRelease:
         users who have one unit of weight each.
     receipt : Receipt
         What it cost.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.release(metric, demand, epsilon=4)
+    >>> sorted(release.k_median(k=2).centers), len(release.sample(3))
+    ([1, 7], 3)
     """
 
     method: str

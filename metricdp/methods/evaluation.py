@@ -110,6 +110,15 @@ class Evaluation:
     against : Comparison or None
     receipt : Receipt or None
         What it cost; None for a plan.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, within=[2])
+    >>> bool(report.mean.estimate < 1), report.loads.estimate.shape
+    (True, (2,))
     """
 
     records: Interval

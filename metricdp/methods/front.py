@@ -168,7 +168,16 @@ def k_means(
     effort: Any = "quick",
     exact: bool = False,
 ) -> Result:
-    """k centers that minimize the sum of *squared* distances; everything else as `k_median`."""
+    """k centers that minimize the sum of *squared* distances; everything else as `k_median`.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.k_means(space, demand, k=2, epsilon=1).centers.shape
+    (2, 2)
+    """
     asked = {
         "k": k,
         "power": 2,

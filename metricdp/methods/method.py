@@ -48,6 +48,13 @@ class Method(ABC):
     The front door calls `with_hint`, `price` and `check` before anything is charged, then `answer`
     or `release` with what was charged. A question is a `metricdp.methods.question.Question`, or a
     `BoxQuestion` in a box.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> method = mdp.methods.Partition()
+    >>> isinstance(method, mdp.methods.Method), method.name, method.in_finite, method.free
+    (True, 'partition', True, False)
     """
 
     name: ClassVar[str]

@@ -124,6 +124,14 @@ class Plan:
     example_centers : list
         Centers of that demand without noise: public, for the demand is made up.
     example_shape : str
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> told = mdp.plan(metric, records=500, k=2, epsilons=["1/10", 4], repeats=1)
+    >>> [float(epsilon) for epsilon in told.epsilons], told.forecast(1).runs > 0
+    ([0.1, 4.0], True)
     """
 
     universe: Metric | EuclideanSpace

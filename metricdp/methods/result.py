@@ -44,6 +44,15 @@ class Result(Views):
         Public weights that the centers are best for; None for private demand.
     power : {1, 2}
         Whether the cost sums distances or their squares.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> result = mdp.k_median(metric, demand, k=2, epsilon=4)
+    >>> sorted(result.centers), result.k, result.method, float(result.receipt.epsilon)
+    ([1, 7], 2, 'partition', 4.0)
     """
 
     centers: Any

@@ -83,6 +83,17 @@ class Metric(ABC):
         Whether rows are at hand: a block of all costs takes no more than its memory.
     directed : bool
         Whether costs depend on the direction: rows are no columns.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> isinstance(metric, mdp.Metric), len(metric), metric.diameter_bound() >= 8
+    (True, 9, True)
+    >>> metric.distances([0], [3, 8])
+    array([[3., 8.]])
+    >>> metric.nearest([1, 7])[0]
+    array([0, 0, 0, 0, 0, 1, 1, 1, 1])
     """
 
     ids: Sequence[Hashable]

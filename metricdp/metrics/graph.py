@@ -443,6 +443,13 @@ def read_graph(
     Raises
     ------
     GraphFileError, DirectedGraphError, DisconnectedGraphError, InputError
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.universe import sample_path
+    >>> len(mdp.read_graph(sample_path("generated_pmed.txt"), format="pmed"))
+    200
     """
     from metricdp.universe.files import read_graph_file
 

@@ -22,7 +22,20 @@ from metricdp.records.engines import total
 
 
 class PrivateDataWarning(UserWarning):
-    """A number without any privacy protection is about to be returned."""
+    """A number without any privacy protection is about to be returned.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     cost = mdp.exact_cost(demand, [1, 7])
+    >>> caught[0].category.__name__
+    'PrivateDataWarning'
+    """
 
 
 def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) -> float:
@@ -50,6 +63,17 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     ------
     InputError
         Unknown centers, none at all, or a power that is not positive.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> import warnings
+    >>> with warnings.catch_warnings():  # these people are invented
+    ...     warnings.simplefilter("ignore", mdp.PrivateDataWarning)
+    ...     mdp.exact_cost(demand, [1, 6])
+    5000.0
     """
     chosen = listed(centers, "centers")
     power = positive(power, "power")

@@ -108,6 +108,14 @@ class Balcan(Baseline):
     ----------
     M.-F. Balcan, T. Dick, Y. Liang, W. Mou, H. Zhang, "Differentially private clustering in
     high-dimensional Euclidean spaces", ICML 2017.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=mdp.methods.Balcan()).centers.shape
+    (2, 2)
     """
 
     name = "balcan"

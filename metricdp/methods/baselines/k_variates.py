@@ -80,6 +80,15 @@ class KVariates(Baseline):
     ----------
     R. Nock, R. Canyasse, R. Boreli, F. Nielsen, "k-variates++: more pluses in the k-means++", ICML
     2016.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> method = mdp.methods.KVariates()
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, delta=1e-6, method=method).centers.shape
+    (2, 2)
     """
 
     name = "k-variates"

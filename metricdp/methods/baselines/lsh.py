@@ -60,6 +60,15 @@ class LSHCoreset(Baseline):
     A. Chang, P. Kamath, "Practical differentially private clustering", Google AI blog, October
     2021. A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
     2021, Section 5.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> method = mdp.methods.LSHCoreset()
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, delta=1e-6, method=method).centers.shape
+    (2, 2)
     """
 
     name = "lsh"

@@ -215,6 +215,14 @@ class Coreset(Method):
     D. Feldman, C. Xiang, R. Zhu, D. Rus, "Coresets for differentially private k-means clustering
     and applications to privacy in mobile sensor networks", IPSN 2017. K. Nissim, U. Stemmer, S.
     Vadhan, "Locating a small cluster privately", PODS 2016.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=mdp.methods.Coreset()).centers.shape
+    (2, 2)
     """
 
     name = "coreset"

@@ -233,6 +233,14 @@ def private_lloyd(
     -------
     Result
         ``centers`` of shape (k, d), distinct, and the receipt.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.private_lloyd(space, demand, [[0.1, 0.1], [0.9, 0.9]], epsilon=4).centers.shape
+    (2, 2)
     """
     if integer(power) not in (1, 2):
         raise InputError(f"power must be 1 or 2, got {shown(power)}")

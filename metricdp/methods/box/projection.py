@@ -75,6 +75,15 @@ class Projected(Method):
         answers alone.
     steps : int
         Of all clusters, at least 1; of several the last one has the clusters of the original space.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> method = mdp.methods.Projected(inner="partition")
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=method).centers.shape
+    (2, 2)
     """
 
     name = "projected"

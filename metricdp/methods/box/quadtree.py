@@ -156,6 +156,14 @@ class Quadtree(Method):
     Scalable differentially private clustering via hierarchically separated trees (KDD 2022).
     Qardaji, Yang & Li, Differentially private grids for geospatial data (ICDE 2013). Zhang, Xiao &
     Xie, PrivTree: a differentially private algorithm for hierarchical decompositions (SIGMOD 2016).
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=mdp.methods.Quadtree()).centers.shape
+    (2, 2)
     """
 
     name = "quadtree"

@@ -33,6 +33,15 @@ class Coverage:
         were selected.
     receipt : Receipt
         What they cost.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> shops = mdp.GroundSet(["bread", "milk", "tea"])
+    >>> bought = mdp.PrivateDemand(shops, ["bread"] * 4000 + ["tea"] * 4000)
+    >>> sets = {"bakery": ["bread"], "dairy": ["milk"], "tea room": ["tea", "milk"]}
+    >>> sorted(mdp.max_coverage(sets, bought, 2, epsilon=4).sets)
+    ['bakery', 'tea room']
     """
 
     sets: list[Any]

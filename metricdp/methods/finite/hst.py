@@ -167,6 +167,15 @@ class DPHST(Method):
     Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with
     differential privacy (NeurIPS 2023). Hay, Rastogi, Miklau & Suciu, Boosting the accuracy of
     differentially private histograms through consistency (VLDB 2010).
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> method = mdp.methods.DPHST()
+    >>> len(set(mdp.k_median(metric, demand, k=2, epsilon=4, method=method).centers))
+    2
     """
 
     name = "hst"

@@ -83,6 +83,15 @@ class LocalSearch(Method):
     ----------
     Gupta, Ligett, McSherry, Roth & Talwar, Differentially private combinatorial optimization (SODA
     2010), Algorithm 3.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> method = mdp.methods.LocalSearch(steps=5)
+    >>> len(set(mdp.k_median(metric, demand, k=2, epsilon=4, method=method).centers))
+    2
     """
 
     name = "local-search"

@@ -175,6 +175,15 @@ class MaxCoverage(Method):
     ----------
     M. Jones, H. L. Nguyen, T. D. Nguyen, "Differentially private clustering via maximum coverage",
     AAAI 2021.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> method = mdp.methods.MaxCoverage()
+    >>> len(set(mdp.k_median(metric, demand, k=2, epsilon=4, method=method).centers))
+    2
     """
 
     name = "max-coverage"

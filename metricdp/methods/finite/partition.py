@@ -71,6 +71,15 @@ class PartitionRelease(DemandRelease):
         The noisy counts themselves, one release a look, from coarse to fine.
     receipt : Receipt
         What it cost.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.release(metric, demand, epsilon=4)
+    >>> type(release).__name__, len(release.weights), sorted(release.k_median(k=2).centers)
+    ('PartitionRelease', 9, [1, 7])
     """
 
     method = "partition"
@@ -113,6 +122,14 @@ class Partition(Method):
     ----------
     tree : HST, optional
         Cut this public 2-HST of the very universe, in place of the Ward tree.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=4, method=mdp.methods.Partition()).centers)
+    [1, 7]
     """
 
     name = "partition"

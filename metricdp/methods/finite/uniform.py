@@ -20,6 +20,14 @@ class Uniform(Method):
     """Centers of the public universe itself, every point of it weighted alike.
 
     **Privacy.** Nothing is read: the answer has the same law for all demands, so it is 0-DP.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> mdp.k_median(metric, demand, k=1, epsilon=1, method=mdp.methods.Uniform()).centers
+    [4]
     """
 
     name = "uniform"

@@ -28,6 +28,15 @@ class Evidence:
         The receipt, read.
     answers : mapping of str to str
         What a person answered, by name.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
+    >>> len(told.blanks) > 3, told.missing
+    (True, [])
     """
 
     facts: Facts

@@ -70,6 +70,15 @@ class Exploration:
     exact_centers : list, ndarray or None
         Centers without privacy. Where the demand is private, this object and its page must not be
         published.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> levels = mdp.explore(metric, demand, epsilons=[1, 4], k=2, repeats=0)
+    >>> [float(level.epsilon) for level in levels.levels]
+    [4.0, 1.0]
     """
 
     universe: Metric | EuclideanSpace

@@ -40,6 +40,13 @@ class Objective(ABC):
         Its names in ArcGIS Network Analyst's location-allocation and in spopt.
     maximized : bool
         Whether larger values are better.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> objective = mdp.objectives.MaxCoverage(k=2, limit=900)
+    >>> isinstance(objective, mdp.objectives.Objective), objective.name, objective.maximized
+    (True, 'max-coverage', True)
     """
 
     name: ClassVar[str]
