@@ -79,11 +79,21 @@ QGIS = shutil.which("qgis_process.bin") or shutil.which("qgis_process")
 """Debian's wrapper passes an option that the program does not know."""
 
 
+def _environment(home: Path) -> dict[str, str]:
+    """That of QGIS: its Python finds its home by the first python3 of PATH, which must not be that
+    of a virtual environment.
+    """
+    assert QGIS is not None
+    kept = {name: x for name, x in os.environ.items() if not name.startswith("PYTHON")}
+    path = os.pathsep.join([str(Path(QGIS).parent), os.environ.get("PATH", "")])
+    return {**kept, "PATH": path, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
+
+
 def qgis(algorithm: str, parameters: dict[str, Any], home: Path) -> Any:
     """Run an algorithm of QGIS with a profile of its own."""
     assert QGIS is not None
     ask = [QGIS, "--json", "run", algorithm, "--", *(f"{k}={v}" for k, v in parameters.items())]
-    own = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
+    own = _environment(home)
     return subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600)
 
 
@@ -91,7 +101,7 @@ def profile(home: Path, plugins: Path) -> Path:
     """A profile of QGIS in which the plugin is on."""
     assert QGIS is not None
     os.environ["QGIS_PLUGINPATH"] = str(plugins)
-    own = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(home)}
     ask = [QGIS, "plugins", "enable", "metricdp_qgis"]
+    own = _environment(home)
     subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600, check=True)
     return home

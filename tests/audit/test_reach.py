@@ -18,7 +18,7 @@ CHECKS = {check.name: check for check in runner.checks()}
 SEAMS = {
     "from_frame": (PrivateDemand, "from_frame", "from_frame, a CSV file, a line, replace-one"),
     "SQL bounding": (
-        bounding,
+        bounding.Bounding,
         "statement",
         "from_frame, DuckDB, one key, a line, add-remove, users of 2",
     ),

@@ -3,8 +3,8 @@
 import numpy as np
 
 from metricdp.methods.box import rounds as recipe
-from metricdp.methods.box.directions import ball
 from metricdp.methods.box.rounds import around
+from metricdp.partitions.box.subspace import ball
 
 
 def test_candidates():
