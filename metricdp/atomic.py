@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,12 +40,26 @@ def write_whole(target: Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
+_LONGEST = 200
+
+
+def sweep(target: Path) -> None:
+    """Remove what killed writers of a `durable_file` left beside it; only while no other process
+    can be writing it.
+    """
+    pattern = re.compile(rf"\.{re.escape(target.name[:_LONGEST])}\.[a-z0-9_]{{8}}\.part")
+    for path in target.parent.iterdir():
+        if pattern.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
 @contextmanager
 def durable_file(target: Path) -> Iterator[BinaryIO]:
     """As `whole_file`, for its owner's eyes only, and on disk for good, its name included, once the
-    block has ended.
+    block has ended. What a killed process leaves is found by `sweep`.
     """
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
+    start = f".{target.name[:_LONGEST]}."
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -4,7 +4,8 @@ It holds the sums under way (noise plus counts: private, `metricdp.privacy.conti
 sums that the present still needs, and public facts. The file is its owner's alone (0600).
 
 - *A crash at any moment* leaves the file of the day before, and nothing told; or that of the day,
-  and the day's name in it: the same day again counts nothing, and tells the same.
+  and the day's name in it: the same day again counts nothing, and tells the same. A file that was
+  being written when the process was killed is removed by the next one.
 - *Two processes* take turns: each reads the file under the lock before it counts.
 - *A full disk* leaves the file as it was, and the day is refused.
 - *Payment* happens once: the file is made first, under a name; the ledger's entry bears that name;
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting.continual import Node
-from metricdp.atomic import durable_file
+from metricdp.atomic import durable_file, sweep
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.storage import universe_checksum
@@ -97,6 +98,7 @@ class StreamFile:
         lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            sweep(self.path)
             yield
         finally:
             os.close(lock)
