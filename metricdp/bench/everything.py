@@ -44,7 +44,7 @@ RUNS = (
         "pmed",
         "What privacy costs on OR-Library's graphs",
         ("--epsilon", "1", "--records", "10000", "--hot-spots"),
-        ("--instances", "1", "--epsilon", "1", "--records", "2000", "--repeats", "2"),
+        ("--instances=1", "--epsilon=1", "--records=2000", "--hot-spots", "--repeats=2"),
     ),
     Run("tsplib", "Without private demand: TSPLIB's points", (), ("-p", "100", "--time-limit=5")),
     Run("paper1", "Paper 1: private k-median of points in a box"),
@@ -148,7 +148,7 @@ def run(
     target = Path(folder)
     parser = _parser()
     parts: list[Part] = []
-    unfinished = ""
+    machine, unfinished = facts(), ""
     try:
         for number, one in enumerate(progress(chosen, label="measuring", unit="suite")):
             asked = [*(one.short if short else one.full), *(extra or {}).get(one.suite, ())]
@@ -157,7 +157,7 @@ def run(
         if not parts:
             raise
         unfinished = f"interrupted after {len(parts):,} of {len(chosen):,} suites"
-    return _written(parts, target, {"short": short, "seed": seed}, unfinished)
+    return _written(parts, target, {"short": short, "seed": seed}, machine, unfinished)
 
 
 def _made(folder: str) -> Path:
@@ -214,11 +214,16 @@ def _measured(
 
 
 def _written(
-    parts: Sequence[Part], folder: Path, settings: dict[str, Any], unfinished: str
+    parts: Sequence[Part],
+    folder: Path,
+    settings: dict[str, Any],
+    machine: dict[str, str],
+    unfinished: str,
 ) -> Report:
+    from json import dumps
+
     from metricdp.atomic import write_whole
 
-    machine = facts()
     report = Report(
         SUITE,
         settings,
@@ -235,8 +240,6 @@ def _written(
     )
     write_whole(folder / "report.html", html_page(parts, machine, settings, unfinished))
     write_whole(folder / "report.md", markdown_page(parts, machine, settings, unfinished, folder))
-    from json import dumps
-
     write_whole(folder / "report.json", dumps(report.to_dict(), indent=1) + "\n")
     return report
 

@@ -12,6 +12,7 @@ _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 .wide { overflow-x: auto; }
+pre { font-size: 0.8rem; line-height: 1.3; }
 table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.7rem; border-bottom: 1px solid #8884; text-align: left; }
 td.n, th.n { text-align: right; }
@@ -39,9 +40,11 @@ def html_page(
         if part.report is None:
             body += [f'<p class="left-out">{escape(part.problem)}</p>']
             continue
-        heads, rows, numbers = _cells(part.report)
-        body += [_table(heads, rows, numbers)]
-        body += [f"<p>{escape(line)}</p>" for line in _summary(part)]
+        if part.report.columns:
+            body += [_table(*_cells(part.report))]
+            body += [f"<p>{escape(line)}</p>" for line in _summary(part)]
+        else:
+            body += [f'<pre class="wide">{escape(_text(part))}</pre>']
         for picture in part.pictures:
             data = base64.b64encode(picture.read_bytes()).decode()
             body += [f'<img alt="{escape(picture.stem)}" src="data:image/png;base64,{data}">']
@@ -67,9 +70,11 @@ def markdown_page(
         if part.report is None:
             lines += [part.problem, ""]
             continue
-        heads, rows, numbers = _cells(part.report)
-        lines += [*_rows(heads, rows, numbers), ""]
-        lines += [text for line in _summary(part) for text in (line, "")]
+        if part.report.columns:
+            lines += [*_rows(*_cells(part.report)), ""]
+            lines += [text for line in _summary(part) for text in (line, "")]
+        else:
+            lines += ["```text", _text(part), "```", ""]
         for picture in part.pictures:
             lines += [f"![{picture.stem}]({picture.relative_to(folder).as_posix()})", ""]
     return "\n".join(lines)
@@ -91,6 +96,12 @@ def _summary(part: Any) -> list[str]:
     found = [line for line in part.report.lines if line.strip()]
     found = [line for line in found if not line.startswith("wrote ")]
     return [*found, f"{part.seconds:,.0f} s in all."]
+
+
+def _text(part: Any) -> str:
+    """Of a report that lays out its own tables."""
+    lines = part.report.table().rstrip().splitlines()
+    return "\n".join([line for line in lines if not line.startswith("wrote ")])
 
 
 def _cells(report: Any) -> tuple[list[str], list[list[str]], set[int]]:

@@ -63,6 +63,18 @@ def test_pages_hold_tables_pictures_and_machine(part, tmp_path):
     assert "![a](figures-0/a.png)" in text and "| a\\|b | 1.00 |" in text
 
 
+def test_reports_that_lay_out_their_own_tables_stay_as_they_are(part, tmp_path):
+    class Own(Report):
+        def table(self):
+            return "k   cost\n5   1.00\n\nwrote a.png\n"
+
+    own = Own("own", {}, (), [{}], {}, [])
+    parts = [Part("Own", "metricdp bench own", own, 1.0)]
+    settings = {"short": False, "seed": 0}
+    assert "```text\nk   cost\n5   1.00\n" in pages.markdown_page(parts, {}, settings, "", tmp_path)
+    assert ">k   cost\n5   1.00\n" in pages.html_page(parts, {}, settings, "")
+
+
 def test_suites_are_all_there_and_parse_their_short_options():
     names = {name.rsplit(".", 1)[1] for name in SUITES} - {"everything"}
     assert {one.suite for one in everything._chosen(None)} == names
