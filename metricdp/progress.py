@@ -1,17 +1,153 @@
-"""Progress bars: on stderr, only on a terminal, only for work longer than two seconds, and never
-fed by private data.
+"""Progress: bars, and a line that says what is being done where no bar can tell; on stderr, only on
+a terminal, only for work longer than two seconds, and never fed by private data.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import IO, Any
 
 from tqdm import tqdm
 
 _SILENT = ContextVar("silent", default=False)
+
+
+WAIT = 1.8
+"""Seconds of silence after which something is said."""
+
+
+class Waiting:
+    """A line on a terminal that says what is being done, whenever nothing was said for two seconds.
+
+    It stands where the cursor is, is taken away before anything else is written, and leaves
+    nothing. While numba compiles it says so. It tells no number but seconds.
+
+    Parameters
+    ----------
+    stream : text file
+        A terminal; on anything else nothing is written.
+    wait : float
+        Seconds of silence.
+
+    Examples
+    --------
+    >>> import io
+    >>> with Waiting(io.StringIO()) as waiting:  # no terminal
+    ...     waiting.doing("reading roads.csv")
+    """
+
+    def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
+        self._stream = stream if stream is not None and stream.isatty() else None
+        self._wait = wait
+        self._what = "loading libraries"
+        self._lock = threading.RLock()
+        self._last = time.monotonic()
+        self._width = 0
+        self._over = threading.Event()
+        self._compiles = 0
+        self._ear: Any = None
+
+    def __enter__(self) -> Waiting:
+        if self._stream is not None:
+            _ACTIVE.append(self)
+            threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with self._lock:
+            self.clear()
+            self._stream = None
+        if self._ear is not None:
+            sys.modules["numba.core.event"].unregister("numba:compile", self._ear)
+        with suppress(ValueError):
+            _ACTIVE.remove(self)
+
+    def doing(self, what: str) -> None:
+        """Say from now on that this is being done; `what` is public."""
+        with self._lock:
+            self._what = what
+
+    def clear(self) -> None:
+        """Take the line away: something else is being written, and the wait begins anew."""
+        with self._lock:
+            if self._width and self._stream is not None:
+                self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+            self._last = time.monotonic()
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._wait / 6):
+            self._listen()
+            with self._lock:
+                if self._over.is_set() or time.monotonic() - self._last < self._wait:
+                    continue
+                if not _bars():
+                    self._show()
+
+    def _listen(self) -> None:
+        """Hear of compilation once numba is there."""
+        events: Any = sys.modules.get("numba.core.event")
+        if self._ear is None and hasattr(events, "Listener"):
+            told = {"on_start": lambda _, e: self._count(1), "on_end": lambda _, e: self._count(-1)}
+            with suppress(Exception):  # an inner part of numba: without it the line says less
+                self._ear = type("Ear", (events.Listener,), told)()
+                events.register("numba:compile", self._ear)
+
+    def _count(self, step: int) -> None:
+        self._compiles += step
+
+    def _show(self) -> None:
+        compiling = "compiling, once on this machine" if self._compiles > 0 else ""
+        text = f"metricdp: {compiling or self._what} …"
+        self._write("\r" + text.ljust(self._width))
+        self._width = max(self._width, len(text))
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            assert self._stream is not None
+            self._stream.write(text)
+            self._stream.flush()
+
+
+_ACTIVE: list[Waiting] = []
+
+
+def doing(what: str) -> None:
+    """Say what is being done, should it take long; `what` is public."""
+    for waiting in _ACTIVE:
+        waiting.doing(what)
+
+
+def clear() -> None:
+    """Take the waiting line away before something else is written to the terminal."""
+    for waiting in _ACTIVE:
+        waiting.clear()
+
+
+def _bars() -> bool:
+    """Whether a bar is on the screen, which says more."""
+    return any(getattr(bar, "_mdp_drawn", False) for bar in list(getattr(tqdm, "_instances", ())))
+
+
+def _in_its_place(bar: Any) -> Any:
+    """The bar, which takes the waiting line away as it is first drawn."""
+    drawn = bar.display
+
+    def display(*args: Any, **options: Any) -> Any:
+        if not bar._mdp_drawn:
+            clear()
+            bar._mdp_drawn = True
+        return drawn(*args, **options)
+
+    bar._mdp_drawn = False
+    bar.display = display
+    return bar
 
 
 @contextmanager
@@ -46,7 +182,7 @@ def progress(
     >>> sum(progress([1, 2, 3], label="adding"))
     6
     """
-    return tqdm(
+    bar = tqdm(
         steps,
         total=total,
         desc=label,
@@ -55,3 +191,4 @@ def progress(
         disable=_SILENT.get() or None,
         leave=False,
     )
+    return _in_its_place(bar) if _ACTIVE and not bar.disable else bar

@@ -20,6 +20,7 @@ from typing import Any
 from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
 from metricdp.errors import MetricDPError
+from metricdp.progress import Waiting
 
 _NAMES = (
     "cluster",
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser = build_parser()
             complete(parser)
             args = parser.parse_args(argv)
-            status = int(args.run(args) or 0)
+            status = _run(args)
             if sys.stdout is not None:
                 sys.stdout.flush()
             return status
@@ -109,6 +110,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
         )
         return _fail(error, f"unexpected {type(error).__name__}{detail}", UNEXPECTED)
+
+
+def _run(args: Namespace) -> int:
+    """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
+    with Waiting(None if getattr(args, "quiet", False) else sys.stderr):
+        return int(args.run(args) or 0)
 
 
 def complete(parser: Parser) -> None:

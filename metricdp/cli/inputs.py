@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli.refusals import all_at_once
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
+from metricdp.progress import doing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +44,7 @@ def read_metric(args: Namespace) -> GraphMetric:
     import metricdp as mdp
 
     path = args.graph
+    doing(f"reading {Path(path).name}")
     options = {name: getattr(args, name) for name in _READ}
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
@@ -67,6 +70,7 @@ def read_metric(args: Namespace) -> GraphMetric:
         )
         if metric.graph.asymmetry is not None:
             say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
+    doing("computing")
     return metric
 
 
@@ -84,6 +88,7 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     import metricdp as mdp
 
     _check_coordinates(args, metric)
+    doing("reading the demand")
     column = args.demand_column
     whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}
     whose["weighting"] = getattr(args, "weighting", None) or "record"

@@ -7,8 +7,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,20 +18,35 @@ from typing import Any
 
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError, one_line
+from metricdp.progress import clear
 
 STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
 
 
 def say(text: str, *, raw: bool = False) -> None:
-    """Write one line to stderr. A stderr that is closed or full never costs a result that was paid
-    for.
+    """Write one line to stderr, on a terminal broken at words. A stderr that is closed or full
+    never costs a result that was paid for.
     """
     if sys.stderr is None:
         return
+    clear()
+    line = text if raw else f"metricdp: {one_line(text)}"
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"{text}\n" if raw else f"metricdp: {one_line(text)}\n")
+        sys.stderr.write(f"{_wrapped(line)}\n")
         sys.stderr.flush()
+
+
+def _wrapped(line: str) -> str:
+    """The line as it is; on a terminal broken at words, what goes on set in."""
+    if not sys.stderr.isatty():
+        return line
+    columns = shutil.get_terminal_size().columns
+    if columns < 20 or "\n" in line or "  " in line:  # a table stays as it is
+        return line
+    return textwrap.fill(
+        line, columns - 1, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def to_json(value: dict[str, Any]) -> str:
@@ -57,6 +74,7 @@ def show_result(text: str) -> OSError | None:
     """Write text to stdout; return what went wrong, to be raised once all files are written."""
     if sys.stdout is None:
         return None
+    clear()  # both may be one terminal
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

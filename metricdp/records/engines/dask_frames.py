@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
@@ -220,8 +221,7 @@ class Dask(Engine):
         except Exception:  # what a reader says may quote a row
             found = None
         if found is None:
-            kind = "Parquet" if parquet else "CSV"
-            raise InputError(f"{path}: no readable {kind} file, or none at all")
+            raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
         if parquet:
             return DaskFrame(found, path)
         start, blocks = found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.errors import InputError
+from metricdp.records.engines.absent import absent
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.registry import Engine
@@ -92,7 +93,7 @@ def parquet(path: str) -> DuckFrame:
         return DuckFrame(lambda connection: connection.sql(f"FROM read_parquet({quoted})"), path)
     except error:  # what DuckDB says may quote a row
         pass
-    raise InputError(f"{path}: no readable Parquet file, or none at all")
+    raise InputError(f"{path}: {absent(path, 'Parquet')}")
 
 
 ENGINE = DuckDB()

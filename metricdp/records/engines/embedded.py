@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.records.engines.absent import absent, has_marks
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce, Block
@@ -22,7 +23,6 @@ from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layo
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
 CHUNK = 1 << 23
-_MARKS = "*?["
 
 
 class TextFiles(LocalFrame):
@@ -99,7 +99,7 @@ def _file_system(path: str) -> tuple[Any, str]:
 
 def _found(path: str) -> list[str]:
     """The files that a path or a glob names, in order."""
-    if not any(mark in path for mark in _MARKS) or ("://" not in path and Path(path).exists()):
+    if not has_marks(path):
         return [path]
     if "://" not in path:
         return sorted(glob.glob(path))  # noqa: PTH207 - a path of any kind
@@ -119,20 +119,18 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
     InputError
         There is none, or its first lines are no text.
     """
-    problem = "no file has such a name"
+    problem = absent(path)
     start = b""
-    files = _found(path)
+    files: list[str] = []
     try:
+        files = _found(path)
         if files:
             with closing(chunks(files[0])) as parts:
                 start = b"".join(islice(parts, 2))
-    except FileNotFoundError:
-        problem = "no such file"
-    except IsADirectoryError:
-        problem = "is a directory, not a file"
-    except (OSError, EOFError, ValueError) as error:
-        packed = not isinstance(error, OSError) or isinstance(error, gzip.BadGzipFile)
-        problem = "is a damaged or truncated gzip file" if packed else "cannot be read"
+    except (EOFError, gzip.BadGzipFile):
+        problem = "is a damaged or truncated gzip file"
+    except (OSError, ValueError):  # a storage's errors are of several kinds
+        problem = absent(path)
     else:
         if files:
             problem = _not_text(start, files[0])
@@ -188,7 +186,7 @@ def is_parquet(path: str) -> bool:
     lower = path.lower()
     if lower.endswith(TEXT):
         return False
-    if lower.endswith((".parquet", ".pq")) or "://" in path or any(m in path for m in _MARKS):
+    if lower.endswith((".parquet", ".pq")) or "://" in path or has_marks(path):
         return True
     try:
         if Path(path).is_dir():
@@ -204,7 +202,7 @@ def large(path: str) -> bool:
     if "://" in path:
         return True
     try:
-        if any(mark in path for mark in _MARKS) and not Path(path).exists():
+        if has_marks(path):
             return True
         return Path(path).is_dir() or Path(path).stat().st_size > AT_ONCE
     except OSError:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.embedded import is_parquet
 from metricdp.records.engines.frames import Frame, Seal
@@ -226,8 +227,8 @@ class Spark(Engine):
         except Exception:  # what a reader says may quote a row
             frame = None
         if frame is None:
-            kind = "Parquet" if parquet else "CSV"
-            raise InputError(f"{path}: no readable {kind} file, or none at all; Spark needs Java")
+            why = absent(path, "Parquet" if parquet else "text")
+            raise InputError(f"{path}: {why} (by Spark, which needs Java)")
         return SparkFrame(frame, path, None if parquet else layout(start, path, asked))
 
 

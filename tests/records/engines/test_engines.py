@@ -479,7 +479,7 @@ def test_thinned_demand_has_its_share_by_fresh_coins(table):
     ("source", "asked", "words"),
     [
         ("rows.npy", {"engine": "cloud"}, "engine must be one of embedded, dask, spark"),
-        ("*.parquet", {}, "no readable Parquet file, or none at all"),
+        ("*.parquet", {}, "no file has such a name"),
         (pd.DataFrame({"x": [1.0], "y": [2.0]}), {"columns": ["x", "z"]}, "no column 'z'"),
         (
             pd.DataFrame({"x": [1.0], "y": [2.0]}),
