@@ -33,6 +33,7 @@ from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.registry import answering
+from metricdp.methods.remarks import remark
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -219,6 +220,11 @@ class Plan:
         typical = f"{whole.mean_distance:.4g}"
         return [percent(whole.median), percent(whole.high), spread, *by_shape, typical]
 
+    def remark(self) -> str:
+        """What epsilon buys at this size, where a sentence says it; else empty."""
+        forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
+        return remark(self.epsilons, forecasts, self.forecast(None))
+
     def caption(self) -> str:
         """What was simulated, and what the figures do not say."""
         runs = self.cost[0].size
@@ -241,7 +247,7 @@ class Plan:
         rows = self.rows()
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths)) for row in rows]
-        return "\n".join([*lines, self.caption()])
+        return "\n".join([*lines, *filter(None, [self.remark()]), self.caption()])
 
     def __repr__(self) -> str:
         told = ", ".join(
@@ -256,7 +262,8 @@ class Plan:
             "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
         )
         table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{escape(self.caption())}</p>"
+        said = f"<p><b>{escape(self.remark())}</b></p>" if self.remark() else ""
+        return f"{table}{said}<p>{escape(self.caption())}</p>"
 
 
 def plan(

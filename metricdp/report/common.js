@@ -67,6 +67,7 @@ const markers = (centers, per) => {
     return names.reduce((best, name) => (free(BESIDE[name]) > free(BESIDE[best]) ? name : best));
   });
   const inside = (i) => places[i] === "middle center";
+  const on = (i) => data.inks[centers[i].color]; // black or white, as the disk's color needs
   return {
     "marker.size": many ? most : sizes,
     halo: many ? most + 6 : sizes.map((px) => px + 6),
@@ -75,7 +76,7 @@ const markers = (centers, per) => {
     "textfont.size": many ? 1 : sizes.map((px, i) => (inside(i) ? 0.53 * px : 11)),
     "textfont.color": many
       ? "#fff"
-      : sizes.map((_, i) => (inside(i) ? "#fff" : dark ? "#e9e7e1" : "#22262b")),
+      : sizes.map((_, i) => (inside(i) ? on(i) : dark ? "#e9e7e1" : "#22262b")),
   };
 };
 // the same as changes for Plotly.restyle of two traces: white disks, and markers with numbers

@@ -121,6 +121,17 @@ def _is_figure(value: Any) -> bool:
     return all(isinstance(value.get(end), int | float) for end in ("estimate", "low", "high"))
 
 
+def short(value: float) -> str:
+    """A figure that is known roughly, in three digits or to the unit.
+
+    Examples
+    --------
+    >>> short(12817.622), short(0.9134), short(0)
+    ('12,818', '0.913', '0')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def intervals_html(evaluation: Any) -> str:
     """Figures with their intervals, as a table; nothing without an evaluation.
 
@@ -134,8 +145,8 @@ def intervals_html(evaluation: Any) -> str:
     told = evaluation.to_dict()
     rows = figures_of(told)
     body = "".join(
-        f"<tr><td>{escape(text)}</td><td>{show_number(ends['estimate'])}</td>"
-        f"<td>{show_number(ends['low'])} to {show_number(ends['high'])}</td></tr>"
+        f"<tr><td>{escape(text)}</td><td>{short(ends['estimate'])}</td>"
+        f"<td>{short(ends['low'])} to {short(ends['high'])}</td></tr>"
         for text, ends in rows
     )
     level = show_number(100 * told.get("level", 0.95))

@@ -221,3 +221,12 @@ def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(told):
     assert (low, high) == (min(medians), max(medians))
     assert told.to_dict()["levels"][0]["range"] == [low, high]
     assert told.rows()[0][3] == "range" and percent(high) in told.rows()[1][3]
+
+
+def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
+    many = plan(GRID, records=200_000, k=4, epsilons=["0.5", 4], repeats=1, shapes=FEW)
+    assert many.remark().startswith("At this size epsilon buys almost nothing")
+    assert many.remark() in str(many) and many.remark() in many._repr_html_()
+    few = plan(GRID, records=10, k=4, epsilons=["0.001", "0.002"], repeats=5, shapes=FEW[:1])
+    assert few.remark().startswith("Too few records for this k")  # even demand: nothing to learn
+    assert plan(GRID, records=800, k=4, epsilons=[1], repeats=1, shapes=FEW).remark() == ""

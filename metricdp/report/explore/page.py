@@ -147,10 +147,13 @@ def _accuracy(shown: Shown) -> str:
         f"<tr><td>without any "
         f"data</td><td>{percent(blind.median)}</td><td>{percent(blind.high)}</td></tr>"
     )
+    said = shown.plan.remark()
+    if said:
+        said = f"<p>{escape(said)}</p>"
     head = "<tr><th>Extra cost</th><th>half of runs below</th><th>9 in 10 below</th></tr>"
     return (
         '<section class="accuracy"><h2>Predicted accuracy</h2>'
-        f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+        f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{said}"
         f"<details><summary>What was "
         f"simulated</summary><p>{escape(shown.plan.caption())}</p></details></section>"
     )

@@ -22,7 +22,7 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
-from metricdp.report.colors import PALETTE
+from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.map.page import center_records
 
 STEPS = 1 << 20
@@ -109,6 +109,7 @@ def scene(
         "layout": stage.unit is None,
         "noun": stage.noun,
         "palette": list(PALETTE),
+        "inks": [ink_on(color) for color in PALETTE],
         "steps": STEPS,
         "box": stage.box,
         **stage.shared(),

@@ -67,8 +67,10 @@ const words = () => {
       button = element("button", null, cell);
     button.type = "button";
     button.title = "Show on the map";
+    button.setAttribute("aria-label", "Center " + c.rank + ", " + c.id + ": show on the map");
     const mark = element("i", String(c.rank), button);
     mark.style.background = data.palette[c.color];
+    mark.style.color = data.inks[c.color];
     element("span", c.id, button);
     element("td", c.vertices.toLocaleString("en-US"), row);
     element("td", number(c.mass || 0), row);

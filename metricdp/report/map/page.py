@@ -17,9 +17,15 @@ from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
-from metricdp.report.colors import PALETTE
+from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
-from metricdp.report.words import Basis, intervals_html, receipt_html, show_number
+from metricdp.report.words import (
+    Basis,
+    figures_of,
+    intervals_html,
+    receipt_html,
+    show_number,
+)
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
@@ -119,7 +125,9 @@ def map_page(
         "TOOLS": asset("tools.html"),
         "CREDIT": f'<p id="credit">{escape(attribution)}</p>' if attribution else "",
         "RESULT": _result(
-            _summary(metric, scene, method, k) + intervals_html(evaluation), receipt, basis
+            _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation),
+            receipt,
+            basis,
         ),
         "NOTES": _notes(notes),
         "DATA": script_json(scene),
@@ -235,6 +243,7 @@ def _scene(
         "unit": plane.unit,
         "layout": plane.unit is None,
         "palette": list(PALETTE),
+        "inks": [ink_on(color) for color in PALETTE],
         "box": [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()],
         "x": drawing.packed(points[:, 0], "f4"),
         "y": drawing.packed(points[:, 1], "f4"),
@@ -366,7 +375,9 @@ def _notes_on_bubbles(spots: dict[str, Any] | None) -> list[str]:
     return notes
 
 
-def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int | None) -> str:
+def _summary(
+    metric: Metric, scene: dict[str, Any], method: str | None, k: int | None, evaluation: Any
+) -> str:
     weighted = scene["bubbles"] is not None
     noun = str(scene["noun"]).capitalize()
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
@@ -378,7 +389,8 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []
     total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0
     facts += [(str(scene["massName"]).capitalize(), f"{grouped(total)} in all")] if weighted else []
-    facts += [("Mean distance", _mean_said(scene))] if scene["mean"] is not None else []
+    mean = _mean_said(metric, scene, evaluation)
+    facts += [("Mean distance", mean)] if mean else []
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
     head = f"<th>Center</th><th>{noun}</th>" + (
         f"<th>{str(scene['massName']).capitalize()}</th>" if weighted else ""
@@ -390,17 +402,38 @@ def _summary(metric: Metric, scene: dict[str, Any], method: str | None, k: int |
     )
 
 
-def _mean_said(scene: dict[str, Any]) -> str:
+def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
+    """The mean distance with its interval, where one is known: then no other figure of it."""
+    unit = unit_said(metric)
+    told = {} if evaluation is None else evaluation.to_dict()
+    known = dict(figures_of(told)).get("Mean distance")
+    if known is not None:
+        low, high = grouped(known["low"]), grouped(known["high"])
+        level = show_number(100 * told.get("level", 0.95))
+        return f"{grouped(known['estimate'])}{unit}; {level} % interval {low} to {high}"
+    if scene["mean"] is None:
+        return ""
     over = (
         f"by {scene['massName']}" if scene["bubbles"] is not None else f"over all {scene['noun']}"
     )
-    return f"{grouped(scene['mean'])}, {over}, in the universe's own units"
+    return f"{grouped(scene['mean'])}{unit}, {over}"
+
+
+def unit_said(metric: Metric) -> str:
+    """What distances are measured in, as it stands after a figure."""
+    known = getattr(metric, "measured_in", None)
+    if known:
+        return f" {known}"
+    measured = getattr(metric.graph, "measured", "")
+    return f" ({measured})" if measured else " (the universe's own units)"
 
 
 def _row(center: dict[str, Any], weighted: bool) -> str:
-    mark = f'<i style="background:{PALETTE[center["color"]]}">{center["rank"]}</i>'
+    color = PALETTE[center["color"]]
+    mark = f'<i style="background:{color};color:{ink_on(color)}">{center["rank"]}</i>'
     shown = f"{mark}<span>{escape(center['id'])}</span>"
-    name = f'<button type="button" title="Show on the map">{shown}</button>'
+    spoken = escape(f"Center {center['rank']}, {center['id']}: show on the map", quote=True)
+    name = f'<button type="button" title="Show on the map" aria-label="{spoken}">{shown}</button>'
     mass = f"<td>{grouped(center['mass'])}</td>" if weighted else ""
     cells = f"<td>{name}</td><td>{center['vertices']:,}</td>{mass}"
     return f'<tr data-center="{center["rank"] - 1}">{cells}</tr>'

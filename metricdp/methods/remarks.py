@@ -1,0 +1,66 @@
+"""Sentences where the predictions of `metricdp.plan` say something that a table hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+LITTLE = 0.01
+"""A share of the cost that nobody chooses a privacy level for."""
+BLIND = 0.8
+"""As large a share of what centers without any data lose, and a level tells hardly more."""
+
+
+def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str:
+    """What epsilon buys at this size, in a sentence; empty where the table says it best.
+
+    Parameters
+    ----------
+    epsilons : sequence of Fraction
+        Ascending.
+    forecasts : sequence of Forecast
+        Of each: ``median`` and ``high`` are extra costs as shares.
+    blind : Forecast
+        Of centers that know nothing of the demand.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> f = namedtuple("Forecast", "median high")
+    >>> remark([0.1, 1], [f(0.004, 0.01), f(0.001, 0.002)], f(0.3, 0.5))
+    'At this size epsilon buys almost nothing: half of the runs cost less than 0.4 % more than the \
+best at ε = 0.1 already, and less than 0.1 % more at ε = 1.'
+    >>> remark([0.1, 1, 4], [f(0.3, 0.5), f(0.02, 0.03), f(0.012, 0.025)], f(0.4, 0.6))
+    'More than ε = 1 buys almost nothing: half of the runs cost less than 2.0 % more than the best \
+there, and less than 1.2 % more at ε = 4.'
+    >>> remark([0.1, 1], [f(0.4, 0.6), f(0.35, 0.6)], f(0.4, 0.6))[:50]
+    'Too few records for this k: even at ε = 1 the cent'
+    """
+    from metricdp.methods.planning import percent
+
+    if len(epsilons) < 2 or len(epsilons) != len(forecasts):
+        return ""
+    best = forecasts[-1]
+    top = f"ε = {float(epsilons[-1]):g}"
+    if best.median > max(BLIND * blind.median, LITTLE):
+        return (
+            f"Too few records for this k: even at {top} the centers serve hardly better than "
+            f"those that know nothing of the demand."
+        )
+    if best.median == float("inf"):
+        return ""
+    enough = next(
+        i
+        for i, f in enumerate(forecasts)
+        if f.median - best.median <= LITTLE and f.high - best.high <= 2 * LITTLE
+    )
+    if enough == len(epsilons) - 1:
+        return ""
+    least = f"ε = {float(epsilons[enough]):g}"
+    begun = "At this size epsilon" if enough == 0 else f"More than {least}"
+    where = f"at {least} already" if enough == 0 else "there"
+    return (
+        f"{begun} buys almost nothing: half of the runs cost less than "
+        f"{percent(forecasts[enough].median)} more than the best {where}, and less than "
+        f"{percent(best.median)} more at {top}."
+    )
