@@ -24,6 +24,7 @@ from metricdp.audit.prices import price_cases
 from metricdp.audit.rounds import round_cases
 from metricdp.audit.searching import search_cases
 from metricdp.audit.sharing import sharing_cases
+from metricdp.audit.snapping import snap_cases
 from metricdp.audit.tape import Tape, recorded
 from metricdp.audit.worlds import (
     RELATIONS,
@@ -59,7 +60,7 @@ def cases() -> Iterator[tuple[Case, bool]]:
     own = (_counts, _gaussians, _selections, _pools, _covers, _composed, _methods, _rounds, _levels)
     more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
     users = (sharing_cases, capping_cases, contribution_cases)
-    for make in (*own, *more, look_cases, *users, price_cases):
+    for make in (*own, *more, snap_cases, look_cases, *users, price_cases):
         yield from make()
 
 

@@ -159,37 +159,53 @@ class Layers:
         return np.array([max(float(np.cos(middle)), 0.01), 1.0])
 
     def _streets(self) -> Any:
-        """The edges of each territory as one shape; an edge between two is cut where both centers
-        are equally far.
+        """The edges of each territory as one shape; a two-way edge between two is cut where both
+        centers are equally far, a one-way one belongs to the center that is reached, or that comes,
+        along it.
         """
         import shapely
 
         graph = self.metric.graph
         assert graph is not None
-        label, distance = self.nearest
-        tails = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
-        heads = graph.indices.astype(np.int64)
-        placed: NDArray[np.bool_] = np.asarray(np.isfinite(self.xy).all(axis=1))
-        once = (tails < heads) & placed[tails] & placed[heads]
-        u, v, length = tails[once], heads[once], graph.lengths[once]
+        label = self.nearest[0]
+        pairs = graph.pairs()
+        u, v = pairs[np.isfinite(self.xy[pairs]).all(axis=(1, 2))].T
         start, end = self.xy[u], self.xy[v]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (distance[v] - distance[u] + length) / (2 * length)
-        share = np.clip(np.where(length > 0, share, 0.5), 0, 1)
+        share = self._shares(graph, u, v)
         cut = start + share[:, None] * (end - start)
         same = np.asarray(label[u] == label[v])
+        first, second = ~same & (share > 0), ~same & (share < 1)
         pieces = np.concatenate(
             [
                 np.stack([start, end], axis=1)[same],
-                np.stack([start, cut], axis=1)[~same],
-                np.stack([cut, end], axis=1)[~same],
+                np.stack([start, cut], axis=1)[first],
+                np.stack([cut, end], axis=1)[second],
             ]
         )
-        of = np.concatenate([label[u][same], label[u][~same], label[v][~same]])
+        of = np.concatenate([label[u][same], label[u][first], label[v][second]])
         lines = shapely.linestrings(pieces)
         shapes = [shapely.multilinestrings(lines[of == c]) for c in range(len(self.centers))]
         facts = self.facts()
         return self._frame({"rank": facts["rank"], "center": facts["center"]}, shapes)
+
+    def _shares(self, graph: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> Floats:
+        """How much of each edge, from u on, is served by u's center: where the ways by both ends
+        are equally long. On the way to a center from a place at a share t of the edge they are
+        d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there and
+        back each counts both. An arc that is not there is infinitely long.
+        """
+        distance = self.nearest[1]
+        there, back = arc_lengths(graph, u, v), arc_lengths(graph, v, u)
+        direction = getattr(self.metric, "direction", "to-center")
+        if direction == "from-center":
+            there, back = back, there
+        elif direction == "round-trip":
+            around = there + back
+            there = back = np.where(np.isinf(around), 0.0, around)  # one-way: cut in the middle
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (distance[v] - distance[u] + there) / (there + back)
+        share = np.where(np.isinf(back), 0.0, np.where(np.isinf(there), 1.0, share))
+        return np.clip(np.where(there + back > 0, share, 0.5), 0, 1)
 
     def _groups(self) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
         """Parts cut by territories: part, center, weight and the place of the weight's middle."""
@@ -242,6 +258,15 @@ class Layers:
         if self.parts is None:
             columns["vertex"] = [_plain(self.metric.ids[i]) for i in keys.tolist()]
         return self._frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
+
+
+def arc_lengths(graph: Any, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Floats:
+    """Lengths of arcs from some vertices to others, infinite where there is none."""
+    n = len(graph)
+    keys = graph.tails() * n + graph.indices  # ascending, as arcs are stored
+    wanted = tails * n + heads
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, graph.lengths[at], np.inf)
 
 
 def _plain(name: Any) -> Any:

@@ -149,7 +149,8 @@ class Views:
     def to_networkx(self) -> Any:
         """The public graph with what was found as attributes of its nodes: ``center`` (the id of
         the nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and
-        ``x``, ``y``; edges have their ``length``.
+        ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
+        with all arcs.
 
         Raises
         ------
@@ -163,7 +164,9 @@ class Views:
             raise InputError(f"{metric.name} is no graph: it has no edges")
         label, distance = metric.nearest(self.centers)
         weights, _ = weights_of(self)
-        graph = nx.Graph(crs=crs_of(metric), name=metric.name)
+        public = metric.graph
+        kind = nx.DiGraph if public.directed else nx.Graph
+        graph = kind(crs=crs_of(metric), name=metric.name)
         chosen = set(self.centers)
         xy = metric.coordinates
         for at, name in enumerate(metric.ids):
@@ -173,9 +176,8 @@ class Views:
                 graph.nodes[name]["demand"] = float(weights[at])
             if xy is not None and np.isfinite(xy[at]).all():
                 graph.nodes[name].update(zip("xy", xy[at].tolist()))
-        public = metric.graph
-        tails = np.repeat(np.arange(len(public)), np.diff(public.indptr))
-        once = tails < public.indices
+        tails = public.tails()
+        once = public.directed | (tails < public.indices)
         ends = zip(
             tails[once].tolist(), public.indices[once].tolist(), public.lengths[once].tolist()
         )

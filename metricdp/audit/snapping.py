@@ -1,0 +1,57 @@
+"""Records that lie too far from the universe are left out (`max_snap`), held to exact laws.
+
+Each record's fate is its own alone, so under add-remove all claims stand. Under replace-one how
+many are left is no public fact, which that relation takes for granted: it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.exact import Case
+from metricdp.audit.worlds import RELATIONS, demands, finest, worlds
+
+EPSILON = Fraction(7, 10)
+
+
+def snap_cases() -> Iterator[tuple[Case, bool]]:
+    """(case, in the short form)."""
+    line = worlds()["a line"]
+    for relation in RELATIONS:
+        for m in (None, 2):
+            refused = relation == "replace-one"
+            yield (
+                Case(
+                    "from_coordinates, max_snap",
+                    line,
+                    _number_and_counts,
+                    demands(3, 2, 1 if m is None else 2),
+                    relation,
+                    m,
+                    (2, 0),
+                    0.0 if refused else 0.5,
+                    refused=refused,
+                    hold=_near,
+                ),
+                m is None,
+            )
+
+
+def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
+    """The third place lies too far from the line."""
+    from metricdp.privacy import PrivateDemand
+
+    points = np.array([[dict(zip("xyz", (0.0, 1.0, 99.0)))[r]] for r in records]).reshape(-1, 1)
+    kept = {"user": users, "max_contributions": m}
+    return PrivateDemand.from_coordinates(universe, points, max_snap=0.3, **kept)
+
+
+def _number_and_counts(demand: Any, ledger: Any) -> Any:
+    from metricdp.privacy import CountQuery, HistogramQuery, measure
+
+    counts = HistogramQuery(finest(demand.universe))
+    return [measure(demand, q, EPSILON, ledger.charge(EPSILON)) for q in (CountQuery(), counts)]
