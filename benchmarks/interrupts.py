@@ -2,8 +2,8 @@
 disk, and usable?
 
 Each run has a folder and a ledger of its own and gets SIGINT after a time drawn uniformly from a
-little less than the command takes. A run passes if its exit status is 0 or 130 (or the signal's
-own, before Python listens to it), if nobody sees a traceback, and if nothing was charged or what
+little less than the command takes. A run passes if its exit status is 0 or 130 without a traceback
+(or Python's own, while it starts and nothing is open), and if nothing was charged or what
 was paid for is there and answers: the release of `cluster`, the page and the JSON of `explore`.
 `decode` charges nothing, the messages were paid for by their senders: it passes if they are as
 they were and its result is whole or not there.
@@ -14,7 +14,6 @@ they were and its result is whole or not there.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
 import os
@@ -29,25 +28,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 import metricdp as mdp
-from metricdp.universe import sample_path
 
 ROOT = Path(__file__).parents[1]
-GRAPH = [str(sample_path("coquimbo.csv.gz")), "--nodes", str(sample_path("coquimbo_nodes.csv.gz"))]
-GRAPH += ["--symmetrize", "--largest-component"]
-HOMES = sample_path("coquimbo_demand.csv.gz")
-PRIVATE = ["--demand", str(HOMES), "--ledger", "l"]
-PARAMETERS, MESSAGES = "parameters.json", "messages.jsonl"
+ROADS, HOMES, PARAMETERS, MESSAGES = "roads.csv", "homes.csv", "parameters.json", "messages.jsonl"
+PRIVATE = ["--demand", HOMES, "--ledger", "l"]
 ROUND = ["--parameters", PARAMETERS, "--messages", MESSAGES]
 COMMANDS = {
-    "cluster": ["cluster", *GRAPH, *PRIVATE, "-k", "5", "--epsilon", "1"],
-    "explore": ["explore", *GRAPH, *PRIVATE, "-k", "5", "--epsilons", "0.5,1"],
-    "decode": ["decode", *GRAPH, *ROUND, "-k", "5", "--output", "result.json"],
+    "cluster": ["cluster", ROADS, *PRIVATE, "-k", "5", "--epsilon", "1"],
+    "explore": ["explore", ROADS, *PRIVATE, "-k", "5", "--epsilons", "0.5,1"],
+    "decode": ["decode", ROADS, *ROUND, "-k", "5", "--output", "result.json"],
 }
-COMMANDS["explore"] += ["--output", "page.html", "--repeats", "0"]
+COMMANDS["explore"] += ["--output", "page.html", "--repeats", "1"]
 TURNS = ("cluster", "explore", "cluster", "decode")
 """Commands of four runs that follow each other."""
 USERS = 500
 """Messages of the round that is decoded."""
+SIDE = 30
+"""Streets are a grid of so many corners a side: small, so that random moments fall on all that a
+command does and not on its search alone.
+"""
 
 
 class Ended(NamedTuple):
@@ -65,9 +64,9 @@ def main() -> None:
     args = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored, as behind nohup or &
     coins = random.Random(args.seed)
-    metric = mdp.read_graph(GRAPH[0], symmetrize=True, largest_component=True)
     with tempfile.TemporaryDirectory() as kept:
         collected = collect(Path(kept))
+        metric = mdp.read_graph(Path(kept) / ROADS)
         took = {name: whole(name, collected) for name in COMMANDS}
         print("seconds of a whole run:", {name: round(took[name], 1) for name in took})
         seen: Counter[str] = Counter()
@@ -79,25 +78,33 @@ def main() -> None:
                 ended = interrupted(name, folder, after, collected)
                 what = verdict(name, ended, folder, metric, collected)
             seen[f"{name}: {what}"] += 1
+            print(f"{number + 1}: {name} after {after:.2f} s: {what}", flush=True)
             if "LOST" in what:
-                print(f"{name} after {after:.2f} s: {what}\n{ended.notes}", flush=True)
+                print(ended.notes)
     for what, count in sorted(seen.items()):
         print(f"{count:4d}  {what}")
     sys.exit(any("LOST" in what for what in seen))
 
 
 def collect(folder: Path) -> dict[str, bytes]:
-    """Parameters and messages of one round, by file name."""
-    whole_round = ["--epsilon", "2", "--users", str(USERS), "--write-parameters", PARAMETERS]
-    _, error = started(["encode", *GRAPH, *whole_round], folder).communicate()
-    homes = gzip.decompress(HOMES.read_bytes()).decode().splitlines()[1 : USERS + 1]
-    (folder / "items").write_text("\n".join(homes))
-    messages, notes = started(
-        ["encode", "--parameters", PARAMETERS, "--items", "items"], folder
-    ).communicate()
+    """Streets, homes, and parameters and messages of one round, by file name."""
+    coins = random.Random(0)
+    corners = range(SIDE * SIDE)
+    pairs = [(v, v + 1) for v in corners if (v + 1) % SIDE]
+    pairs += [(v, v + SIDE) for v in corners if v + SIDE < SIDE * SIDE]
+    rows = "".join(f"{u},{v},{coins.randint(80, 160)}\n" for u, v in pairs)
+    (folder / ROADS).write_text("from,to,length\n" + rows)
+    homes = [coins.choice([33, 455, 700, 820]) + coins.choice([0, 1, 30, 31]) for _ in range(2000)]
+    (folder / HOMES).write_text("vertex\n" + "".join(f"{v}\n" for v in homes))
+    (folder / "items").write_text("".join(f"{v}\n" for v in homes[:USERS]))
+    asked = ["--epsilon", "2", "--users", str(USERS), "--write-parameters", PARAMETERS]
+    _, error = started(["encode", ROADS, *asked], folder).communicate()
+    asked = ["--parameters", PARAMETERS, "--items", "items"]
+    messages, notes = started(["encode", *asked], folder).communicate()
     if messages.count("\n") != USERS:
         raise SystemExit(error + notes)
-    return {PARAMETERS: (folder / PARAMETERS).read_bytes(), MESSAGES: messages.encode()}
+    kept = {name: (folder / name).read_bytes() for name in (ROADS, HOMES, PARAMETERS)}
+    return kept | {MESSAGES: messages.encode()}
 
 
 def whole(name: str, collected: dict[str, bytes]) -> float:
@@ -119,7 +126,7 @@ def started(ask: list[str], folder: Path) -> subprocess.Popen[str]:
 
 def interrupted(name: str, folder: Path, after: float | None, collected: dict[str, bytes]) -> Ended:
     """Run a command in a folder, and interrupt it so many seconds later."""
-    for file, data in collected.items() if name == "decode" else ():
+    for file, data in collected.items():
         (folder / file).write_bytes(data)
     process = started(COMMANDS[name], folder)
     if after is not None:
@@ -132,9 +139,12 @@ def interrupted(name: str, folder: Path, after: float | None, collected: dict[st
 def verdict(
     name: str, ended: Ended, folder: Path, metric: mdp.GraphMetric, collected: dict[str, bytes]
 ) -> str:
-    if ended.status not in (0, 130, -signal.SIGINT):  # the last: while Python itself starts
+    early = ended.status == -signal.SIGINT or "import the site module" in ended.notes
+    if early and not (folder / "l").exists():
+        return "interrupted while Python itself started, nothing paid"
+    if ended.status not in (0, 130):
         return f"status {ended.status}, LOST"
-    if "Traceback" in ended.notes and ended.status != -signal.SIGINT:
+    if "Traceback" in ended.notes:
         return "traceback, LOST"
     how = "done" if ended.status == 0 else "interrupted"
     if name == "decode":

@@ -9,9 +9,13 @@ and public parameters. What its methods return about a table is not: `predict`, 
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,6 +129,8 @@ class _PrivateCenters(
         budget = (
             mdp.Ledger(self.epsilon, self.delta, self.neighboring) if ledger is None else ledger
         )
+        if ledger is None:
+            _warn_of_search(self.epsilon)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
         spend = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
@@ -306,6 +312,54 @@ class PrivateKMedian(_PrivateCenters):
     """
 
     _power = 1
+
+
+_WARNED: WeakSet[Any] = WeakSet()
+"""Searches over parameters whose sum was told."""
+
+
+def _is_search(frame: Any) -> bool:
+    """Whether a frame is the `fit` of a search of scikit-learn's, public or not its base class."""
+    kinds = type(frame.f_locals.get("self")).__mro__ if frame.f_code.co_name == "fit" else ()
+    return any(kind.__name__ == "BaseSearchCV" for kind in kinds)
+
+
+def _warn_of_search(epsilon: Any) -> None:
+    """Say once of a search over parameters what all its fits spend together: it is a frame below,
+    or, where other processes fit, the one that fits the best again.
+    """
+    from sklearn.model_selection import ParameterGrid, check_cv
+
+    from metricdp.accounting import exact
+
+    frame = sys._getframe(1)
+    while frame.f_back is not None and not _is_search(frame):
+        frame = frame.f_back
+    search: Any = frame.f_locals.get("self")
+    if not _is_search(frame) or search in _WARNED:
+        return
+    _WARNED.add(search)
+    total = ""
+    with suppress(Exception):  # a search of another kind: its number of fits is its own
+        splits = check_cv(search.cv).get_n_splits()
+        if hasattr(search, "param_grid"):
+            grid = list(ParameterGrid(search.param_grid))
+        else:
+            grid = [{}] * search.n_iter
+        spent: list[Fraction] = []
+        for one in grid:
+            named = [value for name, value in one.items() if name.split("__")[-1] == "epsilon"]
+            spent += [exact(named[0] if named else epsilon)] * splits
+        if search.refit:
+            spent.append(max(spent) if any(map(bool, grid)) else exact(epsilon))
+        total = f", {len(spent)} in all: together up to epsilon {float(sum(spent)):g}"
+    warnings.warn(
+        f"{type(search).__name__} fits private data once for each choice and split{total}, and its "
+        f"scores are not private; search on public data, or count what it spends with "
+        f"search.fit(X, ledger=metricdp.Ledger(...))",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
