@@ -33,7 +33,7 @@ from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.registry import answering
-from metricdp.methods.remarks import remark
+from metricdp.methods.remarks import percent, remark
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -442,24 +442,6 @@ def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDAr
         settled(points, np.ones(len(points)), found, power=power, steps=10)
         if len(some) < len(points)
         else found
-    )
-
-
-def percent(share: float) -> str:
-    """A share as people read it.
-
-    Examples
-    --------
-    >>> percent(0.0312), percent(0.5), percent(3.2), percent(float("inf")), percent(-0.0001)
-    ('3.1 %', '50 %', '320 %', '∞', '0.0 %')
-    """
-    if not np.isfinite(share):
-        return "∞"
-    value = 100 * share
-    return (
-        f"{value:,.0f} %"
-        if abs(value) >= 10
-        else f"{value + 0.0 if abs(value) >= 0.05 else 0.0:.1f} %"
     )
 
 

@@ -1,7 +1,8 @@
-"""Sentences where the predictions of `metricdp.plan` say something that a table hides."""
+"""What the predictions of `metricdp.plan` say in words: shares, and sentences."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,8 +37,6 @@ there, and less than 1.2 % more at ε = 4.'
     >>> remark([0.1, 1], [f(0.4, 0.6), f(0.35, 0.6)], f(0.4, 0.6))[:50]
     'Too few records for this k: even at ε = 1 the cent'
     """
-    from metricdp.methods.planning import percent
-
     if len(epsilons) < 2 or len(epsilons) != len(forecasts):
         return ""
     best = forecasts[-1]
@@ -63,4 +62,22 @@ there, and less than 1.2 % more at ε = 4.'
         f"{begun} buys almost nothing: half of the runs cost less than "
         f"{percent(forecasts[enough].median)} more than the best {where}, and less than "
         f"{percent(best.median)} more at {top}."
+    )
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    Examples
+    --------
+    >>> percent(0.0312), percent(0.5), percent(3.2), percent(float("inf")), percent(-0.0001)
+    ('3.1 %', '50 %', '320 %', '∞', '0.0 %')
+    """
+    if not math.isfinite(share):
+        return "∞"
+    value = 100 * share
+    return (
+        f"{value:,.0f} %"
+        if abs(value) >= 10
+        else f"{value + 0.0 if abs(value) >= 0.05 else 0.0:.1f} %"
     )

@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from metricdp.methods.planning import percent
+from metricdp.methods.remarks import percent
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled

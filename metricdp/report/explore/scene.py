@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from metricdp.methods.planning import Forecast, percent
+from metricdp.methods.planning import Forecast
+from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
