@@ -1,0 +1,50 @@
+"""``--caps``: users bounded in every public part, from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli_world import run
+
+ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(300)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    rows = [f"{(7 * i) % 300},u{i % 400}" for i in range(9000)]
+    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+
+
+def test_noise_follows_the_caps_and_the_ledger_their_bound(town, capsys):
+    paid = ("--ledger", "a.ledger", "--epsilon-budget", "3", "--delta-budget", "1e-5")
+    capped = (*ASK, "--user", "who", "--caps", "20,2")
+    ran = run(capsys, *capped, "--delta", "1e-6", *paid)
+    assert ran.status == 0, ran.err
+    receipt = json.loads(ran.out)["receipt"]
+    assert receipt["unit"] == "user" and receipt["delta"] == 1e-6
+    assert {one["name"] for one in receipt["mechanisms"]} == {"discrete Gaussian"}
+    again = run(capsys, *ASK, "--user", "who", "--max-contributions", "40", "--ledger", "a.ledger")
+    assert again.status == 0, again.err  # as many records of each user: the same promise
+    other = run(capsys, *ASK, "--user", "who", "--caps", "20", "--ledger", "a.ledger")
+    assert other.status != 0 and "up to 40 records" in other.err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--caps", "20"), "--user"),
+        (("--user", "who", "--caps", "20", "--max-contributions", "2"), "--caps"),
+        (("--user", "who", "--caps", "20", "--weighting", "share"), "--caps"),
+        (("--user", "who", "--caps", "0"), "PARTS"),
+        (("--user", "who", "--caps", "2,x"), "PARTS"),
+        (("--user", "who", "--caps", "999999,999999"), "PARTS"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(town, capsys, options, why):
+    ran = run(capsys, *ASK, *options)
+    assert ran.status == 2 and why in ran.err and not ran.out
