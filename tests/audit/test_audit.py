@@ -23,12 +23,14 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate, me
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
 QUICK = [check for check in CHECKS.values() if check.essential]
+SOME = QUICK[::4]
+"""All of them are a step of their own in CI: `python -m metricdp.audit --quick`."""
 
 
 # What the audit says of the package
 
 
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.name)
+@pytest.mark.parametrize("check", SOME, ids=lambda check: check.name)
 def test_the_short_form_passes(check):
     finding = runner.perform(check, quick=True)
     assert finding.passed, finding
