@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from multiprocessing import get_context
 
 from metricdp.audit import planted
 from metricdp.audit.exact import Case, examine
@@ -15,6 +17,8 @@ from metricdp.progress import progress
 
 REFUTED = 1 + 1e-9
 """Multiple of a claim from which on a finding refutes it."""
+_WORTH_A_PROCESS = 20
+"""Checks for each process at least: one takes some seconds to begin."""
 SCRIPTS = 40
 """Of a case that need not reach any share of its claim, in the short form: where there are more,
 so many are drawn, and the full form follows all of them.
@@ -116,7 +120,24 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
     )
 
 
-def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catch]]:
+@cache
+def _here() -> tuple[list[Check], list[planted.Bug]]:
+    """All checks and all bugs of a process that shares the work, in the same order in each."""
+    return list(checks()), list(planted.bugs())
+
+
+def _perform_number(i: int, quick: bool) -> Finding:
+    return perform(_here()[0][i], quick)
+
+
+def _catch_number(i: int, quick: bool) -> Catch:
+    known, bugs = _here()
+    return catch(bugs[i], known, quick)
+
+
+def audit(
+    quick: bool = False, only: str = "", processes: int = 1
+) -> tuple[list[Finding], list[Catch]]:
     """Run the audit.
 
     Parameters
@@ -125,6 +146,8 @@ def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catc
         The short form: the checks that matter most, with fewer samples.
     only : str
         Run only what has this in its name, in either part.
+    processes : int
+        How many share the work, at most. Findings are in the same order, whatever their number.
 
     Returns
     -------
@@ -138,13 +161,38 @@ def audit(quick: bool = False, only: str = "") -> tuple[list[Finding], list[Catc
     ([True], [])
     """
     known = list(checks())
-    chosen = [c for c in known if only.lower() in c.name.lower() and (c.essential or not quick)]
-    bugs = [b for b in planted.bugs() if only.lower() in b.name.lower()]
-    work: Iterable[Callable[[], Finding | Catch]] = [
-        *(partial(perform, c, quick) for c in chosen),
-        *(partial(catch, b, known, quick) for b in bugs),
+    bugs = list(planted.bugs())
+    chosen = [
+        i
+        for i, c in enumerate(known)
+        if only.lower() in c.name.lower() and (c.essential or not quick)
     ]
-    results = [step() for step in progress(list(work), label="audit", unit="check")]
+    meant = [i for i, b in enumerate(bugs) if only.lower() in b.name.lower()]
+    work: list[Callable[[], Finding | Catch]]
+    if min(processes, (len(chosen) + len(meant)) // _WORTH_A_PROCESS) > 1:
+        work = [
+            *(partial(_perform_number, i, quick) for i in chosen),
+            *(partial(_catch_number, i, quick) for i in meant),
+        ]
+        results = list(_shared(work, processes))
+    else:
+        work = [
+            *(partial(perform, known[i], quick) for i in chosen),
+            *(partial(catch, bugs[i], known, quick) for i in meant),
+        ]
+        results = [step() for step in progress(work, label="audit", unit="check")]
     return [r for r in results if isinstance(r, Finding)], [
         r for r in results if isinstance(r, Catch)
     ]
+
+
+def _shared(work: list[Callable[[], Finding | Catch]], processes: int) -> Iterator[Finding | Catch]:
+    """The results of all steps, in their order."""
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(step) for step in work]
+        try:
+            for future in progress(waiting, label="audit", unit="check"):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

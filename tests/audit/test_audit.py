@@ -496,3 +496,12 @@ def test_a_name_that_nothing_has_is_bad_input(capsys):
         main(["--only", "no such thing"])
     assert left.value.code == 2
     assert "no check and no planted bug" in capsys.readouterr().err
+
+
+def test_processes_find_what_one_finds_in_the_same_order(monkeypatch):
+    monkeypatch.setattr(runner, "_WORTH_A_PROCESS", 1)
+    only = "CountQuery, two points"
+    one, two = runner.audit(True, only), runner.audit(True, only, processes=2)
+    assert len(one[0]) > 1
+    assert [f.mechanism for f in one[0]] == [f.mechanism for f in two[0]]
+    assert all(f.passed for f in two[0])
