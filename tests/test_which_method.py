@@ -1,0 +1,49 @@
+"""The table of docs/which-method.md is what its script draws, in form."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def script():
+    file = ROOT / "benchmarks" / "which_method.py"
+    spec = importlib.util.spec_from_file_location("which_method", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_best_of_a_row_and_what_is_close_is_bold(script):
+    row = {"universe": "u", "records": 5_000, "epsilon": "1", "a": 1.0, "b": 1.015, "c": None}
+    told = script.table([row | {"d": 1.03}], ("a", "b", "c", "d")).splitlines()[-1]
+    assert told == "| u | 5,000 | 1 | **1.00** | **1.01** | - | 1.03 |"
+
+
+def test_a_table_is_put_between_its_own_marks(script):
+    page = "<!-- a -->\n<!-- end -->\nkept\n<!-- b -->\n\nold\n\n<!-- end -->\n"
+    once = script.placed(script.placed(page, "a", "A"), "b", "B")
+    assert re.findall(r"^[A-Zk]\w*$", once, re.M) == ["A", "kept", "B"]
+    assert script.placed(once, "b", "B") == once
+    with pytest.raises(AssertionError, match="no marks"):
+        script.placed(page, "c", "C")
+
+
+def test_the_page_has_a_row_for_every_setting(script):
+    page = script.PAGE.read_text("utf-8")
+    for names, methods in (
+        (script.FINITE_UNIVERSES, script.FINITE),
+        (script.DIMENSIONS, script.BOX),
+    ):
+        rows = [
+            line for line in page.splitlines() if line.startswith(tuple(f"| {n}" for n in names))
+        ]
+        assert len(rows) == len(names) * len(script.RECORDS) * len(script.EPSILONS)
+        assert all(row.count("|") == len(methods) + 4 for row in rows)
+        assert all("**" in row for row in rows)
