@@ -56,6 +56,11 @@ examples:
       --ledger study.ledger --epsilon-budget 1
   metricdp cluster roads.csv -k 10 --objective max-coverage --limit 900
   metricdp cluster roads.csv --demand homes.csv -k 10 --objective p-center --threshold 5 --epsilon 1
+  metricdp cluster times.parquet --format costs --source to_id --target from_id -k 5 \\
+      --weights people.csv --objective max-coverage --limit 15
+
+With --format costs GRAPH is a table of costs, not a graph: long (a row for each pair, --source its
+sites, --target its clients, --weight its costs), or a matrix with the sites in its first column.
 
 Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if
 nothing was private. Other objectives than k-median and k-means add their value, bound, loads and
@@ -78,6 +83,8 @@ def register(subparsers: parsing.Subparsers) -> None:
     )
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
+    beyond = "with --format costs: cost of pairs that the table lacks (default: refuse them)"
+    group.add_argument("--unreachable", metavar="COST", type=parsing.positive_number, help=beyond)
     group.add_argument(
         "-k",
         type=parsing.whole_number(1),
@@ -174,9 +181,10 @@ def run(args: Namespace) -> int:
 
     start = time.perf_counter()
     _check(args)
-    metric = inputs.read_metric(args)
-    if args.k is not None and args.k > len(metric):
-        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    metric = inputs.read_universe(args)
+    if args.k is not None and args.k > len(metric.sites):
+        what = "vertices" if metric.sites is metric.ids else "sites"
+        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} {what}")
     if args.coreset is not None:
         coreset_format(args.coreset, metric.coordinates, crs_of(metric))
     if args.output is not None:

@@ -9,6 +9,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.cli import cost_tables
+from metricdp.cli.parsing import UsageError
 from metricdp.cli.refusals import all_at_once
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -39,10 +41,21 @@ _READ = (
 _USER = ("user", "max_contributions")
 
 
+def read_universe(args: Namespace) -> Any:
+    """Read the graph, or with ``--format costs`` the table of costs."""
+    if args.format == cost_tables.NAME:
+        return cost_tables.read_costs(args)
+    if args.unreachable is not None:
+        raise UsageError(f"--unreachable is for --format {cost_tables.NAME}")
+    return read_metric(args)
+
+
 def read_metric(args: Namespace) -> GraphMetric:
     """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
     import metricdp as mdp
 
+    if args.format == cost_tables.NAME:
+        raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster")
     path = args.graph
     doing(f"reading {Path(path).name}")
     options = {name: getattr(args, name) for name in _READ}

@@ -156,7 +156,7 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
 
 def public_weights(args: Namespace, metric: Any) -> Any:
     """The weights of ``--weights``; None if it was not given."""
-    return None if args.weights is None else _table(args.weights, "weight", metric)
+    return None if args.weights is None else _table(args.weights, "weight", metric, of_sites=False)
 
 
 def _number_or_table(text: str, column: str, metric: Any) -> Any:
@@ -166,16 +166,16 @@ def _number_or_table(text: str, column: str, metric: Any) -> Any:
         return _table(text, column, metric)
 
 
-def _table(path: str, column: str, metric: Any) -> dict[Any, float]:
-    """A mapping from vertex to number, out of a public table."""
+def _table(path: str, column: str, metric: Any, of_sites: bool = True) -> dict[Any, float]:
+    """A mapping from site, or from demand point, to number, out of a public table."""
     from metricdp.universe.tables import read_table
 
     table = read_table(path)
     if "vertex" not in table.names or column not in table.names:
         raise InputError(f"{path}: needs the columns 'vertex' and '{column}'")
-    text = all(isinstance(i, str) for i in metric.ids)
+    text = all(isinstance(i, str) for i in (metric.sites if of_sites else metric.ids))
     ids = list(table.strings("vertex") if text else table.ids("vertex"))
-    metric.positions(ids)
+    (metric.site_positions if of_sites else metric.positions)(ids)
     if len(set(ids)) < len(ids):
         raise InputError(f"{path}: a vertex is listed twice")
     return dict(zip(ids, table.numbers(column).tolist()))

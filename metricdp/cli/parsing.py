@@ -244,7 +244,8 @@ _GRAPH_OPTIONS = (
     (
         "--format",
         "NAME",
-        f"one of {', '.join(FORMATS)} (default: told by ending and content)",
+        f"one of {', '.join(FORMATS)} (default: told by ending and content); of metricdp "
+        f"cluster also costs, a table of sites × clients",
     ),
     (
         "--symmetrize",

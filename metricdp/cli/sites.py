@@ -107,12 +107,12 @@ def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
 
 
 def _texts(metric: GraphMetric) -> bool:
-    return all(isinstance(i, str) for i in metric.ids)
+    return all(isinstance(i, str) for i in metric.sites)
 
 
 def _checked(path: str, ids: list[Any], metric: GraphMetric) -> list[Any]:
     """Unknown ids are told of before anything is charged."""
     if not ids:
         raise InputError(f"{path}: has no rows")
-    metric.positions(ids)
+    metric.site_positions(ids)
     return ids

@@ -32,7 +32,7 @@ class CostTable(RowMetric):
         A matrix; or a *long* table with a row for each pair, as r5py, Valhalla and OSRM clients
         write them: a frame of pandas, Polars or Arrow, or a file (CSV, TSV, Parquet; gzipped too).
         A frame of pandas without such columns is a matrix, sites in its index and clients in its
-        columns.
+        columns; so is a file whose first column holds the sites, with a column for each client.
     sites, clients : sequence of hashable, or str; optional
         Ids, in the order of rows and columns; 0..n-1 by default. Of a long table the names of the
         columns that hold them, or the ids to keep, in the order they shall have. By default its

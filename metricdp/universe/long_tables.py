@@ -1,4 +1,6 @@
-"""Long tables of travel costs, a row for each origin and destination, from frames and files."""
+"""Tables of travel costs, long (a row for each origin and destination) or a matrix, from frames and
+files.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +64,10 @@ class LongTable(NamedTuple):
         found = _ends(columns, sites, clients)
         if found is None and hasattr(source, "index") and hasattr(source, "to_numpy"):
             return cls._wide(source, sites, clients)
+        if found is None and sites is None and clients is None:
+            wide = _matrix_of(columns, id_column)
+            if wide is not None:
+                return wide
         if found is None:
             raise InputError(
                 f"no columns are known as origins and destinations; columns: "
@@ -100,6 +106,19 @@ class LongTable(NamedTuple):
         out = np.full((len(self.sites), len(self.clients)), np.nan)
         out[self.rows, self.columns] = self.costs
         return out, self.sites, self.clients
+
+
+def _matrix_of(columns: dict[str, Any], id_column: Callable[[str], Any]) -> LongTable | None:
+    """A file or frame that is a matrix: sites in its first column, then a column of costs for each
+    client; None if other columns hold anything but numbers.
+    """
+    first, *clients = columns
+    costs = [_numbers(columns[name]) for name in clients]
+    if len(clients) < 2 or any(column is None for column in costs):
+        return None
+    matrix = np.stack(costs, axis=1)  # type: ignore[arg-type]
+    rows, places = np.divmod(np.arange(matrix.size), matrix.shape[1])
+    return LongTable(list(_ids(id_column(first))), list(clients), rows, places, matrix.ravel())
 
 
 def _given(ids: Any) -> list[Hashable] | None:

@@ -1,0 +1,101 @@
+"""``metricdp cluster TABLE --format costs``: tables of sites × clients, long ones and matrices."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from tests.cli_world import run
+
+Capture = pytest.CaptureFixture[str]
+SITES, CLIENTS = ["a", "b", "c"], ["x", "y", "z", "w"]
+COSTS = np.array([[5.0, 9, 1, 4], [2, 7, 4, 4], [8, 1, 3, 9]])
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pairs = [f"{s},{c},{COSTS[i, j]}" for i, s in enumerate(SITES) for j, c in enumerate(CLIENTS)]
+    Path("long.csv").write_text("\n".join(["from_id,to_id,travel_time", *pairs]))
+    rows = [f"{s},{','.join(map(str, COSTS[i]))}" for i, s in enumerate(SITES)]
+    Path("wide.csv").write_text("\n".join(["site," + ",".join(CLIENTS), *rows]))
+    Path("w.csv").write_text("vertex,weight\nx,3\ny,2\nw,1\n")
+    Path("two.csv").write_text("vertex\na\nb\n")
+    Path("room.csv").write_text("vertex,capacity\na,4\nb,4\nc,3\n")
+    Path("below.csv").write_text("vertex,capacity\na,4\nb,-4\nc,3\n")
+    Path("hole.csv").write_text("site,x,y\na,5,\nb,2,7\n")
+    Path("minus.csv").write_text("site,x,y\na,5,-1\nb,2,7\n")
+    Path("people.csv").write_text("vertex\n" + "x\n" * 500 + "y\n" * 400)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
+def test_public_objectives(name: str, files: Path, capsys: Capture) -> None:
+    table = mdp.CostTable(COSTS, SITES, CLIENTS)
+    call = ["cluster", name, "--format", "costs", "--weights", "w.csv", "-k", "2"]
+    weights = {"x": 3, "y": 2, "w": 1}
+    found = json.loads(run(capsys, *call, "--candidates", "two.csv").out)
+    same = mdp.solve(table, mdp.objectives.KMedian(2), weights=weights, candidates=["a", "b"])
+    assert (found["centers"], found["value"]) == (same.centers, same.value)
+    options = ["--objective", "capacitated", "--capacity", "room.csv"]
+    found = json.loads(run(capsys, *call, *options).out)
+    objective = mdp.objectives.Capacitated(2, {"a": 4, "b": 4, "c": 3})
+    same = mdp.solve(table, objective, weights=weights)
+    assert (found["centers"], found["value"]) == (same.centers, same.value)
+
+
+def test_sites_and_clients_can_be_swapped(files: Path, capsys: Capture) -> None:
+    call = ["cluster", "long.csv", "--format", "costs", "--source", "to_id", "--target", "from_id"]
+    found = json.loads(run(capsys, *call, "-k", "1", "--objective", "p-center").out)
+    assert found["centers"] == ["z"] and found["value"] == 4
+
+
+def test_parquet(files: Path, capsys: Capture) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pandas.read_csv("wide.csv").to_parquet("wide.parquet")
+    call = ["cluster", "wide.parquet", "--format", "costs", "-k", "1", "--objective", "p-center"]
+    assert json.loads(run(capsys, *call).out)["centers"] == ["b"]
+
+
+def test_private_demand(files: Path, capsys: Capture) -> None:
+    call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--objective", "max-coverage"]
+    price = ["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]
+    found = json.loads(run(capsys, *call, *price).out)
+    # noise of e^-5 a unit cannot turn 400 records over: below 1e-100
+    assert sorted(found["centers"]) == ["b", "c"] and found["weights"] == "noisy"
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ("long.csv -k 9", "has only 3 sites"),
+        ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
+        ("long.csv -k 1 --map m.html", "--map needs a graph"),
+        ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
+        ("minus.csv -k 1", "costs must not be negative; 1 are"),
+        ("two.csv -k 1", "name two of them (--source, --target)"),
+        ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
+        ("long.csv -k 1 --limit 3min", "not known what distances"),
+        ("long.csv -k 2 --objective capacitated --capacity 1", "below the demand"),
+        ("long.csv -k 2 --objective capacitated --capacity below.csv", "not negative"),
+        ("long.csv --objective facility-location --opening-costs -3", "not negative"),
+        ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
+    ],
+)
+def test_bad_calls_get_one_line(options: str, rule: str, files: Path, capsys: Capture) -> None:
+    ran = run(capsys, "cluster", *options.split(), "--format", "costs", "--quiet")
+    assert ran.status == 2
+    assert rule in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+    assert not ran.out
+
+
+def test_other_commands_want_a_graph(files: Path, capsys: Capture) -> None:
+    ran = run(capsys, "plan", "long.csv", "--format", "costs", "--records", "99", "-k", "1")
+    assert ran.status == 2 and "is for metricdp cluster" in ran.err
+    Path("roads.csv").write_text("from,to,length\na,b,1\n")
+    ran = run(capsys, "cluster", "roads.csv", "-k", "1", "--unreachable", "3")
+    assert ran.status == 2 and "--unreachable is for --format costs" in ran.err
