@@ -1,6 +1,6 @@
 """``python -m metricdp``."""
 
-from metricdp.cli import main
+from metricdp.cli import program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
@@ -10,6 +11,37 @@ from typing import Any, TypeVar
 
 Made = TypeVar("Made")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+_HEARD: list[bool] = []
+"""Not empty once a listening program was interrupted."""
+
+
+def heard() -> bool:
+    """Whether a program that called `listen` was interrupted: libraries in C make other errors of
+    it, an ImportError for one.
+    """
+    return bool(_HEARD)
+
+
+def listen() -> None:
+    """Note interruptions from now on; for a program that is about to begin, not for a library.
+
+    What finalizers of libraries say after one is not shown: they were cut off in the middle.
+    """
+
+    def note(number: int, frame: FrameType | None) -> None:
+        _HEARD.append(True)
+        sys.unraisablehook = lambda _: None
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, note)
+
+
+def over() -> None:
+    """The program is done, and its status is known: an interruption changes it no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class held:

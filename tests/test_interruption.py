@@ -167,3 +167,30 @@ def test_an_interrupted_exploration_writes_its_page_and_says_so(tmp_path, monkey
     assert "p.html holds all levels that were paid for" in ran.lines[-1]
     assert len(json.loads(ran.out)["levels"]) == 2
     assert (tmp_path / "p.html").read_text("utf-8").rstrip().endswith("</html>")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_what_libraries_make_of_it_is_an_interruption_and_an_end_is_an_end(tmp_path):
+    """An import in C that is interrupted is an ImportError, and finalizers that are cut off
+    complain; once the status is known nothing changes it.
+    """
+    code = (
+        "import signal, sys, metricdp.cli as cli\n"
+        "class Torn:\n"
+        "    def __del__(self): raise AttributeError('torn')\n"
+        "def build():\n"
+        "    try: signal.raise_signal(signal.SIGINT)\n"
+        "    except KeyboardInterrupt: pass\n"
+        "    Torn()\n"
+        "    raise ImportError('numpy.core.multiarray failed to import')\n"
+        "cli.build_parser = build\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "status = cli.program()\n"
+        "signal.raise_signal(signal.SIGINT)\n"
+        "sys.exit(status)"
+    )
+    own = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ask = [sys.executable, "-c", code]
+    ran = subprocess.run(ask, env=own, capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, ran.stdout) == (130, "")
+    assert ran.stderr == "metricdp: interrupted\n"

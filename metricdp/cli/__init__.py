@@ -20,6 +20,7 @@ from typing import Any
 from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
 from metricdp.errors import MetricDPError
+from metricdp.interruption import heard, listen, over
 from metricdp.progress import Waiting
 
 _NAMES = (
@@ -105,6 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail(error, "not enough memory", UNEXPECTED)
     except Exception as error:
+        if heard():
+            return _fail(error, "interrupted", INTERRUPTED)
         public = getattr(args, "demand", None) is None
         detail = (
             f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
@@ -116,6 +119,14 @@ def _run(args: Namespace) -> int:
     """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
     with Waiting(None if getattr(args, "quiet", False) else sys.stderr):
         return int(args.run(args) or 0)
+
+
+def program() -> int:
+    """The program ``metricdp``: `main`, in a process of its own."""
+    listen()
+    status = main()
+    over()
+    return status
 
 
 def complete(parser: Parser) -> None:
