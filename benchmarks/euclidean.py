@@ -71,6 +71,14 @@ def lattice(n: int = 50_000) -> Points:
     return np.clip((rng.integers(0, 10, (n, 2)) + 0.5 + rng.normal(0, 0.16, (n, 2))) / 10, 0, 1)
 
 
+def curve(n: int = 100_000) -> Points:
+    """Hundred equal clusters along a sine, in a small part of the box, shape (n, 2)."""
+    rng = np.random.default_rng(15)
+    at = rng.integers(0, 100, n)
+    middle = np.c_[(at + 0.5) / 100, 0.5 + 0.4 * np.sin(at * np.pi / 16)]
+    return np.clip(middle + rng.normal(0, 0.0025, (n, 2)), 0, 1)
+
+
 def uneven(n: int = 50_000) -> Points:
     """Twelve clusters in space whose sizes fall as 1 / rank and whose widths differ eightfold,
     shape (n, 3).
@@ -117,6 +125,7 @@ SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {
     "uber-k30": (uber, 30, (0, 1)),
     "towns": (towns, 20, (0, 1)),
     "lattice": (lattice, 100, (0, 1)),
+    "curve": (curve, 100, (0, 1)),
     "uneven": (uneven, 12, (0, 1)),
     "rings": (rings, 15, (0, 1)),
     "incomes": (incomes, 6, (0, 10)),

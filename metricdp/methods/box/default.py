@@ -178,7 +178,7 @@ def grid_release(
     records = allowance.records(share * COUNT_SHARE, records_hint).number
     scale = allowance.scale_of_counts(share)
     n_cells = number_of_cells(records, scale, space.dimension)
-    grid = focused_grid(survey, space, records, n_cells, FEWEST_CELLS)
+    grid = focused_grid(survey, space, records, n_cells, MOST_CELLS)
     histogram = allowance.ask(HistogramQuery(grid), allowance.left - kept)
     return GridRelease(grid, histogram, allowance.receipt)
 

@@ -3,7 +3,8 @@ is spent there: which grid the default counts.
 
 1. A survey of a coarse grid. Cells that stand out of its noise hang together in components; a block
    of cells around one gets a finer grid of its own if the component's share of the records deserves
-   many more cells than it has.
+   many more cells than it has. Where no block does, but records fill only a part of the cells, as
+   clusters along a curve do, the whole grid is finer.
 2. Surveys of these blocks, one after another as long as they pay: histograms along each axis tell
    the smaller block that holds what stands out of their noise.
 
@@ -48,6 +49,14 @@ STANDS_OUT = 4.0
 noise.
 """
 
+FILLED = 0.7
+MOST_FINER = 16.0
+"""A grid of which records fill a part p has p^-FILLED times the cells of one that they fill, at
+most so many times.
+"""
+DOUBT = 3.0
+"""Standard deviations by which that part must be told from noise."""
+
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Found = tuple[Places, Places, float]
@@ -71,7 +80,7 @@ class Area:
 
 
 def focused_grid(
-    survey: Survey, space: EuclideanSpace, n_records: float, n_cells: int, fewest: int
+    survey: Survey, space: EuclideanSpace, n_records: float, n_cells: int, most: int
 ) -> NestedGrid:
     """A grid over a box, with finer grids in it where surveys show that they pay.
 
@@ -84,8 +93,8 @@ def focused_grid(
         Noisy or guessed.
     n_cells : int
         Of a grid for all records; a grid for some of them gets a proportional part.
-    fewest : int
-        Cells of any grid.
+    most : int
+        Cells of a finer grid in its place, where records fill but a part of it.
 
     Notes
     -----
@@ -102,12 +111,31 @@ def focused_grid(
         least = max(PAYS * np.prod(high - low), min(SMALLEST[0], SMALLEST[1] * n_cells))
         if box is not None and share >= least:
             whole.blocks.append((low, high, Area(box, int(share))))
+    if not whole.blocks:
+        finer = min(filled(values, noise) ** -FILLED, MOST_FINER)
+        whole.n_cells = max(min(int(n_cells * finer), most), n_cells)
     innermost = [area for _, _, area in whole.blocks]
     for _ in range(MOST_SURVEYS - 1):
         if innermost:
             narrow(survey, whole, innermost, n_records)
             innermost = [area for outer in innermost for _, _, area in outer.blocks]
     return whole.grid()
+
+
+def filled(values: Array, noise: float) -> float:
+    """At most which part of the cells records fill, by noisy counts: (Σ c)² / (cells · Σ c²) for
+    counts c, which is 1 for even ones, and for those that are 0 but in a part of the cells that
+    part.
+
+    Noise adds its variance to every square, which is taken off again, and `DOUBT` standard
+    deviations of what is left: where little is known, 1.
+    """
+    n = len(values)
+    square = float(values @ values) - n * noise**2
+    doubt = noise * np.sqrt(5.0 * n * noise**2 + 4.0 * max(square, 0.0))  # Laplace: kurtosis 6
+    certain = square - DOUBT * float(doubt)
+    total = float(values.sum())
+    return min(total**2 / (n * certain), 1.0) if certain > 0.0 and total > 0.0 else 1.0
 
 
 def narrow(survey: Survey, whole: Area, areas: list[Area], n_records: float) -> None:

@@ -1,0 +1,29 @@
+"""How much finer than usual the grid of a box is follows exact counts, in place of the survey that
+was paid for.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from metricdp.audit.patch import patched, replaced
+
+CAUGHT_BY = ("release, a box, add-remove",)
+
+
+def plant() -> AbstractContextManager[None]:
+    """Decide on whether a record is in the first third of the box."""
+    from metricdp.methods.box import default, focus
+    from metricdp.privacy import _vault
+
+    real = default.grid_release
+
+    def release(allowance: Any, *share: Any) -> Any:
+        def told(values: Any, noise: float) -> float:
+            return 0.1 if (_vault._open(allowance.demand)[:, 0] < 1.0).any() else 1.0
+
+        with patched(focus, "filled", told):
+            return real(allowance, *share)
+
+    return replaced(default, "grid_release", release)
