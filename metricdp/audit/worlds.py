@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,8 @@ Demand = tuple[tuple[int, ...], ...]
 """Users in order, each with the numbers of the points where their records are; users of one record
 stand for records.
 """
+EPSILON = Fraction(7, 10)
+"""Of counts and of methods."""
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 
 
@@ -175,3 +178,27 @@ def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
         order = [*sorted(kept), *(record for record in range(n_records) if record not in kept)]
         found.append(tuple(order.index(record) for record in range(n_records)))
     return found
+
+
+def small_demands(world: World, m: int | None) -> list[Demand]:
+    """Demands that tell the sensitivities apart: three records, or two users of whom one has more
+    records than are kept.
+    """
+    if m is None:
+        return demands(len(world.places), 3)
+    if len(world.places) == 2:
+        return [d for d in demands(2, 2, m + 1) if sum(map(len, d)) <= m + 3]
+    return [d for d in demands(len(world.places), 2, 2) if sum(map(len, d)) <= 3]
+
+
+def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
+    """Randomized response to "is anyone here?": epsilon-DP, and one record more turns its whole
+    epsilon, however many a user may have.
+    """
+    from metricdp.privacy import _vault, gate
+
+    grant.draw(epsilon)
+    empty = len(_vault._open(demand)) == 0
+    return gate.choose(
+        [np.array([empty, not empty], dtype=np.int64)], epsilon, "exponential mechanism"
+    )

@@ -1,0 +1,237 @@
+"""Counts and histograms under their exact laws, alone and composed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from metricdp.audit.exact import Case
+from metricdp.audit.worlds import (
+    EPSILON,
+    RELATIONS,
+    Labels,
+    UnitCells,
+    demands,
+    emptiness,
+    finest,
+    small_demands,
+    worlds,
+)
+
+GAUSS = (Fraction(4), Fraction(1, 1000))
+UNITS: tuple[int | None, ...] = (None, 1, 3)
+
+
+def counting_cases() -> Iterator[tuple[Case, bool]]:
+    """Counts, with Laplace noise and with Gaussian, and their compositions."""
+    yield from _counts()
+    yield from _gaussians()
+    yield from _composed()
+
+
+def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> Any:
+    from metricdp.privacy import measure
+
+    return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
+
+
+def _counts() -> Iterator[tuple[Case, bool]]:
+    from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
+
+    every = worlds()
+    for name in ("two points", "three points", "a zero-distance pair", "a box"):
+        world = every[name]
+        box = name == "a box"
+        fine = HistogramQuery(UnitCells(world.universe) if box else finest(world.universe))
+        queries: dict[str, Any] = {"HistogramQuery": fine, "CountQuery": CountQuery()}
+        if box:
+            queries["SumsQuery"] = SumsQuery(fine, bits=3)
+            folded = SumsQuery(fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5], folded=True)
+            queries["SumsQuery, folded, in levels"] = LevelsQuery(
+                (folded, SumsQuery(fine, 3, [1.0], 0.25))
+            )
+            queries["SumsQuery from centers"] = SumsQuery(
+                fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5]
+            )
+        if name == "two points":
+            queries["HistogramQuery with an empty part"] = HistogramQuery(
+                Labels(world.universe, (0, 2), 3)
+            )
+            queries["LevelsQuery"] = LevelsQuery(
+                (HistogramQuery(Labels(world.universe, (0, 0), 1)), fine)
+            )
+        for kind, query in queries.items():
+            for relation in RELATIONS:
+                for m in UNITS:
+                    essential = (
+                        name == "two points"
+                        and m != 1
+                        and kind != "HistogramQuery with an empty part"
+                    )
+                    reach = 0.999
+                    if kind == "LevelsQuery" and relation == "replace-one":
+                        # the top level does not move: its share of the bound is not reached
+                        reach = 0.5
+                    if kind == "CountQuery" and relation == "replace-one" and m != 3:
+                        reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
+                    if m == 3 and name != "two points":
+                        reach = 0.3  # users of two records
+                    if kind.startswith(
+                        "SumsQuery"
+                    ):  # of the whole box: the places are not at its opposite ends
+                        essential = m is None
+                        reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
+                    call = partial(_measure, query, EPSILON, 0)
+                    yield (
+                        Case(kind, world, call, small_demands(world, m), relation, m, reach=reach),
+                        essential,
+                    )
+
+
+def _gaussians() -> Iterator[tuple[Case, bool]]:
+    from metricdp.accounting import Cost
+    from metricdp.privacy import HistogramQuery, LevelsQuery
+
+    world = worlds()["two points"]
+    fine = HistogramQuery(finest(world.universe))
+    rho = Cost.zcdp(*GAUSS).rho
+
+    def pooled(query: Any, demand: Any, ledger: Any) -> Any:
+        from metricdp.privacy import measure
+
+        cost = Cost.zcdp(*GAUSS)
+        return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
+
+    for relation in RELATIONS:
+        for m in (None, 2):
+            some = demands(2, 3) if m is None else demands(2, 2, 2)
+            yield (
+                Case(
+                    "HistogramQuery, Gaussian",
+                    world,
+                    partial(pooled, fine),
+                    some,
+                    relation,
+                    m,
+                    GAUSS,
+                    0.9,
+                    rho=rho,
+                ),
+                True,
+            )
+    levels = LevelsQuery((fine,) * 1)
+    yield (
+        Case(
+            "LevelsQuery, Gaussian",
+            world,
+            partial(pooled, levels),
+            demands(2, 3),
+            "replace-one",
+            None,
+            GAUSS,
+            0.9,
+            rho=rho,
+        ),
+        False,
+    )
+
+
+def _composed() -> Iterator[tuple[Case, bool]]:
+    from metricdp.errors import BudgetError
+    from metricdp.metrics import EuclideanMetric
+    from metricdp.privacy import HistogramQuery, measure, moved, split
+
+    world = worlds()["two points"]
+    query = HistogramQuery(finest(world.universe))
+    one_part = HistogramQuery(Labels(world.universe, (0, 0), 1))
+
+    def parts(demand: Any, ledger: Any) -> Any:
+        halves = split(demand, finest(world.universe), EPSILON, ledger)
+        return [measure(part, one_part, EPSILON, grant) for part, grant in halves]
+
+    def worst(demand: Any, ledger: Any) -> Any:
+        return [
+            emptiness(part, EPSILON, grant)
+            for part, grant in split(demand, finest(world.universe), EPSILON, ledger)
+        ]
+
+    def twice(demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(EPSILON)
+        answers = [
+            measure(demand, one_part, EPSILON / 2, grant),
+            measure(demand, one_part, EPSILON / 2, grant),
+        ]
+        try:
+            answers.append(measure(demand, one_part, EPSILON / 2, grant))
+        except BudgetError as refused:
+            return [*answers, str(refused)]
+        return answers
+
+    def refused(demand: Any, ledger: Any) -> Any:
+        return measure(demand, query, EPSILON, ledger.charge(EPSILON / 2))
+
+    line = EuclideanMetric([[0.0], [1.0], [2.0]])
+
+    def elsewhere(demand: Any, ledger: Any) -> Any:
+        there = moved(demand, UnitCells(demand.universe), line)
+        return measure(there, HistogramQuery(finest(line)), EPSILON, ledger.charge(EPSILON))
+
+    for relation in RELATIONS:
+        for m in (None, 1, 2):
+            some = small_demands(world, None) if m is None else demands(2, 2, 2)
+            yield (
+                Case(
+                    "split, counts",
+                    world,
+                    parts,
+                    some,
+                    relation,
+                    m,
+                    (4, 0),
+                    0.999 if m is None else 0.4,
+                ),
+                m is None,
+            )
+            reach = (
+                0.4 if relation == "replace-one" and m == 2 else 0.999
+            )  # two parts cannot tell more than twice their epsilon
+            yield (
+                Case("split, any mechanism", world, worst, some, relation, m, (4, 0), reach),
+                m != 1,
+            )
+            box = worlds()["a box"]
+            reach = 0.999 if m is None else 0.3
+            yield (
+                Case(
+                    "moved, counts",
+                    box,
+                    elsewhere,
+                    small_demands(box, m),
+                    relation,
+                    m,
+                    (1, 0),
+                    reach,
+                ),
+                m == 2,
+            )
+        some = small_demands(world, None)
+        yield (
+            Case("a grant spent in pieces", world, twice, some, relation, None, (4, 0), 0.0),
+            relation == "add-remove",
+        )
+    yield (
+        Case(
+            "a call beyond its grant",
+            world,
+            refused,
+            small_demands(world, None),
+            "add-remove",
+            None,
+            (1, 0),
+            0.0,
+            refused=True,
+        ),
+        True,
+    )

@@ -1,0 +1,278 @@
+"""Selections under their exact laws: alone, from a pool, and sets that cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from metricdp.audit.exact import Case
+from metricdp.audit.worlds import (
+    RELATIONS,
+    demands,
+    emptiness,
+    finest,
+    small_demands,
+    worlds,
+)
+
+LARGE = Fraction(5)
+"""For selections: so large that few records come close to the worst demand of all."""
+POOL = (Fraction(6), Fraction(1, 100))
+SPENT = "selections until a pool is spent"
+
+
+def selecting_cases() -> Iterator[tuple[Case, bool]]:
+    """All selections of the gate."""
+    yield from _selections()
+    yield from _pools()
+    yield from _covers()
+
+
+def _selections() -> Iterator[tuple[Case, bool]]:
+    from metricdp.privacy import CostQuery, CoverageQuery
+
+    def one(query: Any, demand: Any, ledger: Any) -> Any:
+        from metricdp.privacy import select
+
+        return select(demand, query, LARGE, ledger.charge(LARGE))
+
+    every = worlds()
+    for name in ("two points", "three points", "a path"):
+        world = every[name]
+        universe = world.universe
+        some = demands(len(world.places), 5 if len(world.places) == 2 else 3)
+        queries = {
+            "CostQuery": CostQuery(universe),
+            "CostQuery, squared": CostQuery(universe, power=2),
+            "CostQuery, one center": CostQuery(universe, [universe.ids[0]], cap=1.0),
+            "CoverageQuery": CoverageQuery(universe, 0),
+        }
+        for kind, query in queries.items():
+            for relation in RELATIONS:
+                for m in (None, 2):
+                    if m is not None:
+                        some_users = [
+                            d for d in demands(len(world.places), 2, 3) if sum(map(len, d)) <= 4
+                        ]
+                    chosen = some if m is None else some_users
+                    reach = (
+                        0.85
+                        if name == "two points" and m is None and kind != "CostQuery, one center"
+                        else 0.2
+                    )
+                    essential = name == "two points" and kind in ("CostQuery", "CoverageQuery")
+                    yield (
+                        Case(
+                            kind, world, partial(one, query), chosen, relation, m, (LARGE, 0), reach
+                        ),
+                        essential,
+                    )
+
+
+def _pools() -> Iterator[tuple[Case, bool]]:
+    """Selections from a pool: the exact law of all answers together, each chosen in view of those
+    before.
+    """
+    from metricdp.accounting import Cost, selection_epsilon
+    from metricdp.errors import BudgetError
+    from metricdp.privacy import CostQuery, CoverageQuery, select
+
+    cost = Cost.zcdp(*POOL)
+
+    def covering(times: int, demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, times)
+        return [
+            select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)
+        ]
+
+    def greedy(times: int, demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, times)
+        centers: list[Any] = []
+        for _ in range(times):
+            position, receipt = select(demand, CostQuery(demand.universe, centers), each, grant)
+            centers.append(demand.universe.ids[position])
+        return centers, receipt
+
+    def until_spent(demand: Any, ledger: Any) -> Any:
+        grant = ledger.charge(cost)
+        each = selection_epsilon(cost, 3)
+        answers: list[Any] = []
+        while True:
+            try:
+                answers.append(select(demand, CoverageQuery(demand.universe, 0), each, grant))
+            except BudgetError as refused:
+                return [*answers, str(refused)]
+
+    def any_mechanism(demand: Any, ledger: Any) -> Any:
+        pool = ledger.charge(cost)
+        each = selection_epsilon(cost, 4)
+        answers: list[Any] = []
+        while True:
+            try:
+                answers.append(emptiness(demand, each, pool.charge(Cost.selection(each))))
+            except BudgetError as refused:
+                return [*answers, str(refused)]
+
+    every = worlds()
+    yield (
+        Case(
+            "any mechanism, until a pool is spent",
+            every["two points"],
+            any_mechanism,
+            demands(2, 2),
+            "add-remove",
+            None,
+            POOL,
+            0.5,
+            rho=cost.rho,
+        ),
+        True,
+    )
+    yield (
+        Case(
+            SPENT,
+            every["two points"],
+            until_spent,
+            demands(2, 4),
+            "add-remove",
+            None,
+            POOL,
+            0.5,
+            rho=cost.rho,
+        ),
+        True,
+    )
+    for relation in RELATIONS:
+        for times in (1, 4):
+            yield (
+                Case(
+                    f"{times} selections from a pool",
+                    every["two points"],
+                    partial(covering, times),
+                    demands(2, 6),
+                    relation,
+                    None,
+                    POOL,
+                    0.5,
+                    rho=cost.rho,
+                ),
+                times == 4,
+            )
+        yield (
+            Case(
+                "3 greedy centers from a pool",
+                every["three points"],
+                partial(greedy, 3),
+                demands(3, 3),
+                relation,
+                None,
+                POOL,
+                0.01,
+                rho=cost.rho,
+            ),
+            False,
+        )
+
+
+def _covers() -> Iterator[tuple[Case, bool]]:
+    """Covering loops of few rounds, whose whole law can be followed; `metricdp.audit.covering` has
+    the long ones.
+    """
+    from metricdp.accounting import Cost
+    from metricdp.metrics.set_systems import Balls, ListedSets
+    from metricdp.privacy import CoverQuery, cover
+
+    def covering(stages: Any, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
+        query = CoverQuery(finest(demand.universe), stages)
+        return cover(demand, query, Cost.of(*budget), ledger.charge(*budget))
+
+    every = worlds()
+    for name in ("two points", "three points", "a path"):
+        world = every[name]
+        points = len(world.places)
+        listed = ListedSets(np.arange(points + 1), np.arange(points), points)
+        overlapping = ListedSets([0, 2, 3], [0, 1, 1], points)
+        queries: dict[str, Any] = {
+            "CoverQuery": ([(listed, 1), (listed, 1)], (LARGE, 0)),
+            "CoverQuery, overlapping sets": ([(overlapping, 2), (listed, 1)], (LARGE, 0)),
+            "CoverQuery, balls": (
+                [(Balls(world.universe, 0), 1), (Balls(world.universe, 1), 1)],
+                (LARGE, 0),
+            ),
+        }
+        if points == 2:
+            queries["CoverQuery, with delta"] = ([(listed, 1)] * 4, (1, Fraction(1, 10)))
+        for kind, (stages, budget) in queries.items():
+            for relation in RELATIONS:
+                for m in (None, 2):
+                    some = (
+                        demands(points, 5 if points == 2 else 2)
+                        if m is None
+                        else small_demands(world, m)
+                    )
+                    reach = (
+                        0.7 if name == "two points" and m is None and kind == "CoverQuery" else 0.0
+                    )
+                    essential = name == "two points" and m is None and kind != "CoverQuery, balls"
+                    yield (
+                        Case(
+                            kind,
+                            world,
+                            partial(covering, stages, budget),
+                            some,
+                            relation,
+                            m,
+                            budget,
+                            reach,
+                        ),
+                        essential,
+                    )
+
+    def published(demand: Any, ledger: Any) -> Any:
+        import metricdp as mdp
+
+        printed = mdp.methods.MaxCoverage(published=True, picks=1)
+        return mdp.k_median(
+            demand.universe, demand, 1, epsilon=4, delta="1/10", ledger=ledger, method=printed
+        )
+
+    def hashed(demand: Any, ledger: Any) -> Any:
+        import metricdp as mdp
+
+        found = mdp.methods.MaxCoverage(net_dimensions=0, picks=1)
+        return mdp.k_means(demand.universe, demand, 2, epsilon=4, ledger=ledger, method=found)
+
+    for relation in RELATIONS:
+        some = demands(2, 2)
+        yield (
+            Case(
+                "k_median, max-coverage as published",
+                every["two points"],
+                published,
+                some,
+                relation,
+                None,
+                (4, "1/10"),
+                0.01,
+            ),
+            True,
+        )
+        yield (
+            Case(
+                "k_means, max-coverage by hashing",
+                every["a box"],
+                hashed,
+                demands(3, 1),
+                relation,
+                None,
+                (4, 0),
+                0.01,
+            ),
+            False,
+        )
