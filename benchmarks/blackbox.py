@@ -194,8 +194,9 @@ neighboring files, and looks at nothing but what they write. It shares no code w
 spend days on imports; every run reads its files anew and writes its result to a file. Bounds are
 Clopper and Pearson's, for an event chosen on the other half of the runs; one above the claim
 would come by chance with probability at most 4e-7 a row. Universe: four vertices on a path; two
-to five records. The aim is 10^5 runs a side: the table says what was reached. A bound from few
-runs is far below the truth, and one of 0 says that no event told the neighbors apart.
+to five records. A file of devices holds many, one a line, each with coins of its own. The aim is
+10^5 runs a side: the table says what was reached. A bound from few runs is far below the truth,
+and one of 0 says that no event told the neighbors apart.
 
 | mechanism | claim | runs a side | found | |
 |---|---|---:|---|---|
