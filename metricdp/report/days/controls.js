@@ -25,7 +25,8 @@ const panel = (day) => {
         first = document.createElement("td"),
         button = document.createElement("button"),
         number = cell("i", c.rank + 1);
-      number.style.background = data.palette[c.rank % data.palette.length];
+      number.style.background = data.palette[c.color];
+      number.style.color = data.inks[c.color];
       button.type = "button";
       button.append(number, cell("span", c.id));
       first.append(button);

@@ -48,7 +48,7 @@ const trails = (day, w, h) => {
     if (c.from === null || c.x === null) continue;
     const [x0, y0] = place({ x: c.from[0], y: c.from[1] }, w, h),
       [x1, y1] = place(c, w, h);
-    paper.strokeStyle = data.palette[c.rank % data.palette.length];
+    paper.strokeStyle = data.palette[c.color];
     paper.lineWidth = 2.5;
     paper.setLineDash([6, 4]);
     paper.beginPath();
@@ -70,7 +70,7 @@ const disk = (c, mark, i, w, h) => {
   paper.beginPath();
   paper.arc(x, y, r + 3, 0, 2 * Math.PI);
   paper.fill();
-  paper.fillStyle = data.palette[c.rank % data.palette.length];
+  paper.fillStyle = data.palette[c.color];
   paper.strokeStyle = "#22262b";
   paper.lineWidth = 2;
   paper.beginPath();

@@ -21,7 +21,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
-from metricdp.report.colors import PALETTE
+from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.map.page import script_json
 from metricdp.report.words import receipt_html
@@ -134,6 +134,7 @@ def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
         "box": [*low.tolist(), *high.tolist()],
         "unit": plane.unit,
         "palette": PALETTE,
+        "inks": [ink_on(color) for color in PALETTE],
         "edges": drawing.packed(lines, "float32"),
         "points": drawing.packed(some.reshape(-1), "float32"),
         "names": {day["day"]: day["name"] for day in told},
@@ -160,6 +161,7 @@ def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> l
                 "centers": [
                     {
                         "rank": i,
+                        "color": i % len(PALETTE),
                         "id": str(metric.ids[p]),
                         **_spot(points[p]),
                         "since": since[i],
