@@ -16,7 +16,7 @@ from typing import Any
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, MetricDPError, MissingExtraError
 from metricdp.interruption import held
 from metricdp.methods.catalogue import of_finite_universes
 
@@ -456,7 +456,13 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-    summary = result.summary() if getattr(result, "has_interval", False) else None
+    summary = None
+    failed: MetricDPError | None = None
+    if getattr(result, "has_interval", False):
+        try:
+            summary = result.summary()
+        except MetricDPError as error:
+            failed = error
     estimates = {} if summary is None else {"estimates": summary.to_dict()}
     text = streams.to_json(result.to_dict() | estimates)
     problem = streams.show_result(text)
@@ -475,8 +481,8 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         written.append(args.map)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
-    if problem is not None:
-        raise problem
+    if problem is not None or failed is not None:
+        raise problem or failed  # type: ignore[misc]
 
 
 def _write_output(path: str, result: Any, text: str) -> None:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -75,7 +76,24 @@ class Parser(argparse.ArgumentParser):
         """Refuse what no file name or number can hold."""
         if any("\0" in text for text in args or ()):
             self.error("an argument holds a NUL character")
-        return super().parse_known_args(_joined(args), namespace)
+        found, unknown = super().parse_known_args(_joined(args), namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
+        return found, unknown
+
+    def _meant(self, unknown: list[str]) -> str:
+        """The options of this command that are likest to those it does not know."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        meant = dict.fromkeys(
+            name
+            for given in unknown
+            if given.startswith("--")
+            for name in [
+                *(x for x in known if x.endswith(given.removeprefix("-"))),
+                *get_close_matches(given.split("=")[0], known, 1),
+            ][:1]
+        )
+        return f"; did you mean {', '.join(meant)}?" if meant else ""
 
 
 def _joined(args: Any) -> Any:

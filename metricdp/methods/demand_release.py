@@ -364,17 +364,17 @@ class DemandRelease:
             (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
         """
         at = np.flatnonzero(self.weights > 0)
-        question = self._points.checked(self.universe, 1 if k is None else k, 1)
         if k is not None:
+            question = self._points.checked(self.universe, k, 1)
             if self.space is None:
                 raise InputError(
                     "a small coreset needs a box: in a finite universe, its points would be means"
                 )
-            small = reduced(question.names(at), self.weights[at], question.k)
+            small = reduced(self._named(at), self.weights[at], question.k)
             return Coreset(*small, crs=crs_of(self.space))
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
         system = crs_of(self.universe if self.space is None else self.space)
-        return Coreset(question.names(at), self.weights[at], where, system)
+        return Coreset(self._named(at), self.weights[at], where, system)
 
     def sample(self, n: int, seed: int | None = None) -> SyntheticPoints:
         """n synthetic points that lie where the release says that demand is, and belong to nobody:
@@ -410,7 +410,7 @@ class DemandRelease:
             points = self._points_at(at, coins)
             crs = crs_of(self.space)
             return SyntheticPoints(points, points, None, self.receipt, crs)
-        names = self._points.checked(self.universe, 1, 1).names(at)
+        names = self._named(at)
         where = self.universe.coordinates
         system = self.universe.coordinate_system
         places = None if where is None else where[at]
@@ -418,8 +418,14 @@ class DemandRelease:
 
     def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> NDArray[np.float64]:
         """Points of a box at these positions of its weighted points, shape (n, d)."""
-        found: NDArray[np.float64] = self._points.checked(self.universe, 1, 1).names(at)
+        found: NDArray[np.float64] = self._named(at)
         return found
+
+    def _named(self, at: NDArray[np.int64]) -> Any:
+        """Ids of weighted points, or their coordinates in a box, shape (n, d)."""
+        if self.space is not None:
+            return self.universe.points[at]  # type: ignore[attr-defined]
+        return [self.universe.ids[i] for i in at.tolist()]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to a file (``.release`` by custom), wholly or not at all: it then

@@ -146,7 +146,17 @@ def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stab
     Notes
     -----
     24 searches, each begun at the centers themselves.
+
+    Raises
+    ------
+    InputError
+        Sites are no points of the universe.
     """
+    if metric.sites is not metric.ids:
+        raise InputError(
+            "stability=True needs centers that are points of the universe: how far one site of a "
+            "table of costs is from another is not known"
+        )
     stays = []
     moves = []
     k = len(positions)
@@ -177,7 +187,7 @@ def checked_level(level: Any) -> float:
 
 
 def _positions(metric: Metric, centers: Any) -> NDArray[np.int64]:
-    positions = np.asarray(metric.positions(centers), np.int64)
+    positions = np.asarray(metric.site_positions(centers), np.int64)
     if not len(positions):
         raise InputError("there must be at least one center")
     return positions

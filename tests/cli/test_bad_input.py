@@ -108,6 +108,11 @@ CASES = {
     "unknown option": (PUBLIC + " --epsilonn 1", "--epsilonn"),
     "shortened option": (PUBLIC + " --symm", "--symm"),
     "no graph": ("cluster -k 2", "GRAPH"),
+    "an option's end": (
+        "cluster roads.csv -k 2 --column x",
+        "did you mean --demand-column? (see metricdp cluster --help)",
+    ),
+    "a slip": ("cluster roads.csv -k 2 --epsilom 1", "did you mean --epsilon?"),
     "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
     "option without value": (PUBLIC + " --nodes", "--nodes"),
     # the graph

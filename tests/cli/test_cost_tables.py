@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.cli import main
 from tests.cli_world import run
 
 Capture = pytest.CaptureFixture[str]
@@ -99,3 +100,20 @@ def test_other_commands_want_a_graph(files: Path, capsys: Capture) -> None:
     Path("roads.csv").write_text("from,to,length\na,b,1\n")
     ran = run(capsys, "cluster", "roads.csv", "-k", "1", "--unreachable", "3")
     assert ran.status == 2 and "--unreachable is for --format costs" in ran.err
+
+
+def test_a_private_answer_on_a_table_is_told_with_its_estimates(tmp_path, monkeypatch, capsys):
+    """Centers are sites, and no points of the universe: nothing paid is lost on their way out."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    costs = rng.integers(1, 90, (9, 40))
+    rows = "\n".join(f"site {i}," + ",".join(map(str, row)) for i, row in enumerate(costs))
+    Path("t.csv").write_text("site," + ",".join(f"c{i}" for i in range(40)) + f"\n{rows}\n")
+    Path("d.csv").write_text("client\n" + "".join(f"c{i}\n" for i in rng.integers(0, 40, 3000)))
+    asked = "cluster t.csv --format costs --demand d.csv --demand-column client -k 3 --epsilon 2"
+    assert main([*asked.split(), "--coreset", "weights.csv"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told["centers"]) <= {f"site {i}" for i in range(9)}
+    assert told["estimates"]["mean"]["low"] > 0
+    told_of = {row.split(",")[0] for row in Path("weights.csv").read_text().splitlines()[1:]}
+    assert told_of and told_of <= {f"c{i}" for i in range(40)}

@@ -123,3 +123,14 @@ def test_the_command_writes_points_and_pays_nothing(tmp_path, monkeypatch, capsy
     assert refused.status == 2 and "ending" in refused.err
     refused = run(capsys, *ask, "--output", "homes.release")
     assert refused.status == 2 and "same file" in refused.err
+
+
+def test_points_of_a_table_of_costs_are_clients():
+    clients = [f"client {i}" for i in range(30)]
+    table = mdp.CostTable(np.arange(60.0).reshape(2, 30) % 7 + 1, sites=["a", "b"], clients=clients)
+    release = mdp.release(table, mdp.PrivateDemand(table, clients * 40), epsilon=2)
+    assert set(release.sample(50)) <= set(clients)
+    assert set(release.coreset().points) <= set(clients)
+    assert release.interval(["a"]).low > 0
+    with pytest.raises(mdp.InputError, match="points of the universe"):
+        release.summary(["a"], stability=True)
