@@ -1,32 +1,17 @@
 """Coverage where pairs are not listed: values are what the sites cover, and the bound holds."""
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.methods.solving import siting_of
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
+from tests.solvers.objectives.universes import universes
 
 o = mdp.objectives
 
 
-def _metrics():
-    rng = np.random.default_rng(2)
-    graph = nx.grid_2d_graph(24, 24)
-    nx.set_edge_attributes(graph, {e: int(rng.integers(1, 9)) for e in graph.edges}, "length")
-    roads = nx.DiGraph()
-    for u, v in graph.edges:
-        roads.add_edge(u, v, length=int(rng.integers(1, 9)))
-        roads.add_edge(v, u, length=int(rng.integers(1, 9)))
-    return {
-        "graph": mdp.GraphMetric(graph),
-        "one-way": mdp.GraphMetric(roads, directed=True),
-        "points": mdp.EuclideanMetric(rng.random((600, 2)) * 100),
-    }
-
-
-METRICS = _metrics()
+METRICS, _ = universes(24, 600)
 
 
 @pytest.mark.parametrize("universe", sorted(METRICS))
