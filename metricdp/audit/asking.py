@@ -168,46 +168,33 @@ def _levels() -> Iterator[tuple[Case, bool]]:
     """The methods hst and quadtree with several levels, by their papers' shares."""
     import metricdp as mdp
 
-    def ask(demand: Any, ledger: Any) -> Any:
-        printed = mdp.methods.DPHST(levels=2, budget="geometric")
+    def ask(printed: Any, demand: Any, ledger: Any) -> Any:
         result = mdp.k_median(
             demand.universe, demand, 2, epsilon=EPSILON, ledger=ledger, method=printed
         )
         return [result, result.release.counts.measured]
 
-    for relation in RELATIONS:
-        yield (
-            Case(
-                "k_median, hst by levels",
-                worlds()["a path"],
-                ask,
-                demands(4, 1),
-                relation,
-                None,
-                (1, 0),
-                0.9,
-            ),
-            True,
-        )
-
-    def cells(demand: Any, ledger: Any) -> Any:
-        printed = mdp.methods.Quadtree(published=True, depth=2, threshold=0.02, steps=0)
-        result = mdp.k_median(
-            demand.universe, demand, 2, epsilon=EPSILON, ledger=ledger, method=printed
-        )
-        return [result, result.release.counts.measured]
-
-    for relation in RELATIONS:
-        yield (
-            Case(
-                "k_median, quadtree by levels",
-                worlds()["a box"],
-                cells,
-                demands(3, 1),
-                relation,
-                None,
-                (1, 0),
-                0.5,
-            ),
-            True,
-        )
+    for name, printed, world, some, reach in (
+        ("hst", mdp.methods.DPHST(levels=2, budget="geometric"), "a path", demands(4, 1), 0.9),
+        (
+            "quadtree",
+            mdp.methods.Quadtree(published=True, depth=2, threshold=0.02, steps=0),
+            "a box",
+            demands(3, 1),
+            0.5,
+        ),
+    ):
+        for relation in RELATIONS:
+            yield (
+                Case(
+                    f"k_median, {name} by levels",
+                    worlds()[world],
+                    partial(ask, printed),
+                    some,
+                    relation,
+                    None,
+                    (1, 0),
+                    reach,
+                ),
+                True,
+            )

@@ -122,7 +122,7 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
 
 @cache
 def _here() -> tuple[list[Check], list[planted.Bug]]:
-    """All checks and all bugs of a process that shares the work, in the same order in each."""
+    """All checks and all bugs, in the same order in every process that shares the work."""
     return list(checks()), list(planted.bugs())
 
 
@@ -160,34 +160,30 @@ def audit(
     >>> [f.passed for f in findings][:1], catches
     ([True], [])
     """
-    known = list(checks())
-    bugs = list(planted.bugs())
+    _here.cache_clear()
+    known, bugs = _here()
     chosen = [
         i
         for i, c in enumerate(known)
         if only.lower() in c.name.lower() and (c.essential or not quick)
     ]
     meant = [i for i, b in enumerate(bugs) if only.lower() in b.name.lower()]
-    work: list[Callable[[], Finding | Catch]]
-    if min(processes, (len(chosen) + len(meant)) // _WORTH_A_PROCESS) > 1:
-        work = [
-            *(partial(_perform_number, i, quick) for i in chosen),
-            *(partial(_catch_number, i, quick) for i in meant),
-        ]
-        results = list(_shared(work, processes))
-    else:
-        work = [
-            *(partial(perform, known[i], quick) for i in chosen),
-            *(partial(catch, bugs[i], known, quick) for i in meant),
-        ]
-        results = [step() for step in progress(work, label="audit", unit="check")]
+    work: list[Callable[[], Finding | Catch]] = [
+        *(partial(_perform_number, i, quick) for i in chosen),
+        *(partial(_catch_number, i, quick) for i in meant),
+    ]
+    results = list(_done(work, min(processes, len(work) // _WORTH_A_PROCESS)))
     return [r for r in results if isinstance(r, Finding)], [
         r for r in results if isinstance(r, Catch)
     ]
 
 
-def _shared(work: list[Callable[[], Finding | Catch]], processes: int) -> Iterator[Finding | Catch]:
+def _done(work: list[Callable[[], Finding | Catch]], processes: int) -> Iterator[Finding | Catch]:
     """The results of all steps, in their order."""
+    if processes <= 1:
+        for step in progress(work, label="audit", unit="check"):
+            yield step()
+        return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(step) for step in work]
         try:

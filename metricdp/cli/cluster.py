@@ -481,8 +481,9 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         written.append(args.map)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
-    if problem is not None or failed is not None:
-        raise problem or failed  # type: ignore[misc]
+    for trouble in (problem, failed):
+        if trouble is not None:
+            raise trouble
 
 
 def _write_output(path: str, result: Any, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from typing import Any
 
@@ -93,13 +92,7 @@ def _optional(path: str | None) -> Any:
 
 
 def _json(path: str) -> Any:
-    with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
-        data = file.read()
-    parsed: Any = None
-    try:
-        parsed = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: is not JSON") from None
+    parsed = streams.read_json(path)
     if not isinstance(parsed, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return parsed

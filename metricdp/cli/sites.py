@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,13 +44,7 @@ def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> li
 
 
 def _of_json(path: str) -> list[Any]:
-    with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
-        data = file.read()
-    parsed: Any = None
-    try:
-        parsed = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: is not JSON; {_WROTE}") from None
+    parsed = read_json(path, f"; {_WROTE}")
     centers = parsed.get("centers") if isinstance(parsed, dict) else parsed
     if not isinstance(centers, list) or not centers:
         raise InputError(f"{path}: has no list 'centers'; {_WROTE}")

@@ -49,6 +49,24 @@ def _wrapped(line: str) -> str:
     )
 
 
+def read_json(path: str, hint: str = "") -> Any:
+    """What a file of JSON holds.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    InputError
+        It is not JSON; the message ends in `hint`.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
+        data = file.read()
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: is not JSON{hint}") from None
+
+
 def to_json(value: dict[str, Any]) -> str:
     """JSON text with a line end; lists of plain values stay on one line."""
     return _layout(value, "") + "\n"
