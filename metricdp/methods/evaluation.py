@@ -238,7 +238,7 @@ def evaluate(
     >>> report = mdp.evaluate(metric, demand, [0, 10], epsilon=1, within=[3])
     >>> bool(abs(report.mean.estimate - 1) < 0.1), bool(abs(report.share.estimate[0] - 0.75) < 0.1)
     (True, True)
-    >>> bool(report.loads.low[0] <= 40_000 <= report.loads.high[0])
+    >>> bool(abs(report.loads.estimate[0] - 40_000) < 1000)
     True
     """
     payer = Payer(checked_universe(universe), demand, ledger)

@@ -7,6 +7,7 @@ import math
 import os
 import random
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,6 +46,11 @@ def law_of(scores, eta: float, law: str) -> np.ndarray:
         return permute_and_flip_law(scores, eta)
     weights = np.exp(eta * (np.asarray(scores, float) - max(scores)))
     return weights / weights.sum()
+
+
+def coins_from(urandom):
+    """In place of the module `os` in one module: other threads of the process draw as ever."""
+    return SimpleNamespace(urandom=urandom)
 
 
 def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:
@@ -161,7 +167,9 @@ def test_the_winner_is_that_of_infinite_precision(candidates, eta, gumbel, seed)
     leader = _Leader(gumbel, eta)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            selection_module.os, "urandom", lambda n: coins.getrandbits(8 * n).to_bytes(n, "big")
+            selection_module,
+            "os",
+            coins_from(lambda n: coins.getrandbits(8 * n).to_bytes(n, "big")),
         )
         leader.challenge(scores, bits, 0)
     ends = [_clock(int(b), 64, gumbel) for b in bits]
@@ -176,7 +184,7 @@ def test_the_winner_is_that_of_infinite_precision(candidates, eta, gumbel, seed)
 @pytest.mark.parametrize("first_is_smaller", [True, False])
 def test_equal_bits_are_settled_by_further_bits(monkeypatch, gumbel, first_is_smaller):
     words = iter([b"\1" * 8, b"\2" * 8] if first_is_smaller else [b"\2" * 8, b"\1" * 8])
-    monkeypatch.setattr(selection_module.os, "urandom", lambda n: next(words))
+    monkeypatch.setattr(selection_module, "os", coins_from(lambda n: next(words)))
     leader = _Leader(gumbel, Fraction(1, 3))
     leader.challenge(np.array([5, 5]), np.array([77, 77], np.uint64), 0)
     assert leader.position == (
@@ -191,7 +199,7 @@ def test_blocks_do_not_matter(monkeypatch):
         for size in (1000, 7, 1):
             stream = np.random.default_rng(2)
             monkeypatch.setattr(
-                selection_module.os, "urandom", lambda n, stream=stream: stream.bytes(n)
+                selection_module, "os", coins_from(lambda n, stream=stream: stream.bytes(n))
             )
             monkeypatch.setattr(selection_module, "BLOCK", size)
             winners.add(choose(np.array_split(scores, 3), Fraction(1, 10), law))
