@@ -17,40 +17,20 @@ private answer where that is better. delta = 1e-6 for the published rounds, repl
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
-import os
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
+from metricdp.bench.pickups import pickups
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import lloyd, settled
 
-DATA = (
-    Path(os.environ.get("METRICDP_DATA", "../shared/data"))
-    / "demand"
-    / "deckgl_uber_pickup_nyc.json.gz"
-)
-LOWER, UPPER = np.array([-74.1, 40.7]), np.array([-73.9, 40.9])
 SPACE = mdp.EuclideanSpace([0, 0], [1, 1])
 DELTA = "1/1000000"
 Points = NDArray[np.float64]
-
-
-def pickups(n: int, seed: int = 0) -> Points:
-    """n records in the unit square, shape (n, 2)."""
-    with gzip.open(DATA) as file:
-        rows = np.array(json.load(file))
-    places = rows[np.repeat(np.arange(len(rows)), rows[:, 2].astype(int)), :2]
-    places = places[((places > LOWER) & (places < UPPER)).all(axis=1)]
-    rng = np.random.default_rng(seed)
-    drawn = places[rng.integers(len(places), size=n)] + 0.0005 * rng.normal(size=(n, 2))
-    return np.clip((drawn - LOWER) / (UPPER - LOWER), 0, 1)
 
 
 def cost(points: Points, centers: Points, weights: Points | None = None) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 from instances import DATA, hot_spots
 
 import metricdp as mdp
+from metricdp.bench.paper5 import objective, separated
 from metricdp.local.ball import _SimHash
 from metricdp.local.oracles import oracle_of
 from metricdp.local.simulate import simulated_sketch
@@ -73,29 +74,6 @@ def graph(options: argparse.Namespace, trust: str) -> None:
             )
 
 
-def mixture(n: int, d: int, k: int, r: float, seed: int) -> np.ndarray:
-    """The paper's data: k centers on the sphere of radius 1 - 1/r, Gaussian noise of expected
-    length 1/r, moved into the unit ball.
-    """
-    rng = np.random.default_rng(
-        [seed, 1]
-    )  # a stream of its own: not that of the solver's or the simulation's coins
-    centers = rng.normal(size=(k, d))
-    centers *= (1 - 1 / r) / np.linalg.norm(centers, axis=1, keepdims=True)
-    points = centers[np.arange(n) % k] + rng.normal(size=(n, d)) / (r * np.sqrt(d))
-    return points / np.maximum(1, np.linalg.norm(points, axis=1))[:, None]
-
-
-def objective(points: np.ndarray, centers: np.ndarray) -> float:
-    """k-means objective over n."""
-    square = (
-        (points * points).sum(axis=1)[:, None]
-        - 2 * points @ centers.T
-        + (centers * centers).sum(axis=1)
-    )
-    return float(np.maximum(square, 0).min(axis=1).mean())
-
-
 def mixtures(options: argparse.Namespace) -> None:
     """Objective of the private centers, and what noise alone would make of it if all clusters were
     told apart.
@@ -110,7 +88,7 @@ def mixtures(options: argparse.Namespace) -> None:
         for epsilon in options.epsilons:
             found, leaves = [], []
             for run in range(options.runs):
-                points = mixture(users, d, options.k, r, run)
+                points = separated(users, d, options.k, r, run)
                 pub = mdp.local.public_parameters(
                     space,
                     epsilon,

@@ -11,6 +11,9 @@ SUITES = (
     "metricdp.bench.tsplib",
     "metricdp.bench.paper1",
     "metricdp.bench.paper2",
+    "metricdp.bench.paper3",
+    "metricdp.bench.paper4",
+    "metricdp.bench.paper5",
     "metricdp.bench.peers",
     "metricdp.bench.everything",
 )

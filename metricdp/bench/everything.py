@@ -22,6 +22,7 @@ SUITE = "all"
 _EPILOG = """\
 examples:
   metricdp bench all --short --folder report        a look: small instances, few repetitions
+  METRICDP_DATA=data metricdp bench all --middle --folder report         half an hour or so
   METRICDP_DATA=data metricdp bench all --folder report --peer-python peers/bin/python
 
 The folder gets report.html (one file, opens offline), report.md with its pictures, and report.json
@@ -30,26 +31,55 @@ takes hours."""
 
 
 class Run(NamedTuple):
-    """One suite as it is run, fully and for a look."""
+    """One suite as it is run: fully, in minutes, and for a look."""
 
     suite: str
     title: str
     full: tuple[str, ...] = ()
     short: tuple[str, ...] = ("--quick",)
+    middle: tuple[str, ...] = ("--middle",)
 
 
 RUNS = (
-    Run("pmed", "Without private demand: OR-Library's p-median", (), ("--instances", "1,6,11")),
+    Run(
+        "pmed",
+        "Without private demand: OR-Library's p-median",
+        (),
+        ("--instances", "1,6,11"),
+        ("--instances", "1,5,10,15,20,25,30,35,40"),
+    ),
     Run(
         "pmed",
         "What privacy costs on OR-Library's graphs",
         ("--epsilon", "1", "--records", "10000", "--hot-spots"),
         ("--instances=1", "--epsilon=1", "--records=2000", "--hot-spots", "--repeats=2"),
+        ("--instances=1,10,20", "--epsilon=1", "--records=10000", "--hot-spots", "--repeats=3"),
     ),
-    Run("tsplib", "Without private demand: TSPLIB's points", (), ("-p", "100", "--time-limit=5")),
-    Run("paper1", "Paper 1: private k-median of points in a box"),
-    Run("paper2", "Paper 2: trees and private local search, as printed and as here"),
-    Run("peers", "Private k-means beside other packages"),
+    Run(
+        "tsplib",
+        "Without private demand: TSPLIB's points",
+        (),
+        ("-p", "100", "--time-limit=5"),
+        ("--instances=rl1304", "-p=100,300"),
+    ),
+    Run(
+        "paper1",
+        "Paper 1: private k-median of points in a box",
+        middle=("--sets=skin,s1", "-k=5,20", "--records=50000", "--repeats=2"),
+    ),
+    Run(
+        "paper2",
+        "Paper 2: trees and private local search, as printed and as here",
+        middle=("--settings=graph", "-k=5,20", "--repeats=2"),
+    ),
+    Run("paper3", "Paper 3: private coresets of pick-ups"),
+    Run("paper4", "Paper 4: clustering by maximum coverage"),
+    Run("paper5", "Paper 5: k-means from one message a user"),
+    Run(
+        "peers",
+        "Private k-means beside other packages",
+        middle=("--sets=gm-d2-k8,gm-d10-k8", "--repeats=2", "--records=20000", "--epsilons=1"),
+    ),
 )
 """In the order of the report; a suite that is not listed here is run by its defaults."""
 
@@ -88,13 +118,17 @@ def register(suites: Any) -> ArgumentParser:
     """Add the suite to ``metricdp bench``."""
     parser: ArgumentParser = suites.add_parser(
         SUITE,
-        usage="metricdp bench all --folder DIR [--short] [option ...]",
+        usage="metricdp bench all --folder DIR [--short | --middle] [option ...]",
         help="all suites, in one report with machine, versions, tables and figures",
         description="Run all suites and write one report: HTML, Markdown and JSON.",
         epilog=_EPILOG,
     )
     parser.add_argument("--folder", metavar="DIR", required=True, help="of the report; made anew")
-    parser.add_argument("--short", action="store_true", help="a look at each, in minutes")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--short", action="store_true", help="a look at each, in minutes")
+    size.add_argument(
+        "--middle", action="store_true", help="between the two: the report in benchmarks/"
+    )
     parser.add_argument(
         "--suites", metavar="LIST", help="only these, with commas between (default: all)"
     )
@@ -109,13 +143,15 @@ def measure(args: Namespace) -> Report:
     extra: dict[str, tuple[str, ...]] = {}
     if args.peer_python is not None:
         extra["peers"] = ("--peer-python", args.peer_python)
-    return run(folder, short=args.short, suites=args.suites, seed=args.seed, extra=extra)
+    form = {"short": args.short, "middle": args.middle}
+    return run(folder, **form, suites=args.suites, seed=args.seed, extra=extra)
 
 
 def run(
     folder: str | Path,
     *,
     short: bool = False,
+    middle: bool = False,
     suites: str | None = None,
     seed: int = 0,
     extra: dict[str, tuple[str, ...]] | None = None,
@@ -128,6 +164,8 @@ def run(
         For report.html, report.md, report.json and pictures.
     short : bool
         Small instances.
+    middle : bool
+        Instances between these and the papers' own.
     suites : str, optional
         Names with commas between.
     seed : int
@@ -151,13 +189,16 @@ def run(
     machine, unfinished = facts(), ""
     try:
         for number, one in enumerate(progress(chosen, label="measuring", unit="suite")):
-            asked = [*(one.short if short else one.full), *(extra or {}).get(one.suite, ())]
+            form = one.short if short else one.middle if middle else one.full
+            asked = [*form, *(extra or {}).get(one.suite, ())]
             parts.append(_measured(parser, one, asked, seed, target / f"figures-{number}"))
     except KeyboardInterrupt:
         if not parts:
             raise
         unfinished = f"interrupted after {len(parts):,} of {len(chosen):,} suites"
-    return _written(parts, target, {"short": short, "seed": seed}, machine, unfinished)
+    return _written(
+        parts, target, {"short": short, "middle": middle, "seed": seed}, machine, unfinished
+    )
 
 
 def _made(folder: str) -> Path:

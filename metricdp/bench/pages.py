@@ -85,6 +85,8 @@ def told(settings: dict[str, Any], unfinished: str) -> list[str]:
     short = (
         "Small instances and few repetitions: a look, not a result. " if settings["short"] else ""
     )
+    if settings.get("middle"):
+        short = "Of middle size: smaller instances and fewer repetitions than the papers'. "
     lines = [
         f"{short}Public coins: seed {settings.get('seed', 0)}; noise has no seed, so private "
         "figures differ from run to run."

@@ -1,0 +1,258 @@
+"""``metricdp bench paper3``, ``paper4`` and ``paper5``: exhibits, their data, and tiny runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.bench import exhibits, exponential_grid, paper3, paper4, paper5, pickups
+from metricdp.bench.exhibits import Column, Curves, Exhibit, Scale
+from metricdp.errors import GraphFileError, InputError
+from tests.cli_world import run
+
+SUITES = {"paper3": paper3.EXHIBITS, "paper4": paper4.EXHIBITS, "paper5": paper5.EXHIBITS}
+SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
+
+
+def toy(measured=lambda case, scale: [{"x": case, "y": case**2, "by": "a"}], **changes):
+    """An exhibit that measures squares."""
+    columns = (Column("x", "number", "d"), Column("y", "square", "d"))
+    told = "the sum is {}".format
+    made = Exhibit(
+        "toy",
+        "Figure 9. Squares",
+        "they grow",
+        "nothing differs",
+        columns,
+        lambda scale: list(range(1, scale.choose(2, 3, 4))),
+        measured,
+        lambda rows: [told(sum(row["y"] for row in rows))],
+        Curves("x", "y", "by"),
+    )
+    return replace(made, **changes)
+
+
+def test_a_report_tells_the_papers_words_the_rows_and_what_differs():
+    report = exhibits.run_exhibits("toy", [toy()], Scale("middle", 1, 0))
+    lines = report.table().splitlines()
+    assert lines[:3] == ["Figure 9. Squares", "", "the paper: they grow"]
+    assert lines[4:7] == ["number  square", "     1       1", "     2       4"]
+    assert lines[8:10] == ["here: the sum is 5", "differs: nothing differs"]
+    told = json.loads(json.dumps(report.to_dict()))
+    assert [row["exhibit"] for row in told["rows"]] == ["toy", "toy"]
+    assert told["summary"]["exhibits"][0]["paper"] == "they grow"
+
+
+def test_ctrl_c_keeps_what_is_done():
+    def measured(case, scale):
+        if case == 2:
+            raise KeyboardInterrupt
+        return [{"x": case, "y": case, "by": "a"}]
+
+    report = exhibits.run_exhibits("toy", [toy(measured)], Scale("full", 1, 0))
+    assert len(report.rows) == 1 and "interrupted after 1 of 3" in report.unfinished
+
+
+def test_an_exhibit_without_rows_is_left_out_of_the_table():
+    empty = toy(key="empty", title="Figure 10", cases=lambda scale: [])
+    report = exhibits.run_exhibits("toy", [toy(), empty], Scale("quick", 1, 0))
+    assert "Figure 9" in report.table() and "Figure 10" not in report.table()
+
+
+def test_pictures_have_a_panel_each_and_leave_out_what_is_missing(tmp_path):
+    from metricdp.bench import exhibit_figures
+
+    pytest.importorskip("matplotlib", reason="needs the extra plots")
+    rows = [
+        {"exhibit": "toy", "x": x, "y": None if x == 2 else x, "by": by, "panel": panel}
+        for x in (1, 2, 3)
+        for by in (1, 10)
+        for panel in ("left", "right")
+    ]
+    curves = Curves("x", "y", "by", "panel")
+    drawn = exhibit_figures.draw("s", [toy(curves=curves), toy(curves=None)], rows, tmp_path)
+    assert [path.name for path in drawn] == ["s_toy.png"]
+    assert drawn[0].read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_exhibits_are_named_once_and_every_size_has_cases(suite):
+    keys = [each.key for each in SUITES[suite]]
+    assert len(set(keys)) == len(keys)
+    for each in SUITES[suite]:
+        counts = [len(each.cases(Scale(size, 2, 0))) for size in ("quick", "middle", "full")]
+        assert 0 < counts[0] <= counts[1] <= counts[2], each.key
+        assert each.printed and each.differs and each.title
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--only", "figure99"), "only must be of"),
+        (("--repeats", "0"), "repeats must be at least 1"),
+    ],
+)
+def test_bad_options_are_one_line(options, told, capsys):
+    ran = run(capsys, "bench", "paper3", "--quick", *options)
+    assert ran.status == 2 and told in ran.err
+
+
+def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
+    """The smallest exhibit of each, shrunk; that numbers are right is tested below."""
+    pytest.importorskip("matplotlib", reason="needs the extra plots")
+    tiny = {
+        "paper3": (
+            "figure7",
+            lambda scale: [(2_000, 2, 2.0, (paper3.STOC, "published", "default"))],
+        ),
+        "paper4": ("algorithm1", lambda scale: [(40, 2, 0.2)]),
+        "paper5": ("figure1-k", lambda scale: [(2_000, 2, "8")]),
+    }
+    for name, (key, cases) in tiny.items():
+        module = {"paper3": paper3, "paper4": paper4, "paper5": paper5}[name]
+        small = tuple(
+            replace(each, cases=cases) if each.key == key else each for each in module.EXHIBITS
+        )
+        monkeypatch.setattr(module, "EXHIBITS", small)
+        asked = ("--quick", "--only", key, "--repeats", "1", "--plots", str(tmp_path))
+        ran = run(capsys, "bench", name, *asked)
+        assert ran.status == 0, ran.err
+        assert "the paper: " in ran.out and "differs: " in ran.out
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert drawn == {"paper3_figure7.png", "paper5_figure1-k.png"}
+
+
+# paper 3
+
+
+def test_pickups_are_drawn_from_the_file_in_the_box(tmp_path, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    assert pickups.found() is None
+    (tmp_path / "demand").mkdir()
+    rows = [[-74.0, 40.8, 3], [-73.95, 40.75, 1], [0.0, 0.0, 50]]
+    with gzip.open(tmp_path / pickups.FILE, "wt") as file:
+        json.dump(rows, file)
+    points = pickups.pickups(4_000)
+    near = np.abs(points - [0.5, 0.5]).max(axis=1) < 0.02
+    far = np.abs(points - [0.75, 0.25]).max(axis=1) < 0.02
+    assert (near | far).all()  # jitter of 0.0025 units: eight deviations
+    assert near.mean() == pytest.approx(0.75, abs=0.05)  # seven deviations; the seed is fixed
+    assert pickups.trips(10).shape == (10, 4)
+
+
+def test_a_damaged_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    (tmp_path / "demand").mkdir()
+    (tmp_path / pickups.FILE).write_bytes(b"no gzip")
+    with pytest.raises(GraphFileError, match="no list of"):
+        pickups.pickups(10)
+
+
+@given(
+    st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=4),
+    st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=20),
+)
+def test_a_cell_of_the_exponential_grid_holds_its_points(centers, points):
+    """Naively: the smallest box that holds a point, and the cell whose middle is near it."""
+    at = np.array(centers)
+    grid = exponential_grid.ExponentialGrid(SQUARE, at)
+    middles = grid.middles()
+    labels = grid.encode(np.array(points))
+    assert labels.min() >= 0 and labels.max() < grid.n_parts
+    cells = grid.n_parts // len(at)
+    for point, label in zip(np.array(points), labels):
+        center = at[label // cells]
+        nearest = np.linalg.norm(at - point, axis=1).min()
+        assert np.linalg.norm(center - point) == pytest.approx(nearest)
+        away = np.abs(point - center).max()
+        ring = next(reach for reach in grid.reach if away <= reach)
+        side = 2 * ring / exponential_grid.CELLS
+        assert np.abs(point - middles[label]).max() <= side / 2 * (1 + 1e-9)
+
+
+def test_the_other_coreset_spends_epsilon_and_weighs_everything():
+    points = pickups.pickups(5_000, made_up=True)
+    demand = mdp.PrivateDemand(SQUARE, points)
+    ledger = mdp.Ledger("1/2", neighboring="replace-one")
+    places, weights = exponential_grid.coreset(SQUARE, demand, 3, "1/2", ledger)
+    assert len(places) == len(weights) and (places >= 0).all() and (places <= 1).all()
+    with pytest.raises(mdp.BudgetError):
+        ledger.charge("1/1000")
+
+
+def test_table_2_is_the_papers():
+    assert paper3.TABLE2[100_000] == (0.02, 0.8, 3.5)
+    told = {each.key: each for each in paper3.EXHIBITS}["table2"].printed
+    assert "n = 1,000,000: k = 1: 0.007, k = 5: 0.15, k = 10: 0.6" in told
+
+
+def test_growth_is_the_slope():
+    rows = [{"n": n, "seconds": 3e-6 * n**1.5, "curve": "c"} for n in (10, 100, 1000)]
+    assert "n^1.50" in next(paper3._growth(rows))
+
+
+# paper 4
+
+
+def test_greedy_choice_is_greedy():
+    inside = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    weights = np.array([1.0, 5.0, 3.0, 2.0])
+    assert paper4._greedily(inside, weights, 1) == 8
+    assert paper4._greedily(inside, weights, 2) == 10
+    assert paper4._greedily(inside, weights, 3) == 11
+
+
+def test_additive_errors_grow_as_told():
+    rows = [
+        {"n": 9, "k": k, "method": "m", "additive": 0.1 * k**1.5, "ratio": 1 + k}
+        for k in (5, 10, 20)
+    ]
+    told = next(paper4._growth(rows))
+    assert "grows as k^1.5 at n = 9" in told and "at most 21.00" in told
+
+
+# paper 5
+
+
+def test_mixtures_are_the_papers():
+    points = paper5.separated(3_000, 20, 3, 100.0, seed=1)
+    groups = [points[i::3] for i in range(3)]
+    for group in groups:
+        middle = group.mean(axis=0)
+        assert np.linalg.norm(middle) == pytest.approx(0.99, abs=0.002)
+        assert np.linalg.norm(group - middle, axis=1).mean() == pytest.approx(0.01, rel=0.05)
+    assert paper5.objective(points, np.zeros((1, 20))) == pytest.approx(0.98, abs=0.01)
+
+
+def test_both_ways_of_reporting_are_epsilon_private_as_asked():
+    space = mdp.EuclideanSpace([-1] * 10, [1] * 10)
+    for split in ("users", "budget"):
+        public = mdp.local.public_parameters(
+            space, "3", users=10_000, k=4, radius=1.0, split=split, seed=0
+        )
+        spent = [sum(r.randomizer.epsilon for r in role.reports) for role in public.roles]
+        assert max(spent) == 3 and len(public.roles) == (2 if split == "users" else 1)
+
+
+def test_numbers_come_in_their_order():
+    from metricdp.bench.exhibit_figures import _by_number
+
+    assert sorted(["10", "9", "b", "a"], key=_by_number) == ["9", "10", "a", "b"]
+    assert math.isinf(_by_number("a")[0])
+
+
+def test_only_what_is_asked_is_measured():
+    with pytest.raises(InputError, match="figure3"):
+        exhibits._wanted(paper3.EXHIBITS, "nothing")
+    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
+        "figure3",
+        "figure7",
+    ]
