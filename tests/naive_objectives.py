@@ -80,3 +80,16 @@ def equal_distance(costs, weights, kappa):
     """Kolm and Pollak's equally distributed equivalent."""
     near = costs.min(axis=0)
     return float(np.log(weights @ np.exp(kappa * near) / weights.sum()) / kappa)
+
+
+def ordered(costs, weights, share, blend):
+    """Mean distance, blended with that of the share of the demand that is farthest."""
+    near = costs.min(axis=0)
+    mean = float(weights @ near) / weights.sum()
+    left, tail = share * weights.sum(), 0.0
+    for distance, amount in sorted(zip(near, weights), reverse=True):
+        counted = min(amount, left)
+        left -= counted
+        tail += counted * distance
+    tail = tail / (share * weights.sum()) if share else near[weights > 0].max()
+    return (1 - blend) * mean + blend * float(tail)

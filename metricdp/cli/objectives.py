@@ -22,6 +22,7 @@ NAMES = (
     "facility-location",
     "capacitated",
     "equity",
+    "ordered-median",
 )
 """Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
 _OPTION_OF = {
@@ -34,6 +35,8 @@ _OPTION_OF = {
     "capacities": "capacity",
     "aversion": "aversion",
     "kappa": "kappa",
+    "share": "share",
+    "blend": "blend",
 }
 """The command line's name of each field of an objective."""
 _ELSE = ("forbidden", "weights", "measured_in")
@@ -67,6 +70,10 @@ def add_options(group: Any) -> None:
     group.add_argument("--aversion", metavar="A", type=parsing.positive_number, help=aversion)
     kappa = "equity: in one over units of distance, in place of --aversion"
     group.add_argument("--kappa", metavar="KAPPA", type=parsing.positive_number, help=kappa)
+    share = "ordered-median: share of the demand, the worst off, that counts (default: 0.1)"
+    group.add_argument("--share", metavar="SHARE", type=_share, help=share)
+    blend = "ordered-median: how much it counts beside the mean of all, 0 to 1 (default: 1)"
+    group.add_argument("--blend", metavar="SHARE", type=_share, help=blend)
     forbidden = "vertices where no site may stand, such a table as --candidates"
     group.add_argument("--forbidden", metavar="FILE", help=forbidden)
     weights = "public demand: a table with columns vertex and weight, in place of --demand"
@@ -194,6 +201,13 @@ def _limit(text: str) -> Any:
         return checked_limit(text)
     except InputError as error:
         raise ArgumentTypeError(str(error)) from None
+
+
+def _share(text: str) -> float:
+    number = _at_least_0(text)
+    if number > 1:
+        raise ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
+    return number
 
 
 def _at_least_0(text: str) -> float:

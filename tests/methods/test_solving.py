@@ -241,6 +241,40 @@ def test_equity(universe):
     assert plan.mean <= plan.value <= near[weights > 0].max()
 
 
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+@pytest.mark.parametrize(("share", "blend"), [(0, 0.5), (0.3, 1), (0.4, 0.3)])
+def test_ordered_medians(universe, share, blend):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.sites)
+    weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
+    opened = [5] if share == 0 else []
+    best = naive.best_of(
+        lambda rows: naive.ordered(rows, weights, share, blend), costs, 3, range(N), opened
+    )
+    plan = mdp.solve(
+        metric,
+        o.OrderedMedian(3, share, blend),
+        weights=weights,
+        opened=[metric.ids[i] for i in opened],
+    )
+    at = metric.positions(plan.centers)
+    assert plan.value == pytest.approx(naive.ordered(costs[at], weights, share, blend), rel=1e-9)
+    assert plan.value == pytest.approx(best, rel=1e-6)
+    assert plan.gap == pytest.approx(0, abs=1e-6)
+    assert plan.bound <= best * (1 + 1e-9)
+
+
+def test_ends_of_ordered_medians():
+    metric = UNIVERSES["euclidean"]
+    mean = mdp.solve(metric, o.KMedian(3)).value / N
+    for objective in (o.OrderedMedian(3, share=1), o.OrderedMedian(3, blend=0)):
+        plan = mdp.solve(metric, objective)
+        assert plan.value == pytest.approx(mean)
+        assert plan.gap == 0
+    farthest = mdp.solve(metric, o.PCenter(3)).value
+    assert mdp.solve(metric, o.OrderedMedian(3, share=0)).value == pytest.approx(farthest)
+
+
 def test_new_objectives_answer_releases():
     metric = UNIVERSES["graph"]
     demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 400 + [metric.ids[8]] * 250)
@@ -252,6 +286,7 @@ def test_new_objectives_answer_releases():
     assert sum(plan.loads.values()) == pytest.approx(total)
     assert release.solve(o.FacilityLocation(0)).value == pytest.approx(0, abs=1e-6)
     assert release.solve(o.Equity(2)).receipt is release.receipt
+    assert release.solve(o.OrderedMedian(2)).noisy
 
 
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
@@ -385,6 +420,8 @@ def test_units_of_limits():
         (lambda m: mdp.solve(m, o.FacilityLocation("a")), "costs must be numbers"),
         (lambda m: mdp.solve(m, o.FacilityLocation({0: "a"})), "costs must be one number"),
         (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
+        (lambda m: mdp.solve(m, o.OrderedMedian(1, share=1.5)), "share must be from 0 to 1"),
+        (lambda m: mdp.solve(m, o.OrderedMedian(1, blend=-1)), "blend must be"),
     ],
 )
 def test_bad_input_gets_one_clear_line(make, rule):

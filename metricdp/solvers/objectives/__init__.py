@@ -12,6 +12,7 @@ from metricdp.solvers.objectives.equity import Equity
 from metricdp.solvers.objectives.facility_location import FacilityLocation
 from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
 from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.ordered_median import OrderedMedian
 from metricdp.solvers.objectives.p_center import PCenter
 
 OBJECTIVES: dict[str, type[Objective]] = {
@@ -27,6 +28,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
         FacilityLocation,
         Capacitated,
         Equity,
+        OrderedMedian,
     )
 }
 """By the names that the command line uses."""
@@ -42,6 +44,7 @@ __all__ = [
     "KMedian",
     "MaxCoverage",
     "Objective",
+    "OrderedMedian",
     "PCenter",
     "SetCover",
 ]

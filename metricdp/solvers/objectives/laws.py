@@ -19,8 +19,8 @@ from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions
 class Law:
     """Cost of serving one unit of demand from distance d: never falling with d.
 
-    ``d**z``, or ``exp(growth · d) - 1`` where there is a growth; the constant `beyond` past a
-    limit.
+    ``share · d**z``, or ``exp(growth · d) - 1`` where there is a growth; `steep` more for each unit
+    of distance beyond `after`; the constant `beyond` past a limit.
 
     Attributes
     ----------
@@ -31,16 +31,30 @@ class Law:
         Infinite if there is none.
     beyond : float
         At least the cost at the limit.
+    share, steep, after : float
+        Not negative.
     """
 
     z: float = 1.0
     growth: float = 0.0
     limit: float = float("inf")
     beyond: float = 0.0
+    share: float = 1.0
+    steep: float = 0.0
+    after: float = 0.0
+
+    @property
+    def plain(self) -> int:
+        """1 for the distance itself, 2 for its square; 0 for any other law."""
+        if self == Law(1.0):
+            return 1
+        return 2 if self == Law(2.0) else 0
 
     def __call__(self, distance: NDArray[np.floating]) -> Floats:
         """Costs of distances."""
         cost = np.expm1(self.growth * distance) if self.growth else distance**self.z
+        if self.share != 1.0 or self.steep:
+            cost = self.share * cost + self.steep * np.maximum(distance - self.after, 0.0)
         if self.limit < float("inf"):
             cost = np.where(distance > self.limit * (1 + WITHIN), self.beyond, cost)
         return np.asarray(cost, np.float64)

@@ -23,29 +23,35 @@ _PROVEN_ENTRIES = 4_000_000
 """Blocks up to which the bound is computed without being asked for: some seconds."""
 
 
-def chosen_by_law(siting: Siting, k: int, law: Law, *, prove: bool = True) -> Chosen:
+def chosen_by_law(
+    siting: Siting, k: int, law: Law, *, prove: bool = True, first: Positions | None = None
+) -> Chosen:
     """k sites of least ``sum of weight · law(distance)``, with a lower bound where the block of all
-    costs is small.
+    costs is small; one search begins with those of `first`.
     """
-    power = int(law.z) if law.growth == 0 and law.limit == float("inf") else 0
-    plain = power == law.z and power in (1, 2)
     weights = np.zeros(len(siting.metric))
     weights[siting.demand] = siting.mass
     left = siting.deadline.left
     found = kmedian.solve(
-        siting.metric if plain else Seen(siting.metric, law),
+        siting.metric if law.plain else Seen(siting.metric, law),
         weights,
         k,
-        power=power if plain else 1,
+        power=law.plain or 1,
         candidates=siting.allowed,
         opened=siting.opened if len(siting.opened) else None,
         seed=siting.seed,
         starts=None,
         time_limit=None if left == float("inf") else max(left, 1e-9),
+        first=first,
     )
     sites = first_opened(siting, found.centers)
     value = judged_by_law(siting, sites, law).value
     return Chosen(sites, value, _bound(siting, sites, law, value) if prove else None)
+
+
+def provable(siting: Siting) -> bool:
+    """Whether bounds are computed without being asked for."""
+    return len(siting.allowed) * len(siting.demand) <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
 
 
 def judged_by_law(siting: Siting, sites: Positions, law: Law) -> Chosen:
@@ -54,7 +60,7 @@ def judged_by_law(siting: Siting, sites: Positions, law: Law) -> Chosen:
 
 
 def _bound(siting: Siting, sites: Positions, law: Law, value: float) -> float | None:
-    if len(siting.allowed) * len(siting.demand) > min(_PROVEN_ENTRIES, MOST_ENTRIES):
+    if not provable(siting):
         return None
     found = certify(
         law(siting.block()),
