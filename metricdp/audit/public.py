@@ -23,6 +23,23 @@ PRIVATE = ("metricdp.privacy._vault", "metricdp.audit")
 """Where records live, and what looks at them."""
 
 
+class _Among(dict[type, bool]):
+    """Whether types are of some kinds, remembered: an audit asks ten million times."""
+
+    def __init__(self, *kinds: type) -> None:
+        self._kinds = kinds
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = issubclass(kind, self._kinds)
+        return self[kind]
+
+
+_STILL = _Among(ModuleType, type, BuiltinFunctionType)
+_PLAIN = _Among(type(None), str, bytes, int, float, complex, np.generic)
+_HOLDS_NOTHING = _Among(ModuleType, type, BuiltinFunctionType, FunctionType)
+_CONTAINERS = _Among(dict, list, set, WeakKeyDictionary)
+
+
 def state(*roots: Any) -> str:
     """A digest of everything that public roots lead to, without private demand and budgets."""
     from metricdp.unique import Unique
@@ -33,9 +50,9 @@ def state(*roots: Any) -> str:
     kept = []  # no number of an object may be used again while it is looked for
     while todo:
         value = todo.pop()
-        if isinstance(value, Unique | ModuleType | type | BuiltinFunctionType):
+        if _STILL[type(value)] or isinstance(value, Unique):
             continue
-        if value is None or isinstance(value, str | bytes | int | float | complex | np.generic):
+        if _PLAIN[type(value)]:
             digest.update(repr(value).encode())
             continue
         if id(value) in seen:
@@ -81,18 +98,18 @@ def caches(universe: Any) -> Iterator[Any]:
     """
     from metricdp.metrics.kept import Kept
 
-    for module, names in _globals(_size()):
-        for name in names:
-            value = vars(module).get(name)
-            if isinstance(value, dict | list | set | WeakKeyDictionary):
+    for named, names in _globals(_size()):
+        for value in map(named.get, names):
+            if _CONTAINERS[type(value)]:
                 yield value
-            elif isinstance(value, Kept):
+            elif type(value) is Kept:
                 yield value.of(universe)
 
 
-def _modules() -> list[ModuleType]:
-    known = sorted(name for name in sys.modules if _ours(name))
-    return [sys.modules[name] for name in known]
+@lru_cache(maxsize=1)
+def _modules(loaded: int) -> list[dict[str, Any]]:
+    """What the package's modules name, as of so many modules in the process."""
+    return [vars(sys.modules[name]) for name in sorted(sys.modules) if _ours(name)]
 
 
 def _ours(name: str) -> bool:
@@ -101,20 +118,19 @@ def _ours(name: str) -> bool:
 
 def _size() -> int:
     """How many names the package's modules have: another number, and they are looked up anew."""
-    return sum(len(vars(module)) for module in _modules())
+    return sum(map(len, _modules(len(sys.modules))))
 
 
 @lru_cache(maxsize=1)
-def _globals(size: int) -> list[tuple[ModuleType, list[str]]]:
+def _globals(size: int) -> list[tuple[dict[str, Any], list[str]]]:
     """Names in the package's modules, without those of what holds nothing: modules, functions and
     types. What the names stand for is looked up in every call.
     """
-    still = ModuleType | FunctionType | BuiltinFunctionType | type
     return [
-        (module, sorted(k for k, v in vars(module).items() if _variable(k, v, still)))
-        for module in _modules()
+        (named, sorted(name for name, value in named.items() if _variable(name, value)))
+        for named in _modules(len(sys.modules))
     ]
 
 
-def _variable(name: str, value: Any, still: Any) -> bool:
-    return not (name.startswith("__") or isinstance(value, still))
+def _variable(name: str, value: Any) -> bool:
+    return not (name.startswith("__") or _HOLDS_NOTHING[type(value)])
