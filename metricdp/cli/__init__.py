@@ -31,6 +31,7 @@ _NAMES = (
     "evidence",
     "stream",
     "synthesize",
+    "contributions",
     "ledger",
     "tree",
     "encode",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from metricdp.cli import parsing
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import BudgetError, JournalError
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.interruption import held
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
     """Add whose record is whose, and what may be spent; `spent` explains ``--epsilon``."""
     whose = "column that says whose record it is: protects users instead of records"
     demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
-    kept = "records kept of each user, a random sample (default: 1)"
+    kept = (
+        "records kept of each user, a random sample (default: what the ledger is held to, else 1); "
+        "metricdp contributions chooses it privately"
+    )
     demand.add_argument(
         "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
     )
@@ -125,15 +128,42 @@ def check_options(args: Namespace) -> None:
     for name in _OF_LEDGERS:
         if getattr(args, name) is not None and args.ledger is None:
             raise UsageError(f"--{name} is about a ledger: give --ledger FILE too")
+    _take_over_bound(args)
 
 
-def check_budget(args: Namespace, price: Any) -> None:
+def _take_over_bound(args: Namespace) -> None:
+    """Keep as many records of each user as the ledger promises, where nothing else is said."""
+    from metricdp.accounting import Ledger, stated_budget
+
+    said = [getattr(args, name, None) for name in ("max_contributions", "weighting", "caps")]
+    if args.user is None or any(bound is not None for bound in said):
+        return
+    if args.ledger is None or stated_budget(args.ledger) is None:
+        return
+    known = Ledger.open(args.ledger, anchor=args.anchor, dataset=args.dataset).protects
+    if known is not None and known.unit == "user" and known.weighting == "record":
+        args.max_contributions = known.max_contributions
+
+
+def check_budget(args: Namespace, price: Any, *, unbound: bool = False) -> bool:
     """Refuse a call of this price that its ledger would refuse, before the graph is read. Makes no
     file.
 
+    Parameters
+    ----------
+    args : Namespace
+    price : Cost
+    unbound : bool
+        The call is to come before any that says who is protected.
+
+    Returns
+    -------
+    bool
+        Whether the ledger's journal exists.
+
     Raises
     ------
-    BudgetError, JournalError, OSError
+    BudgetError, InputError, JournalError, OSError
         It does not fit; the journal is of another budget, relation, data set or unit, rolled back,
         damaged or unreadable.
     """
@@ -142,12 +172,19 @@ def check_budget(args: Namespace, price: Any) -> None:
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
-    ledger.check(protection(args))
+    if not unbound:
+        ledger.check(protection(args))
+    elif ledger.protects is not None:
+        raise InputError(
+            f"the ledger {args.ledger} protects {ledger.protects} already: choose the number of "
+            f"records before anything else is paid for"
+        )
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)
     if not quote.fits:
         raise BudgetError(quote.delta, ledger.spent_delta, ledger.left_delta, "delta")
+    return header is not None
 
 
 def protection(args: Namespace) -> Protection:

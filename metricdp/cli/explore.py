@@ -70,7 +70,9 @@ def register(subparsers: parsing.Subparsers) -> None:
     demand = parsing.add_demand_options(parser, required=True)
     whose = "column that says whose record it is: protects users instead of records"
     demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
-    kept = "records kept of each user, a random sample (default: 1)"
+    kept = (
+        "records kept of each user, a random sample (default: what the ledger is held to, else 1)"
+    )
     demand.add_argument(
         "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
     )

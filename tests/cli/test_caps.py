@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.cli_world import run
+import metricdp as mdp
+from tests.cli_world import run, snapshot
 
 ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
 
@@ -32,6 +33,21 @@ def test_noise_follows_the_caps_and_the_ledger_their_bound(town, capsys):
     assert again.status == 0, again.err  # as many records of each user: the same promise
     other = run(capsys, *ASK, "--user", "who", "--caps", "20", "--ledger", "a.ledger")
     assert other.status != 0 and "up to 40 records" in other.err
+
+
+def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(town, capsys, tmp_path):
+    capped = (*ASK, "--user", "who", "--caps", "20,2", "--delta", "1e-6")
+    before = snapshot(tmp_path)
+    new = run(capsys, *capped, "--ledger", "new.ledger", "--delta-budget", "0")
+    assert new.status == 2 and "delta 1e-06" in new.err and not new.out
+    assert snapshot(tmp_path) == before
+    old = mdp.Ledger(3, journal=tmp_path / "old.ledger")
+    held = (tmp_path / "old.ledger").read_bytes()
+    ran = run(capsys, *capped, "--ledger", "old.ledger")
+    assert ran.status == 2 and "delta 1e-06" in ran.err and not ran.out
+    assert (tmp_path / "old.ledger").read_bytes() == held and old.left == 3
+    none = run(capsys, *ASK, "--user", "who", "--delta", "1e-6", "--ledger", "old.ledger")
+    assert none.status == 0, none.err  # no caps, no use of a delta: nothing of it is charged
 
 
 @pytest.mark.parametrize(

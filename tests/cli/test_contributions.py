@@ -1,0 +1,84 @@
+"""``metricdp contributions``: m chosen privately, paid, and what the ledger is held to after it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting.binding import Protection
+from tests.cli_world import run, snapshot
+
+CHOOSE = ("contributions", "homes.csv", "--user", "who", "--epsilon", "1")
+NEW = ("--ledger", "a.ledger", "--epsilon-budget", "4")
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """2,400 users: a third with one record each, a third with three, a third with six."""
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{i},{i + 1},100" for i in range(40)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    rows = [f"{(7 * i) % 40},canary{i}" for i in range(2400) for _ in range((1, 3, 6)[i % 3])]
+    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+def test_m_is_told_paid_and_kept_by_the_ledger(town, capsys):
+    # the noise of 21 counts at epsilon 1 would have to sum to 400 to move the median: below e^-100
+    ran = run(capsys, *CHOOSE, *NEW, "--quantile", "0.5", "--output", "m.json")
+    assert ran.status == 0, ran.err
+    told = json.loads(ran.out)
+    assert told == json.loads((town / "m.json").read_text())
+    assert told["max_contributions"] == 4 and abs(told["counts"]["8"] - 800) < 100
+    assert told["receipt"]["unit"] == "user" and told["receipt"]["epsilon"] == 1
+    assert "--max-contributions 4" in ran.err and "3 of 4 left" in ran.err
+    assert "canary" not in ran.out + ran.err
+    kept = mdp.Ledger.open("a.ledger")
+    assert kept.protects == Protection("user", 4) and kept.left == 3
+
+    ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
+    paid = run(capsys, *ask, "--user", "who", "--ledger", "a.ledger")
+    assert paid.status == 0, paid.err
+    receipt = json.loads(paid.out)["receipt"]
+    assert receipt["made"]["max_contributions"] == 4  # nobody had to say it again
+    assert {one["sensitivity"] for one in receipt["mechanisms"]} == {4}
+    other = run(capsys, *ask, "--user", "who", "--max-contributions", "2", "--ledger", "a.ledger")
+    assert other.status == 2 and "up to 4 records" in other.err
+    records = run(capsys, *ask, "--ledger", "a.ledger")
+    assert records.status == 2 and "protects each user" in records.err
+    again = run(capsys, *CHOOSE, "--ledger", "a.ledger")
+    assert again.status == 2 and "before anything else" in again.err
+    assert mdp.Ledger.open("a.ledger").left == 2
+
+
+def test_without_a_ledger_it_only_tells(town, capsys):
+    before = snapshot(town)
+    ran = run(capsys, *CHOOSE, "--quantile", "9/10", "--neighboring", "replace-one")
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["max_contributions"] == 8
+    assert json.loads(ran.out)["receipt"]["mechanisms"][0]["sensitivity"] == 2
+    assert snapshot(town) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--ledger", "new.ledger"), "--epsilon-budget E is needed"),
+        (("--ledger", "new.ledger", "--epsilon-budget", "0.5"), "refused"),
+        (("--quantile", "1"), "--quantile: must be"),
+        (("--quantile", "half"), "--quantile: must be"),
+        (("--user", "nobody"), "no column 'nobody'"),
+        (("--epsilon", "0"), "--epsilon"),
+        (("--epsilon-budget", "2"), "--ledger"),
+        (("--output", "homes.csv"), "the same file"),
+        (("--delta", "1e-6"), "--delta"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(town, capsys, options, why):
+    before = snapshot(town)
+    ran = run(capsys, *CHOOSE, *options)
+    assert ran.status == 2 and why in ran.err and not ran.out
+    assert "canary" not in ran.err
+    assert snapshot(town) == before
