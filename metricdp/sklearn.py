@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.remarks import too_few
 
 try:
     from sklearn.base import (
@@ -148,13 +149,9 @@ class _PrivateCenters(
         released numbers alone.
         """
         weights = getattr(self.release_, "weights", None)
-        if weights is not None and float(np.sum(weights)) < 2 * self.n_clusters:
-            warnings.warn(
-                f"the noisy number of records, {max(float(np.sum(weights)), 0):.0f}, is too small "
-                f"for n_clusters={self.n_clusters}: the centers mean little",
-                UserWarning,
-                stacklevel=3,
-            )
+        known = np.inf if weights is None else float(np.sum(weights))
+        if said := too_few(known, self.n_clusters, "n_clusters"):
+            warnings.warn(said, UserWarning, stacklevel=3)
         elif len(np.unique(self.cluster_centers_.round(12), axis=0)) < len(self.cluster_centers_):
             warnings.warn(
                 f"some of the n_clusters={self.n_clusters} centers coincide",

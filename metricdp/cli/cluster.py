@@ -19,6 +19,7 @@ from metricdp.cli.streams import say
 from metricdp.errors import InputError, MetricDPError, MissingExtraError
 from metricdp.interruption import held
 from metricdp.methods.catalogue import of_finite_universes
+from metricdp.methods.remarks import too_few
 
 _PRIVATE = [
     "epsilon",
@@ -409,6 +410,10 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
                 _save(args, result.release)
     if not args.quiet:
         budget.say_expense(args, result.receipt, ledger)
+        if result.release is not None and (
+            few := too_few(float(result.release.weights.sum()), len(result.centers))
+        ):
+            say(f"{few} (were records left out as too far away, or at other places?)")
     return result, None if result.release is None else result.release.weights
 
 

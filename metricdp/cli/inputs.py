@@ -89,10 +89,15 @@ def read_metric(args: Namespace) -> GraphMetric:
 
 def _places(metric: GraphMetric) -> str:
     """What is known of where vertices are."""
+    import numpy as np
+
     from metricdp.universe.crs import WGS84, described
 
     plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
     known = plain[metric.coordinate_system]
+    if metric.coordinates is not None:
+        placed = len(metric) - int(np.isnan(metric.coordinates).any(axis=1).sum())
+        known += f" of {placed:,} of them" if placed < len(metric) else ""
     return known if metric.crs in (None, WGS84) else f"{known}, {described(metric.crs)}"
 
 

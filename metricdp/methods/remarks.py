@@ -65,6 +65,24 @@ there, and less than 1.2 % more at ε = 4.'
     )
 
 
+def too_few(records: float, k: int, name: str = "k") -> str:
+    """That so few records, by their noisy number, say little of k centers; empty where they do.
+
+    Examples
+    --------
+    >>> too_few(3.4, 5)
+    'the noisy number of records, 3, is too small for k=5: the centers mean little'
+    >>> too_few(300.0, 5)
+    ''
+    """
+    if records >= 2 * k:
+        return ""
+    return (
+        f"the noisy number of records, {max(records, 0.0):.0f}, is too small for {name}={k}: the "
+        "centers mean little"
+    )
+
+
 def percent(share: float) -> str:
     """A share as people read it.
 

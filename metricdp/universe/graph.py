@@ -227,6 +227,8 @@ def build_graph(
         w = w[inside]
         ids = [i for i, k in zip(ids, kept) if k]
         xy = None if xy is None else xy[kept]
+    if xy is not None and np.isnan(xy).any(axis=1).all():
+        xy = None  # a part of which no vertex has a place: nothing can be matched to it
     indptr = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
     system = coordinate_system if xy is not None else None
