@@ -12,13 +12,14 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REPEATS = 10
 DELTA = "1/1000000"
@@ -90,6 +91,8 @@ class _World:
 
     def best(self, k: int) -> float:
         """Of k-means without privacy: eight starts on 100,000 records, the best settled on all."""
+        import numpy as np
+
         from metricdp.solvers.lloyd import lloyd, settled
 
         if k not in self._best:
@@ -104,6 +107,8 @@ class _World:
 
     def answered(self, name: str, k: int, epsilon: Any) -> tuple[NDArray[np.float64], int, float]:
         """Centers, points of the coreset, and CPU seconds of one private answer."""
+        import numpy as np
+
         import metricdp as mdp
 
         ledger = mdp.Ledger(epsilon, DELTA, neighboring="replace-one")
@@ -161,6 +166,8 @@ def _times(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
 
 def _growth(rows: Rows) -> Iterator[str]:
     """Exponent of n for each curve."""
+    import numpy as np
+
     for curve in dict.fromkeys(row["curve"] for row in rows):
         some = [(row["n"], row["seconds"]) for row in rows if row["curve"] == curve]
         if len({n for n, _ in some}) > 1:
@@ -171,6 +178,8 @@ def _growth(rows: Rows) -> Iterator[str]:
 
 
 def _errors(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
+    import numpy as np
+
     n, k, epsilon, methods, *rest = case
     world = _of(n, scale)
     for name in methods:

@@ -11,13 +11,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REPEATS = 5
 EPSILON, DELTA = "1", "1e-6"
@@ -67,6 +68,8 @@ class _Plane(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _plane(n: int, seed: int) -> _Plane:
+    import numpy as np
+
     import metricdp as mdp
     from metricdp.bench.demands import hot_spots
 
@@ -90,6 +93,8 @@ def _medians_methods() -> dict[str, Any]:
 
 def _medians(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     """Costs on one universe."""
+    import numpy as np
+
     import metricdp as mdp
     from metricdp.solvers.kmedian import solve
 
@@ -107,6 +112,8 @@ def _medians(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
 
 
 def _row(n: int, k: int, method: str, costs: list[float], best: float) -> dict[str, Any]:
+    import numpy as np
+
     ratios = [cost / best for cost in costs]
     row = {"n": n, "k": k, "method": method, "reference": best, "costs": costs}
     return row | {"ratio": float(np.mean(ratios)), "worst": max(ratios)}
@@ -114,6 +121,8 @@ def _row(n: int, k: int, method: str, costs: list[float], best: float) -> dict[s
 
 def _growth(rows: Rows) -> Iterator[str]:
     """Exponent of k in the additive error, at the largest n."""
+    import numpy as np
+
     largest = max(row["n"] for row in rows)
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = [row for row in rows if row["method"] == method]
@@ -158,6 +167,8 @@ def _means_methods() -> dict[str, Any]:
 
 def _means(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     """Costs in one box."""
+    import numpy as np
+
     import metricdp as mdp
     from metricdp.bench.ratios import best_known, cost
 
@@ -174,6 +185,8 @@ def _means(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
 
 
 def _ratios(rows: Rows) -> Iterator[str]:
+    import numpy as np
+
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = [row["ratio"] for row in rows if row["method"] == method]
         told = f"{method}: mean ratio {np.mean(mine):.2f}"
@@ -182,6 +195,8 @@ def _ratios(rows: Rows) -> Iterator[str]:
 
 def _covered(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     """Records that m selected balls cover, beside greedy choice without privacy."""
+    import numpy as np
+
     import metricdp as mdp
 
     n, m, radius = case
@@ -203,6 +218,8 @@ def _covered(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
 
 def _greedily(inside: NDArray[np.bool_], weights: NDArray[np.float64], m: int) -> float:
     """Records that m balls cover, each the best of what is left."""
+    import numpy as np
+
     left = weights.copy()
     for _ in range(m):
         left[inside[int(np.argmax(inside @ left))]] = 0

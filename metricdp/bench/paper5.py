@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REPEATS = 10
 DIMENSION = 100
@@ -66,6 +67,8 @@ def separated(n: int, d: int, k: int, r: float, seed: int) -> NDArray[np.float64
     >>> bool((np.linalg.norm(points, axis=1) <= 1 + 1e-12).all())
     True
     """
+    import numpy as np
+
     rng = np.random.default_rng([seed, 1])  # a stream of its own: the solver has other coins
     centers = rng.normal(size=(k, d))
     centers *= (1 - 1 / r) / np.linalg.norm(centers, axis=1, keepdims=True)
@@ -90,6 +93,8 @@ def _measured(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     """One row a way of reporting: mean and standard deviation over repetitions, each with its own
     data, coins and noise.
     """
+    import numpy as np
+
     n, k, epsilon = case
     found: dict[str, list[float]] = {OURS: [], PRINTED: []}
     for run in range(scale.repeats):
@@ -104,6 +109,8 @@ def _measured(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
 
 
 def _objective_of(points: NDArray[np.float64], k: int, epsilon: str, split: str, run: int) -> float:
+    import numpy as np
+
     import metricdp as mdp
     from metricdp.local.simulate import simulated_sketch
 
