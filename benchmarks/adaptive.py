@@ -1,6 +1,7 @@
 """Cost of the adaptive default over the best non-private search, where demand sits in few places.
 
-python benchmarks/adaptive.py [--draws 5] [--only NAME] [--seed 7] [--cache FOLDER] [--json FILE]
+python benchmarks/adaptive.py [--draws 5] [--one-look-draws 5] [--only NAME] [--epsilons 1]
+    [--seed 7] [--cache FOLDER] [--json FILE]
 
 Prints a row an instance, k and epsilon: mean (largest) ratio of one look, as the default was
 before it looked more often, and of the default. Noise comes from the operating system, so figures
@@ -43,6 +44,7 @@ INSTANCES = {
     "facebook": (lambda seed: members("facebook_combined", seed=seed or 9), (5, 20), (0.25, 1.0)),
 }
 """Instance, numbers of centers, epsilons."""
+ONE, NEW = "one look", "default"
 
 
 def reference(metric: Any, weights: np.ndarray, k: int, cache: Path | None, name: str) -> float:
@@ -56,9 +58,22 @@ def reference(metric: Any, weights: np.ndarray, k: int, cache: Path | None, name
     return cost
 
 
+def told(one: list[float], new: list[float]) -> str:
+    """Means (largest) of one look and of the default, and what is left of the excess."""
+    if not one:
+        return f"| {np.mean(new):.3f} ({max(new):.3f}) |"
+    left = (np.mean(new) - 1) / max(np.mean(one) - 1, 1e-9)
+    return (
+        f"{np.mean(one):.3f} ({max(one):.3f}) | {np.mean(new):.3f} ({max(new):.3f}) "
+        f"| {100 * left:.0f} %"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--one-look-draws", type=int, default=5)
+    parser.add_argument("--epsilons", type=float, nargs="+", help="in place of the usual ones")
     parser.add_argument("--only", action="append", help="an instance by name (may be repeated)")
     parser.add_argument("--seed", type=int, help="of the demand, in place of the usual ones")
     parser.add_argument("--cache", type=Path, help="folder that keeps the best non-private costs")
@@ -76,12 +91,14 @@ def main() -> None:
             k: float(weights @ metric.nearest_to(solve(metric, np.ones(len(metric)), k).centers)[1])
             for k in ks
         }
-        for epsilon in epsilons:
-            found: dict[tuple[int, str], list[float]] = {}
+        for epsilon in options.epsilons or epsilons:
+            found: dict[tuple[int, str], list[float]] = {(k, ONE): [] for k in ks}
             start = time.perf_counter()
-            for _ in range(options.draws):
-                for how in ("one look", "default"):
-                    few = np.inf if how == "one look" else looks.ENOUGH_FOR_TWO
+            for draw in range(max(options.draws, options.one_look_draws)):
+                for how, draws in ((ONE, options.one_look_draws), (NEW, options.draws)):
+                    if draw >= draws:
+                        continue
+                    few = np.inf if how == ONE else looks.ENOUGH_FOR_TWO
                     with mock.patch.object(looks, "ENOUGH_FOR_TWO", few):
                         release = mdp.release(metric, demand, epsilon=epsilon)
                     for k in ks:
@@ -89,14 +106,11 @@ def main() -> None:
                         cost = float(weights @ metric.nearest_to(centers)[1])
                         found.setdefault((k, how), []).append(cost / costs[k])
             for k in ks:
-                for how in ("one look", "default"):
+                for how in (ONE, NEW):
                     table[f"{name}, k={k}, epsilon={epsilon:g}, {how}"] = found[k, how]
-                one, new = found[k, "one look"], found[k, "default"]
-                left = (np.mean(new) - 1) / max(np.mean(one) - 1, 1e-9)
                 print(
                     f"| {name} | {k} | {epsilon:g} | {blind[k] / costs[k]:.2f} "
-                    f"| {np.mean(one):.3f} ({max(one):.3f}) | {np.mean(new):.3f} ({max(new):.3f}) "
-                    f"| {100 * left:.0f} % |",
+                    f"| {told(found[k, ONE], found[k, NEW])} |",
                     flush=True,
                 )
             if options.json:

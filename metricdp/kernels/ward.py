@@ -8,6 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_EVEN = 1e-4
+"""Merge costs are compared after they are taken times (size of the union) to this power: large
+enough to tell ties of single precision apart, far too small for anything else.
+"""
+
 
 @njit(cache=True, nogil=True)
 def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
@@ -29,6 +34,11 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
     -----
     Nearest-neighbor chain (Murtagh 1983), O(m²); the merge cost of A and B is |A||B|/(|A|+|B|) ·
     d², kept by the Lance–Williams recurrence, which only assumes squared dissimilarities.
+
+    Of merges that cost the same the smaller union comes first. Where all points are equally far
+    from one another, as the leaves of a star are, every merge costs the same whatever its size:
+    without that rule one cluster would take them one by one, and cuts of the tree would be single
+    points and one giant.
     """
     m = len(sizes)
     weight = sizes.copy()
@@ -51,11 +61,15 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
             a = chain[length - 1]
             previous = chain[length - 2] if length > 1 else -1
             b = previous
-            least = squares[a, previous] if previous >= 0 else np.float32(np.inf)
+            least = np.inf
+            if previous >= 0:
+                least = squares[a, previous] * (weight[a] + weight[previous]) ** _EVEN
             for j in range(m):
-                if alive[j] and j != a and (squares[a, j] < least or b < 0):
-                    least = squares[a, j]
-                    b = j
+                if alive[j] and j != a and (squares[a, j] <= 1.01 * least or b < 0):
+                    compared = squares[a, j] * (weight[a] + weight[j]) ** _EVEN
+                    if compared < least or b < 0:
+                        least = compared
+                        b = j
             if b == previous:
                 break
             chain[length] = b

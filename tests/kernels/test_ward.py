@@ -79,6 +79,18 @@ def test_ties_and_duplicates_give_a_tree(name):
         assert all(height <= other + 1e-9 for more, other in heights.items() if leaves < more)
 
 
+@pytest.mark.parametrize("m", [5, 64, 300])
+@pytest.mark.parametrize("distance", [1.0, 0.3, 2e5])
+def test_points_equally_far_apart_are_halved_again_and_again(m, distance):
+    squares = np.full((m, m), distance**2, np.float32)
+    np.fill_diagonal(squares, 0.0)
+    children = ward_tree(squares, np.ones(m))
+    sets = naive.leaf_sets(children)
+    for i, (left, right) in enumerate(children):
+        whole = len(sets[m + i])
+        assert max(len(sets[left]), len(sets[right])) <= max(0.75 * whole, 2 / 3 * whole + 1)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(1, 9), st.integers(0, 10**6))
 def test_node_costs(m, seed):

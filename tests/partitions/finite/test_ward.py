@@ -210,3 +210,10 @@ def test_a_cut_is_finer_where_the_density_is_high():
     assert (np.bincount(dense.labels) == dense.sizes[:40]).all()
     even = hierarchy(metric).cut(40, np.ones(600))
     assert (even.labels == plain.labels).all()
+
+
+@pytest.mark.parametrize("graph", [nx.star_graph(700), nx.complete_graph(700)])
+def test_parts_of_a_universe_without_near_and_far_are_alike(graph):
+    whole = Hierarchy(mdp.GraphMetric(graph, weight=None))
+    sizes = whole.cut(50).sizes[:50]
+    assert sizes.max() <= len(graph) / 7  # not 50 single points and one giant
