@@ -76,6 +76,23 @@ def within_room(costs, weights, loads, room, limit=None):
     return None if found.status == 2 else float(found.fun)
 
 
+def within_room_whole(costs, weights, loads, room, limit=None):
+    """Cheapest service within the rows' room where no client is shared; None if there is none."""
+    states = {(0.0,) * len(room): 0.0}
+    for far, weight, load in zip(costs.T, weights, loads):
+        fresh = {}
+        for used, cost in states.items():
+            for i, row in enumerate(far):
+                more = (*used[:i], used[i] + load, *used[i + 1 :])
+                if more[i] > room[i] * (1 + 1e-9) or (limit is not None and row > limit):
+                    continue
+                fresh[more] = min(fresh.get(more, np.inf), cost + weight * row)
+            if limit is not None:
+                fresh[used] = min(fresh.get(used, np.inf), cost + 10 * limit * weight)
+        states = fresh
+    return min(states.values(), default=None)
+
+
 def equal_distance(costs, weights, kappa):
     """Kolm and Pollak's equally distributed equivalent."""
     near = costs.min(axis=0)

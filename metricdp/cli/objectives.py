@@ -37,6 +37,7 @@ _OPTION_OF = {
     "kappa": "kappa",
     "share": "share",
     "blend": "blend",
+    "single_source": "single_source",
 }
 """The command line's name of each field of an objective."""
 _ELSE = ("forbidden", "weights", "measured_in")
@@ -74,6 +75,8 @@ def add_options(group: Any) -> None:
     group.add_argument("--share", metavar="SHARE", type=_share, help=share)
     blend = "ordered-median: how much it counts beside the mean of all, 0 to 1 (default: 1)"
     group.add_argument("--blend", metavar="SHARE", type=_share, help=blend)
+    whole = "capacitated: every vertex is served by one site alone, never shared by several"
+    group.add_argument("--single-source", action="store_true", default=None, help=whole)
     forbidden = "vertices where no site may stand, such a table as --candidates"
     group.add_argument("--forbidden", metavar="FILE", help=forbidden)
     weights = "public demand: a table with columns vertex and weight, in place of --demand"

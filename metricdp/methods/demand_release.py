@@ -21,7 +21,7 @@ from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered
-from metricdp.methods.summary import Summary, mean_distance, summarized
+from metricdp.methods.summary import Summary, checked_level, mean_distance, summarized
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -335,6 +335,28 @@ class DemandRelease:
         return summarized(
             self._credible, self.universe, listed(centers, "centers"), stability, level
         )
+
+    def load_intervals(
+        self,
+        points: NDArray[np.int64],
+        sites: NDArray[np.int64],
+        shares: NDArray[np.float64],
+        k: int,
+        level: float = LEVEL,
+    ) -> Interval:
+        """What each of k sites serves of the demand, arrays of shape (k,): `Solution` asks.
+
+        Parameters
+        ----------
+        points, sites : ndarray of int64, shape (n_pairs,)
+            Positions of points, and 0 … k - 1 for the sites that serve them.
+        shares : ndarray of float64, shape (n_pairs,)
+            Of the point's demand.
+        k : int
+        level : float
+            As `interval`, as are the errors.
+        """
+        return self._credible.shared(points, sites, shares, k, checked_level(level))
 
     @property
     def has_intervals(self) -> bool:

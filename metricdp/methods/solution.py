@@ -14,6 +14,7 @@ from metricdp.arguments import floats
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.result import Result, plain_id
 from metricdp.releases import Receipt
+from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
@@ -155,6 +156,60 @@ class Solution:
         if isinstance(self.centers, np.ndarray):
             return totals
         return dict(zip(self.centers, totals.tolist()))
+
+    def load_intervals(self, level: float = LEVEL) -> Interval:
+        """What each site serves of the private demand that a release is of, with intervals: how far
+        true loads may exceed `loads`, for which capacities are kept.
+
+        Points without noisy demand count to the nearest site, as in `labels`.
+
+        Parameters
+        ----------
+        level : float
+            Chance that each interval is meant to hold the truth with, each by itself; for all of k
+            at once take ``1 - (1 - level) / k``.
+
+        Returns
+        -------
+        Interval
+            Arrays in the order of `centers`: credible, of a model
+            (`metricdp.solvers.estimate.credible`), free as it is made of the release alone.
+
+        Raises
+        ------
+        InputError
+            Weights or loads are public, so that loads are what they are; the release is not of
+            counts of parts of a finite universe; `level` is no chance.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+        >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
+        >>> release = mdp.release(metric, homes, epsilon=1)
+        >>> plan = mdp.solve(release, mdp.objectives.Capacitated(k=2, capacities=400))
+        >>> told = plan.load_intervals()
+        >>> bool((told.low <= told.high).all()), len(told.high)
+        (True, 2)
+        """
+        if self.release is None:
+            raise InputError("the weights are public: `loads` are exact, there are no intervals")
+        if self._siting.loads is not None:
+            raise InputError("loads= are public: `loads` are exact, there are no intervals")
+        served, siting = self._served, self._siting
+        points = siting.demand[served.clients]
+        others = np.setdiff1d(np.arange(len(siting.metric)), siting.demand)
+        label, distance = siting.metric.nearest_to(self._chosen.sites)
+        if self.objective.reach is not None:
+            others = others[distance[others] <= self._limit * (1 + WITHIN)]
+        found: Interval = self.release.load_intervals(
+            np.r_[points, others],
+            np.r_[served.sites, label[others].astype(np.int64)],
+            np.r_[served.shares, np.ones(len(others))],
+            self.k,
+            level,
+        )
+        return found
 
     @property
     def served(self) -> float:
@@ -304,12 +359,20 @@ class Solution:
             "gap": self.gap,
             "weights": weights,
             "loads": loads,
+            "load_intervals": self._told_intervals(),
             "served": self.served,
             "mean": self.mean,
             "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
             "receipt": self.receipt and self.receipt.to_dict(),
         }
         return {name: _finite(x) for name, x in found.items()}
+
+    def _told_intervals(self) -> dict[str, Any] | None:
+        """`load_intervals`, where there are any, JSON-ready."""
+        if not getattr(self.release, "has_intervals", False) or self._siting.loads is not None:
+            return None
+        told = self.load_intervals()
+        return {"basis": "release", "level": told.level, **told.to_dict()}
 
 
 def _finite(value: Any) -> Any:

@@ -20,6 +20,7 @@ CALLS = {
     "set-cover": "--objective set-cover --limit 500",
     "facility-location": "--objective facility-location --opening-costs 800",
     "capacitated": "-k 3 --objective capacitated --capacity 1e9",
+    "single source": "-k 3 --objective capacitated --capacity 1e9 --single-source",
     "equity": "-k 3 --objective equity --aversion 2",
     "ordered-median": "-k 3 --objective ordered-median --share 0.2 --blend 0.5",
 }

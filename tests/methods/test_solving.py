@@ -224,6 +224,45 @@ def test_capacities(universe, way):
     assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
 
 
+@pytest.mark.parametrize("universe", ["graph", "one-way", "table"])
+@pytest.mark.parametrize("way", ["plain", "loads", "limit", "tight"])
+def test_capacities_of_a_single_source(universe, way):
+    metric = UNIVERSES[universe]
+    costs = metric.distances(metric.sites)
+    rng = np.random.default_rng(9)
+    weights = rng.integers(1, 6, N).astype(float)
+    loads = rng.integers(1, 5, N).astype(float) if way == "loads" else weights
+    limit = _limit(metric) if way == "limit" else None
+    room = ROOM * loads.sum() / (62 if way == "tight" else 50)
+    best = naive.best_of(
+        lambda rows: naive.within_room_whole(costs[rows], weights, loads, room[rows], limit),
+        np.arange(N),
+        3,
+        range(N),
+    )
+    plan = mdp.solve(
+        metric,
+        o.Capacitated(3, room, limit=limit, single_source=True),
+        weights=weights,
+        loads=loads if way == "loads" else None,
+    )
+    assert plan.value == pytest.approx(best, rel=1e-4)
+    assert plan.bound <= best * (1 + 1e-6)
+    for site, load in plan.loads.items():
+        assert load <= room[metric.positions([site])[0]] * (1 + 1e-8)
+    assert set(plan.to_frame()["share"]) <= {0.0, 1.0}
+    assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
+
+
+def test_where_no_single_source_has_room():
+    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
+        mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])
+    with pytest.raises(InputError, match="no service of every point by one site alone"):
+        mdp.solve(metric, o.Capacitated(2, 5, single_source=True), weights=[3, 3, 3])
+    assert mdp.solve(metric, o.Capacitated(2, 5), weights=[3, 3, 3]).value == 3
+
+
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
 def test_equity(universe):
     metric = UNIVERSES[universe]
@@ -287,6 +326,41 @@ def test_new_objectives_answer_releases():
     assert release.solve(o.FacilityLocation(0)).value == pytest.approx(0, abs=1e-6)
     assert release.solve(o.Equity(2)).receipt is release.receipt
     assert release.solve(o.OrderedMedian(2)).noisy
+
+
+def test_where_true_loads_are():
+    metric = mdp.GraphMetric(nx.path_graph(60), weight=None)
+    homes = [5] * 4000 + [50] * 2000
+    release = mdp.release(metric, mdp.PrivateDemand(metric, homes), epsilon=4)
+    plan = release.solve(o.Capacitated(2, 0.55 * np.maximum(release.weights, 0).sum()))
+    told = plan.load_intervals()
+    assert told.level == 0.95
+    assert (told.low <= told.estimate).all()
+    assert (told.estimate <= told.high).all()
+    # two sites serve everybody: Laplace noise of the total is far from 600 with chance exp(-600)
+    assert abs(told.estimate.sum() - 6000) < 600
+    wider = plan.load_intervals(level=0.999)
+    assert (wider.high > told.high).all()
+    assert plan.to_dict()["load_intervals"]["high"] == told.high.tolist()
+    assert plan.to_dict()["load_intervals"]["basis"] == "release"
+    near = release.solve(o.KMedian(2))
+    same = release.summary(near.centers).loads
+    assert near.load_intervals().high == pytest.approx(same.high)
+    with pytest.raises(InputError, match="level"):
+        plan.load_intervals(level=2)
+
+
+def test_loads_that_are_public_need_no_intervals():
+    metric = UNIVERSES["hops"]
+    plan = mdp.solve(metric, o.KMedian(2))
+    with pytest.raises(InputError, match="weights are public"):
+        plan.load_intervals()
+    assert plan.to_dict()["load_intervals"] is None
+    release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 50), epsilon=1)
+    vans = release.solve(o.KMedian(2), loads=[1] * N)
+    with pytest.raises(InputError, match="loads= are public"):
+        vans.load_intervals()
+    assert vans.to_dict()["load_intervals"] is None
 
 
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))

@@ -148,11 +148,31 @@ class Credible:
             Territory of every point, 0 … k - 1.
         k : int
         """
+        return self.shared(np.arange(len(labels)), labels, np.ones(len(labels)), k, level)
+
+    def shared(
+        self,
+        points: NDArray[np.int64],
+        territories: NDArray[np.int64],
+        shares: Floats,
+        k: int,
+        level: float = LEVEL,
+    ) -> Interval:
+        """Demand of territories that may share points, arrays of shape (k,).
+
+        Parameters
+        ----------
+        points, territories : ndarray of int64, shape (n_pairs,)
+            Positions, and 0 … k - 1; each pair of them once at most.
+        shares : ndarray of float64, shape (n_pairs,)
+            Of the point's demand.
+        k : int
+        """
         tree = self.tree
-        pairs = tree.labels.astype(np.int64) * k + labels
-        pair, points = np.unique(pairs, return_counts=True)
+        pairs = tree.labels[points].astype(np.int64) * k + territories
+        pair, at = np.unique(pairs, return_inverse=True)
         part, territory = pair // k, pair % k
-        share = points / tree.sizes[part]
+        share = np.bincount(at, shares, len(pair)) / tree.sizes[part]
         counts = np.bincount(territory, share * self._counts[part], k)
         rough = np.bincount(territory, share * (1 - share) * self.expected[part] ** 2, k)
         people = np.bincount(territory, share * (1 - share) * self.expected[part], k)

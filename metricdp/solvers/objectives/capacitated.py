@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.capacity_search import CapacitySearch
 from metricdp.solvers.objectives.laws import Law
@@ -37,6 +38,11 @@ for each.
 _AT_ONCE = 4_000_000
 _PARTED = 1e-9
 """Shares below this are nobody's."""
+_NO_ROOM = "these sites have not room enough for all demand"
+_NONE_WHOLE = (
+    "no service of every point by one site alone was found: more capacity, more sites, or leave "
+    "single_source out, and sites may share points"
+)
 
 
 @dataclass(frozen=True)
@@ -52,14 +58,23 @@ class Capacitated(Objective):
     limit : float or str, optional
         Nobody is served from farther; each unit of demand left out costs ten times what serving it
         at the limit would. Without a limit everybody is served.
+    single_source : bool
+        Every point is served by one site, whole. By default several sites may share one, which
+        stands for many people; of n points fewer than k are shared.
 
     Notes
     -----
-    A point may be shared by several sites (it stands for many people); of n points fewer than k
-    are. Service is optimal for the sites: the transportation problem, solved exactly. On a block of
+    Service is optimal for the sites: the transportation problem, solved exactly. On a block of
     all costs up to 20 million, sites come from exchanges, a Lagrangian bound of knapsacks and
-    HiGHS; beyond, from k-median, then moved to the medians of those they serve, without a bound. Of
-    a release, capacities hold for the noisy loads: leave a margin for the true ones.
+    HiGHS; beyond, from k-median, then moved to the medians of those they serve, without a bound.
+
+    With a single source for everybody, who is served where is a generalized assignment: moves and
+    exchanges from the shared service, HiGHS where sites × points are 20,000 at most; bounds are
+    those of shared service otherwise, and where room is scarce a choice that serves all may not be
+    found though there is one.
+
+    Of a release, capacities hold for the noisy loads; `Solution.load_intervals` tells how far the
+    true ones may exceed them.
 
     Examples
     --------
@@ -77,6 +92,7 @@ class Capacitated(Objective):
     k: int
     capacities: Any
     limit: Any = None
+    single_source: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -91,6 +107,13 @@ class Capacitated(Objective):
         room = per_site(self.capacities, siting, "capacities")
         if self._limit(siting) is not None:
             return
+        if self.single_source and siting.load.max() > room.max() * (1 + 1e-9):
+            largest = int(siting.load.argmax())
+            raise InputError(
+                f"{shown(siting.metric.ids[siting.demand[largest]])} has a load of "
+                f"{siting.load[largest]:g}, more than any site can serve ({room.max():g}): leave "
+                f"single_source out, and several sites share it"
+            )
         fixed = np.searchsorted(siting.allowed, siting.opened)
         others = np.sort(np.delete(room, fixed))[::-1][: self.k - len(fixed)]
         most, need = float(room[fixed].sum() + others.sum()), float(siting.load.sum())
@@ -108,6 +131,8 @@ class Capacitated(Objective):
             return self._moved(siting, start)
         search = self._search(siting, siting.allowed, self.k, siting.opened)
         search.run(np.searchsorted(siting.allowed, start))
+        if len(search.best) < self.k:
+            raise InputError(_NONE_WHOLE)
         sites = first_opened(siting, siting.allowed[search.best])
         found = self.judge(siting, sites)
         return Chosen(sites, found.value, min(search.lower, found.value), found.assignment)
@@ -121,9 +146,11 @@ class Capacitated(Objective):
             They have not room enough.
         """
         search = self._search(siting, sites, len(sites), sites)
-        value, flow = search.flow(np.arange(len(sites)))
+        value, flow = search.settled()
         if flow is None:
-            raise InputError("these sites have not room enough for all demand")
+            short = float(search.room.sum()) < float(siting.load.sum()) * (1 - 1e-9)
+            what = _NONE_WHOLE if self.single_source and not short else _NO_ROOM
+            raise InputError(what)
         return Chosen(sites, value, None, self._assignment(siting, search, flow, len(sites)))
 
     def _limit(self, siting: Siting) -> float | None:
@@ -156,6 +183,7 @@ class Capacitated(Objective):
             np.searchsorted(places, fixed) if len(fixed) < len(places) else np.arange(len(places)),
             spare,
             siting.deadline,
+            self.single_source,
         )
 
     def _assignment(

@@ -10,6 +10,7 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
+from metricdp.kernels.whole_service import largest_first, serve_whole
 from metricdp.solvers.objectives.programs import solved
 from metricdp.solvers.objectives.siting import Floats
 from metricdp.solvers.stopping import Deadline
@@ -42,10 +43,14 @@ class CapacitySearch:
     spare : ndarray of float64, shape (n_clients,), or None
         What leaving each client unserved costs, where that is allowed.
     deadline : Deadline
+    whole : bool
+        Whether every client is served by one site: then the flow of given rows comes from moves and
+        exchanges, and bounds are those of clients that may be shared.
 
     Attributes
     ----------
     best : ndarray of int64, shape (k,)
+        Shorter where no rows were found that serve everybody.
     upper, lower : float
     """
 
@@ -58,7 +63,9 @@ class CapacitySearch:
         fixed: Rows,
         spare: Floats | None,
         deadline: Deadline,
+        whole: bool = False,
     ) -> None:
+        self.whole = whole
         self.costs, self.loads, self.room = np.ascontiguousarray(costs), loads, room
         self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
@@ -68,10 +75,11 @@ class CapacitySearch:
 
     def run(self, first: Rows) -> None:
         """Search from some rows, bound, search from what the bound opens, and settle the rest."""
-        self.descend(self.with_room(first))
-        rows = self._climb()
-        gap = self.upper - self.lower
-        if gap > _CLOSE * abs(self.upper) and len(rows) * len(self.loads) <= _PROGRAM_PAIRS:
+        roomy = self.with_room(first)
+        self.descend(roomy)
+        rows = self._climb(roomy)
+        close = self.upper * (1 - _CLOSE) <= self.lower < np.inf
+        if not close and len(rows) * len(self.loads) <= _PROGRAM_PAIRS:
             self._program(rows)
         self.lower = min(self.lower, self.upper)
 
@@ -91,12 +99,17 @@ class CapacitySearch:
         """Cost of serving everybody from these rows, and who gets how much (the last row: nothing,
         where there is a price for that); infinite without room.
         """
+        return self._served(rows, self.whole)
+
+    def _served(self, rows: Rows, whole: bool) -> tuple[float, Floats | None]:
         unit, room = self.unit[rows], self.room[rows]
         if self.spare is not None:
             none = np.where(self.loads > 0, self.spare / np.where(self.loads > 0, self.loads, 1), 0)
             unit, room = np.vstack([unit, none]), np.r_[room, self.loads.sum()]
         flow = np.empty_like(unit)
         if not transport(unit, self.loads, room, flow):
+            return np.inf, None
+        if whole and not _made_whole(unit, self.loads, room, flow):
             return np.inf, None
         free = self.loads <= 0  # clients of no load are served by the cheapest
         extra = float(self.costs[rows][:, free].min(axis=0).sum()) if free.any() else 0.0
@@ -150,13 +163,14 @@ class CapacitySearch:
             ]
         return [(leaves, enters) for _, leaves, enters in sorted(pairs)[:_TRIED]]
 
-    def _climb(self) -> Rows:
+    def _climb(self, first: Rows) -> Rows:
         """Subgradient steps on what clients pay; rows that may be part of anything better."""
         costs, m = self.costs, len(self.costs)
         price = np.partition(costs, min(self.k, m - 1), axis=0)[min(self.k, m - 1)] * 1.0
         if self.spare is not None:
             price = np.minimum(price, self.spare)
         pace, vain, at, top = 1.0, 0, price, -np.inf
+        aim = 1.2 * self._served(first, False)[0]  # where whole service was not found yet
         known: set[bytes] = set()
         for step in range(_STEPS):
             value, _, chosen, slope = self._relaxed(price)
@@ -173,10 +187,10 @@ class CapacitySearch:
             if vain >= _PATIENCE:
                 pace, vain, price = pace / 2, 0, at.copy()
                 continue
-            length = float(slope @ slope)
-            if length == 0 or not np.isfinite(self.upper):
+            length, aim = float(slope @ slope), min(aim, self.upper * 1.0005)
+            if length == 0 or not np.isfinite(aim):
                 break
-            price = np.maximum(price + pace * (self.upper * 1.0005 - value) / length * slope, 0.0)
+            price = np.maximum(price + pace * (aim - value) / length * slope, 0.0)
             if self.spare is not None:
                 price = np.minimum(price, self.spare)
         self.lower = max(self.lower, min(top, self.upper))
@@ -201,8 +215,23 @@ class CapacitySearch:
         value = float(price.sum() - earns[chosen].sum())
         return value - 1e-12 * abs(float(price.sum())), earns, chosen, 1.0 - served
 
-    def _program(self, rows: Rows) -> None:
-        """HiGHS on some rows, outside of which nothing better is."""
+    def settled(self) -> tuple[float, Floats | None]:
+        """`flow` of all rows, all of them open, at its best where HiGHS can be asked for that."""
+        rows = np.arange(len(self.costs))
+        value, flow = self.flow(rows)
+        if not self.whole or self.costs.size > _PROGRAM_PAIRS:
+            return value, flow
+        if value <= self._served(rows, False)[0] * (1 + 1e-9):
+            return value, flow
+        self.best, self.upper = rows, value
+        x = self._program(rows)
+        if x is None or self.upper >= value:
+            return value, flow
+        shares = x[len(rows) : len(rows) + self.costs.size].reshape(self.costs.shape)
+        return self.upper, (shares > 0.5) * self.loads
+
+    def _program(self, rows: Rows) -> Floats | None:
+        """HiGHS on some rows, outside of which nothing better is; its point."""
         m, n = len(rows), len(self.loads)
         spare = self.spare is not None
         served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
@@ -231,12 +260,12 @@ class CapacitySearch:
         parts = [np.zeros(m), self.costs[rows].ravel()]
         if self.spare is not None:
             parts.append(self.spare)
-        whole = np.zeros(n_vars, np.int8)
-        whole[:m] = 1
+        integer = np.full(n_vars, self.whole, np.int8)
+        integer[:m] = 1
         answer = solved(
             np.concatenate(parts),
             rules,
-            whole,
+            integer,
             np.ones(n_vars),
             self.deadline,
             most=_SECONDS,
@@ -244,10 +273,29 @@ class CapacitySearch:
         )
         if answer.x is not None:
             chosen = rows[np.argsort(-answer.x[:m], kind="stable")[: self.k]]
-            value, _ = self.flow(chosen)
+            value = answer.value if self.whole else self.flow(chosen)[0]
             if value < self.upper:
                 self.best, self.upper = chosen, value
         self.lower = max(self.lower, min(answer.bound, self.upper))
+        return answer.x
+
+
+def _made_whole(unit: Floats, loads: Floats, room: Floats, flow: Floats) -> bool:
+    """Have every client of a flow served by one site; False if no room was found for that."""
+    costs = np.ascontiguousarray(unit * loads)
+    found, least = None, np.inf
+    packed = np.empty(len(loads), np.int64)
+    largest_first(costs, loads, room, packed)
+    for site in (flow.argmax(axis=0), packed):
+        if serve_whole(costs, loads, room, site):
+            cost = float(np.take_along_axis(costs, site[None], 0).sum())
+            if cost < least:
+                found, least = site, cost
+    if found is None:
+        return False
+    flow[:] = 0.0
+    flow[found, np.arange(len(loads))] = loads
+    return True
 
 
 def _prices(unit: Floats, flow: Floats, room: Floats) -> Floats:

@@ -114,3 +114,17 @@ def test_a_single_part_has_intervals_too(grid):
     mean = told.mean(np.asarray(grid.nearest_to(np.array([450]))[1], float))
     assert mean.low < mean.estimate < mean.high
     assert told.sums(np.zeros(900, np.int64), 1).estimate[0] == 500
+
+
+def test_shared_territories_are_told_as_whole_ones_are(grid):
+    rng = np.random.default_rng(4)
+    true = rng.poisson(3, 900)
+    told = Credible(released(grid, true, 4.0, 1))
+    labels = rng.integers(0, 3, 900)
+    whole = told.sums(labels, 3)
+    points = np.tile(np.arange(900), 2)
+    halves = told.shared(points, np.r_[labels, labels + 3], np.full(1800, 0.5), 6)
+    np.testing.assert_allclose(halves.estimate[:3], whole.estimate / 2)
+    np.testing.assert_allclose(halves.estimate[3:], whole.estimate / 2)
+    everything = told.shared(points, np.r_[labels * 0, labels * 0 + 1], np.full(1800, 0.5), 2)
+    assert everything.estimate.sum() == pytest.approx(whole.estimate.sum())
