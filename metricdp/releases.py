@@ -26,6 +26,38 @@ Weighting = Literal["record", "share"]
 """What has a weight of 1: each record, or all records of a user together."""
 
 
+PROOFS = (
+    "discrete-laplace",
+    "discrete-gaussian",
+    "histograms",
+    "sums",
+    "opening",
+    "scores",
+    "swaps",
+    "selection",
+    "peeling",
+    "covering",
+    "days",
+    "composition",
+    "parallel",
+    "maps",
+    "users",
+    "local",
+)
+"""What is proven, P1, P2, …: one page each."""
+
+
+def proof_page(number: int) -> str:
+    """The page of a proof in the repository and on the site, whose number a receipt tells.
+
+    Examples
+    --------
+    >>> proof_page(8)
+    'docs/proofs/08-selection.md'
+    """
+    return f"docs/proofs/{number:02d}-{PROOFS[number - 1]}.md"
+
+
 @cache
 def installed_version() -> str:
     """Version of metricdp that runs, as its package metadata tells."""
@@ -58,6 +90,9 @@ class Mechanism:
         What it costs alone, exactly.
     rho : Fraction or None
         Its zCDP parameter, where that is what was paid.
+    proofs : tuple of int
+        Numbers of the proofs that it rests on: its law's, its question's and, where a user has many
+        records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
     """
 
     name: str
@@ -67,6 +102,7 @@ class Mechanism:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
+    proofs: tuple[int, ...] = field(default=(), compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: epsilon and delta as a float and as an exact string."""
@@ -77,7 +113,8 @@ class Mechanism:
             "scale": self.scale,
         }
         rho = {} if self.rho is None else {"rho": float(self.rho), "rho_exact": str(self.rho)}
-        return {**noise, **_cost(self.epsilon, self.delta), **rho}
+        proofs = {"proofs": [f"P{number}" for number in self.proofs]} if self.proofs else {}
+        return {**noise, **_cost(self.epsilon, self.delta), **rho, **proofs}
 
     def __str__(self) -> str:
         noise = f"{self.name}, scale {self.scale:.6g}" if self.scale else self.name
@@ -191,9 +228,18 @@ class Receipt:
             **self._weighting(),
             "composition": self.bound,
             "mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms],
+            **self._proven(),
             "version": self.version,
             **({} if self.made is None else {"made": self.made.to_dict()}),
         }
+
+    def _proven(self) -> dict[str, Any]:
+        """Where the proofs stand that all mechanisms together rest on: composition's among them."""
+        numbers = {number for mechanism in self.mechanisms for number in mechanism.proofs}
+        if not numbers:
+            return {}
+        many = {12} if len(self.mechanisms) > 1 else set()
+        return {"proofs": {f"P{n}": proof_page(n) for n in sorted(numbers | many)}}
 
     def _weighting(self) -> dict[str, Any]:
         if self.grains == 1:

@@ -27,6 +27,8 @@ from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Mechanism, Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
+LOCAL = 16
+"""Number of the proof of the reports."""
 _NAMES = {
     "k-rr": "k-ary randomized response",
     "local-hashing": "local hashing",
@@ -313,5 +315,10 @@ def _mechanism(report: Any) -> Mechanism:
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"
     query = f"{what} of one item, view {report.view}"
     return Mechanism(
-        _NAMES[report.randomizer.kind], query, 1, sqrt(oracle.variance), report.randomizer.epsilon
+        _NAMES[report.randomizer.kind],
+        query,
+        1,
+        sqrt(oracle.variance),
+        report.randomizer.epsilon,
+        proofs=(LOCAL,),
     )

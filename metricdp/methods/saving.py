@@ -243,7 +243,8 @@ def _receipt(told: dict[str, Any]) -> Receipt:
         epsilon = Fraction(one["epsilon_exact"])
         delta = Fraction(one["delta_exact"])
         plain = (str(one["name"]), str(one["query"]), int(one["sensitivity"]), float(one["scale"]))
-        mechanisms.append(Mechanism(*plain, epsilon, delta, rho))
+        proofs = tuple(int(str(number).removeprefix("P")) for number in one.get("proofs", ()))
+        mechanisms.append(Mechanism(*plain, epsilon, delta, rho, proofs))
     more = {"neighboring": told["neighboring"], "unit": told["unit"], "version": told["version"]}
     known = {field.name for field in fields(Receipt)}
     made = Provenance(told["made"]) if isinstance(told.get("made"), dict) else None

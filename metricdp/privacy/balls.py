@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ class PeeledQuery(SelectionQuery):
     scores : BallScores, RadiusScores or PartScores
         For the grid's shape.
     """
+
+    proof: ClassVar[int] = 9
 
     universe: Any
 
@@ -110,6 +112,8 @@ class PeeledSums(Query):
     bits : int
         1 to 20.
     """
+
+    proof: ClassVar[int] = 9
 
     peeled: Peeled
     cells: NDArray[np.int64]

@@ -43,6 +43,9 @@ from metricdp.progress import silent
 from metricdp.releases import Mechanism, Neighboring, Receipt
 from metricdp.unique import Unique
 
+DAYS, USERS = 11, 15
+"""Numbers of the proofs of counting day after day, and of users."""
+
 Counts = NDArray[np.int64]
 
 
@@ -134,7 +137,9 @@ class Counting:
         )
         rho = self.cost.rho if self.cost.delta else None
         price = (self.cost.epsilon, self.cost.delta, rho)
-        mechanism = Mechanism(noise.name, told, sensitivity, noise.scale, *price)
+        proofs = {DAYS, noise.proof, self.query.proof} | ({USERS} if self.unit == "user" else set())
+        proven = tuple(sorted(proofs))
+        mechanism = Mechanism(noise.name, told, sensitivity, noise.scale, *price, proofs=proven)
         whom = (
             "event level: each record, on whatever day"
             if self.unit == "event"

@@ -11,6 +11,7 @@ are repaired when elements leave.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,8 @@ class CoverQuery(Frozen):
     rounds : int
         Selections in all.
     """
+
+    proof: ClassVar[int] = 10
 
     def __init__(self, partition: Partition, stages: Sequence[tuple[SetSystem, int]]) -> None:
         self.histogram = HistogramQuery(partition)

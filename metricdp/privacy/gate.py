@@ -66,6 +66,8 @@ outside these lists could claim any.
 """
 
 
+SELECTION, PARTS, USERS = 8, 13, 15
+"""Numbers of the proofs of the selections, of parts of a split demand, and of users."""
 MOST_SPREAD = 2**900
 """Range of scores divided by epsilon, at most: beyond, no float would hold the receipt's scale, and
 every candidate is as likely as any other by far.
@@ -119,6 +121,7 @@ def measure(
         cost.epsilon,
         cost.delta,
         cost.rho if cost.delta else None,
+        _proofs(demand, query, *([noise.proof] if noise else [])),
     )
     grant.draw(cost)
     grant.bind(demand.protects)
@@ -172,8 +175,9 @@ def select(
     pooled = isinstance(grant, Pool)
     law: Law = "exponential mechanism" if pooled else "permute-and-flip"
     cost = Cost.selection(share) if pooled else Cost.of(share)
+    rho, proofs = cost.rho if pooled else None, _proofs(demand, query, SELECTION)
     mechanism = Mechanism(
-        law, str(query), spread, float(spread / share), share, rho=cost.rho if pooled else None
+        law, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
     )
     grant.draw(cost)
     grant.bind(demand.protects)
@@ -233,6 +237,7 @@ def cover(
         float(1 / eta),
         price.epsilon,
         price.delta,
+        proofs=_proofs(demand, query, SELECTION),
     )
     grant.draw(price)
     grant.bind(demand.protects)
@@ -447,6 +452,14 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     return demand._restricted(
         _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share)), demand.universe
     )
+
+
+def _proofs(demand: PrivateDemand, query: Any, *laws: int) -> tuple[int, ...]:
+    """Numbers of the proofs that a mechanism rests on, all public."""
+    levels = {one.proof for one in getattr(query, "levels", ())}
+    parts = set() if demand.part is None else {PARTS}
+    users = {USERS} if demand.unit == "user" else set()
+    return tuple(sorted({query.proof, *laws, *levels, *parts, *users}))
 
 
 def _receipt(mechanism: Mechanism, demand: PrivateDemand, grant: Budget) -> Receipt:

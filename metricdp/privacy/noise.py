@@ -7,7 +7,7 @@ from abc import ABC
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ class Noise(ABC):
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
        NeurIPS 2020.
     """
+
+    proof: ClassVar[int]
+    """Number of the proof of its guarantee in docs/proofs."""
 
     name: str
     scale: float
@@ -93,6 +96,8 @@ class DiscreteLaplace(Noise):
         Positive.
     """
 
+    proof: ClassVar[int] = 1
+
     name = "discrete Laplace"
 
     def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
@@ -128,6 +133,8 @@ class DiscreteGaussian(Noise):
     cost : Cost
         With rho.
     """
+
+    proof: ClassVar[int] = 2
 
     name = "discrete Gaussian"
 

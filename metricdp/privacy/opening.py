@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,8 @@ class OpeningQuery(HistogramQuery):
     depth : int
         Public: cells of this depth stay closed.
     """
+
+    proof: ClassVar[int] = 5
 
     partition: Any
     depth: int

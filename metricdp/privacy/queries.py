@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class Query(ABC):
     """A question answered by integers. `gate.measure` accepts the classes of this file and no
     others.
     """
+
+    proof: ClassVar[int]
+    """Number of the proof of its sensitivity in docs/proofs."""
 
     @abstractmethod
     def check(self, universe: object) -> None:
@@ -71,6 +74,8 @@ class CountQuery(Query):
     makes the number of records public, and it is released exactly at no cost. *Composition*:
     sequential with everything else asked about the same demand.
     """
+
+    proof: ClassVar[int] = 3
 
     def check(self, universe: object) -> None:
         """Any universe will do."""
@@ -112,6 +117,8 @@ class HistogramQuery(Query):
     partition : Partition
         Public. ``partition.universe`` must be the demand's universe, the very object.
     """
+
+    proof: ClassVar[int] = 3
 
     partition: Partition
     n_parts: int = field(init=False, repr=False, compare=False)
@@ -223,6 +230,8 @@ class SumsQuery(Query):
         record adds v or -v, so all bounds hold.
     """
 
+    proof: ClassVar[int] = 4
+
     histogram: HistogramQuery
     bits: int = 10
     centers: Any = None
@@ -330,6 +339,8 @@ class LevelsQuery(Query):
     levels : sequence of HistogramQuery or SumsQuery
         At least one, all of one universe.
     """
+
+    proof: ClassVar[int] = 3
 
     levels: tuple[HistogramQuery | SumsQuery, ...]
 

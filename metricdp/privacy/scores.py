@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ class SelectionQuery(Frozen, ABC):
         1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
         nothing of the kind.
     """
+
+    proof: ClassVar[int]
+    """Number of the proof of its sensitivity in docs/proofs."""
 
     universe: Metric
     monotone: bool
@@ -132,6 +135,8 @@ class CostQuery(SelectionQuery):
     One search (or row of distances) from every distinct point of demand, O(n_points) memory.
     """
 
+    proof: ClassVar[int] = 6
+
     monotone = True
     direction = -1
 
@@ -190,6 +195,8 @@ class CoverageQuery(SelectionQuery):
     -----
     Cost as `CostQuery`.
     """
+
+    proof: ClassVar[int] = 6
 
     monotone = True
     direction = 1

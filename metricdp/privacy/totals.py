@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class TotalsQuery(Query):
     bits : int
         1 to 30.
     """
+
+    proof: ClassVar[int] = 4
 
     measured: Any
     bits: int = 20

@@ -213,6 +213,8 @@ class Facts:
             price = f"epsilon {_number(Fraction(each['epsilon_exact']))}"
             if "rho_exact" in each:
                 price = f"rho {_number(Fraction(each['rho_exact']))}"
+            if proofs := each.get("proofs"):
+                price += f", proven as {' and '.join(map(str, proofs))}"
             how = SAMPLERS.get(each["name"], _DEVICES if self.model != "Central" else "")
             lines.append(
                 f"{each['name']} on {each['query']}: sensitivity {each['sensitivity']}{scale}, "
