@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
+from metricdp.bench.exhibit_options import add_options, measure_exhibits
+from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
+from metricdp.bench.exhibit_options import add_options, measure_exhibits
+from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
+from metricdp.bench.exhibit_options import add_options, measure_exhibits
+from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:

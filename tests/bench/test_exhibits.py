@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.bench import exhibits, exponential_grid, paper3, paper4, paper5, pickups
+from metricdp.bench import (
+    exhibit_options,
+    exhibits,
+    exponential_grid,
+    paper3,
+    paper4,
+    paper5,
+    pickups,
+)
 from metricdp.bench.exhibits import Column, Curves, Exhibit, Scale
 from metricdp.errors import GraphFileError, InputError
 from tests.cli_world import run
@@ -251,8 +259,8 @@ def test_numbers_come_in_their_order():
 
 def test_only_what_is_asked_is_measured():
     with pytest.raises(InputError, match="figure3"):
-        exhibits._wanted(paper3.EXHIBITS, "nothing")
-    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
+        exhibit_options._wanted(paper3.EXHIBITS, "nothing")
+    assert [e.key for e in exhibit_options._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
         "figure3",
         "figure7",
     ]
