@@ -338,10 +338,9 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.csv").write_bytes(content)
     ran = run(capsys, "cluster", "dataset:small", "-k", "1")
-    assert (
-        json.loads(ran.out)["centers"] == ["b"]
-        and ran.lines[0] == "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
-    )
+    assert json.loads(ran.out)["centers"] == ["b"]
+    read = "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
+    assert ran.lines[0] == f"{read}, lengths: column 'length'"
     assert run(capsys, "cluster", "dataset:nothing", "-k", "1").status == 2
 
 

@@ -470,7 +470,9 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
             summary = result.summary()
         except MetricDPError as error:
             failed = error
-    estimates = {} if summary is None else {"estimates": summary.to_dict()}
+    estimates = {}
+    if summary is not None:
+        estimates = {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
     text = streams.to_json(result.to_dict() | estimates)
     problem = streams.show_result(text)
     written = []

@@ -86,7 +86,8 @@ def run(args: Namespace) -> int:
     else:
         with held(budget.told):  # figures that are paid for are told
             report = _privately(args, metric, demand, centers, others)
-            figures = {"k": len(centers), **report.to_dict(), "privacy": "differential"}
+            figures = {"k": len(centers), **report.to_dict(), "distance_unit": metric.measured}
+            figures["privacy"] = "differential"
             problem = streams.show_result(streams.to_json(figures))
     if args.map is not None:
         _write_map(args, metric, centers, report)
@@ -129,7 +130,8 @@ def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: 
             clip=args.clip,
         )
     if not args.quiet:
-        say(str(report))
+        for line in str(report).splitlines():
+            say(line)
         budget.say_expense(args, report.receipt, ledger)
     return report
 
@@ -161,6 +163,7 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
         "k": len(centers),
         "cost": cost,
         "mean": mean,
+        "distance_unit": demand.universe.measured,
         "privacy": "none",
     }
 

@@ -107,7 +107,7 @@ class Layers:
 
     def facts(self) -> dict[str, list[Any]]:
         """Columns of a table of the centers (`center_facts`)."""
-        return center_facts(self.centers, self.nearest, self.weights)
+        return center_facts(self.metric, self.centers, self.nearest, self.weights)
 
     def _frame(self, columns: dict[str, Any], shapes: Any) -> Any:
         import geopandas as gpd
@@ -274,10 +274,13 @@ def _plain(name: Any) -> Any:
 
 
 def center_facts(
-    centers: list[Any], nearest: tuple[NDArray[np.int64], Floats], weights: Floats | None
+    metric: Metric,
+    centers: list[Any],
+    nearest: tuple[NDArray[np.int64], Floats],
+    weights: Floats | None,
 ) -> dict[str, list[Any]]:
     """Columns of a table of centers: rank from 1, id, points of the territory, and with weights its
-    demand and the mean distance of that.
+    demand, the mean distance of that, and what distances are measured in.
     """
     k = len(centers)
     label, distance = nearest
@@ -291,6 +294,7 @@ def center_facts(
             mean = np.where(mass > 0, far / mass, np.nan)
         columns["demand"] = mass.tolist()
         columns["mean_distance"] = [None if np.isnan(m) else m for m in mean.tolist()]
+        columns["distance_unit"] = [metric.measured] * k
     return columns
 
 

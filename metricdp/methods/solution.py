@@ -363,6 +363,7 @@ class Solution:
             "served": self.served,
             "mean": self.mean,
             "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
+            "distance_unit": self._siting.metric.measured,
             "receipt": self.receipt and self.receipt.to_dict(),
         }
         return {name: _finite(x) for name, x in found.items()}

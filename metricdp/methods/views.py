@@ -95,12 +95,13 @@ class Views:
 
     def to_columns(self) -> dict[str, list[Any]]:
         """The centers as columns of a table: rank from 1, the id, the place (lon and lat, or x and
-        y), points of the territory, and, where weights are known, its demand and the mean distance
-        of that.
+        y), points of the territory, and, where weights are known, its demand, the mean distance of
+        that, and what distances are measured in.
         """
         if isinstance(self.universe, Metric):
             centers = list(self.centers)
-            facts = center_facts(centers, self.universe.nearest(centers), weights_of(self)[0])
+            near = self.universe.nearest(centers)
+            facts = center_facts(self.universe, centers, near, weights_of(self)[0])
         else:
             facts = {"rank": list(range(1, len(self.centers) + 1))}
         places = self.coordinates

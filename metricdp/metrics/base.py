@@ -111,6 +111,22 @@ class Metric(ABC):
     held: bool = False
     directed: bool = False
 
+    @property
+    def measured(self) -> str:
+        """What distances are measured in, in words: `measured_in`, or what a reader told of the
+        lengths, or that they are the universe's own.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> mdp.GraphMetric(nx.path_graph(3), weight=None).measured
+        'hops'
+        >>> mdp.EuclideanMetric([[0.0], [1.0]]).measured
+        "the universe's own units"
+        """
+        told = "" if self.graph is None else self.graph.measured
+        return self.measured_in or told or "the universe's own units"
+
     def __len__(self) -> int:
         return len(self.ids)
 

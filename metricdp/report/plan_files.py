@@ -104,7 +104,7 @@ def write_plan(path: str | os.PathLike[str], result: Any) -> Path:
     >>> result = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1)
     >>> file = write_plan(pathlib.Path(tempfile.mkdtemp()) / "plan.csv", result)
     >>> file.read_text().splitlines()
-    ['rank,center,points,demand,mean_distance', '1,2,5,5.0,1.2']
+    ['rank,center,points,demand,mean_distance,distance_unit', '1,2,5,5.0,1.2,hops']
     """
     told = result.to_dict()
     loads = None
@@ -151,6 +151,7 @@ def _write_geopackage(
             "METRICDP_RECEIPT": json.dumps(told["receipt"]),
             "METRICDP_METHOD": str(result.method),
             "METRICDP_K": str(result.k),
+            "METRICDP_UNIT": result.universe.measured,
         }
         colors = _colors(layers)
         styles = []

@@ -38,6 +38,9 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
     assert told["share"]["low"][1] > 0.9 and told["share"]["high"][0] < 0.1
     assert told["against"]["better"] == "yes"
     assert told["receipt"]["epsilon"] == 1 and "spent epsilon 1" in ran.err
+    assert told["distance_unit"] == "column 'length'"
+    assert "\\n" not in ran.err  # a figure a line
+    assert len([line for line in ran.lines if " to " in line]) >= 8
     again = run(capsys, *BASE, "--epsilon", "2", "--ledger", "town.ledger")
     assert again.status == 2 and "left" in again.err and again.out == ""
 

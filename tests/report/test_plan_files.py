@@ -42,7 +42,7 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
     told = json.loads(write_plan(tmp_path / "plan.json", result).read_text())
     assert sorted(told["coordinates"]) == corners and told["crs"] == world.UTM
     table = (tmp_path / "plan.csv", write_plan(tmp_path / "plan.csv", result).read_text())[1]
-    assert table.startswith("rank,center,x,y,points,demand,mean_distance\n")
+    assert table.startswith("rank,center,x,y,points,demand,mean_distance,distance_unit\n")
 
 
 def test_layers_fit_together(result):

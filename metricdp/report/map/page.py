@@ -421,11 +421,7 @@ def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
 
 def unit_said(metric: Metric) -> str:
     """What distances are measured in, as it stands after a figure."""
-    known = getattr(metric, "measured_in", None)
-    if known:
-        return f" {known}"
-    measured = getattr(metric.graph, "measured", "")
-    return f" ({measured})" if measured else " (the universe's own units)"
+    return f" {metric.measured_in}" if metric.measured_in else f" ({metric.measured})"
 
 
 def _row(center: dict[str, Any], weighted: bool) -> str:

@@ -121,6 +121,9 @@ class Noisy:
 
         The values that are not refuted are an interval, or everything but one: on either side of
         the estimate the statistic's distance from 0 grows linearly, and its noise is convex in t.
+        Where noise has gone so far beyond a bound that even the bound is refuted, nothing is left
+        within: the interval is then what is as near to the bound as the noise reaches. That happens
+        only where the truth is refuted too, so it costs no coverage.
         """
         (top, up), (bottom, down) = self._statistic(above), self._statistic(below)
         low, high = within
@@ -129,6 +132,10 @@ class Noisy:
             return abs(top - t * bottom) > _beyond(up - t * down, 1 - level)
 
         estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
+        if bottom > 0 and all(refuted(t) for t in (estimate, low, high)):
+            reach = _beyond(up - estimate * down, 1 - level) / bottom
+            near = max(estimate - reach, low), min(estimate + reach, high)
+            return Interval(float(estimate), float(near[0]), float(near[1]), level)
         ends = []
         for end in (low, high):
             inside = estimate

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
@@ -116,8 +115,10 @@ def read_edgelist(
         (source, target) if source is not None and target is not None else _endpoint_columns(table)
     )
     tails, heads, ids = index_endpoints(*_same_kind(table, u, v))
-    lengths = _lengths(table, weight, (u, v), guess_third=not named)
-    edges = EdgeData(tails, heads, lengths, ids, False)
+    column = _length_column(table, weight, (u, v), guess_third=not named)
+    lengths = None if column is None else table.numbers(column)
+    measured = "hops" if column is None else f"column {column!r}"
+    edges = EdgeData(tails, heads, lengths, ids, False, measured=measured)
     return _with_directions(table, edges)
 
 
@@ -156,17 +157,18 @@ def _same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
     return tails, heads
 
 
-def _lengths(
+def _length_column(
     table: Table, weight: str | None, ends: tuple[str, str], *, guess_third: bool
-) -> NDArray[np.float64] | None:
+) -> str | None:
+    """The column with lengths; None where every edge is 1 long."""
     if weight is not None:
-        return None if weight == UNIT and UNIT not in table else table.numbers(weight)
+        return None if weight == UNIT and UNIT not in table else weight
     if not table.has_header:
-        return table.numbers("3") if guess_third and len(table.names) == 3 else None
+        return "3" if guess_third and len(table.names) == 3 else None
     known = (table.find(name) for name in LENGTH_NAMES if name not in ends)
     column = only_length(table.path, [name for name in known if name is not None])
     if column is not None:
-        return table.numbers(column)
+        return column
     others = [
         n
         for n in table.names

@@ -129,3 +129,12 @@ def test_verdicts():
     assert verdict(Interval(-2.0, -3.0, -1.0)) == "yes"
     assert verdict(Interval(2.0, 1.0, 3.0)) == "no"
     assert verdict(Interval(0.5, -1.0, 3.0)) == "cannot tell"
+
+
+def test_noise_beyond_a_bound_leaves_what_is_near_to_it():
+    """All 8,000 records are within: the interval must not say that perhaps none is."""
+    noisy = Noisy(np.array([8060, -40]), np.full(2, 10.0), ["discrete Laplace"] * 2)
+    found = noisy.ratio(np.array([1.0, 0.0]), np.ones(2), (0.0, 1.0))
+    assert (found.estimate, found.high) == (1.0, 1.0) and 0.99 < found.low < 1.0
+    other = noisy.ratio(np.array([0.0, 1.0]), np.ones(2), (0.0, 1.0))
+    assert (other.estimate, other.low) == (0.0, 0.0) and 0.0 < other.high < 0.01
