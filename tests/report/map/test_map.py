@@ -39,6 +39,8 @@ class StandIn:
     """The part of the Metric protocol that the page uses, straightforwardly."""
 
     symmetric = property(lambda self: self)
+    measured_in = None
+    measured = "the universe's own units"
 
     def __init__(self, graph):
         self.graph, self.ids, self.name = graph, graph.ids, graph.name
