@@ -55,12 +55,13 @@ def register(subparsers: parsing.Subparsers) -> None:
     which = "layer of --centers (default: sites, or the only one)"
     group.add_argument("--centers-layer", metavar="NAME", help=which)
     parsing.add_objective(group)
-    limits = "distances, such as 500,1000: the share of the demand within each of them"
+    limits = "distances, such as 500,1000 or '5 min': the share of the demand within each of them"
     group.add_argument("--within", metavar="D,D,...", type=_distances, help=limits)
     rivals = "other centers, such a file: do the first ones serve better?"
     group.add_argument("--against", metavar="FILE", help=rivals)
     bound = "in the mean, distances beyond it count as this much (default: one few should exceed)"
-    group.add_argument("--clip", metavar="D", type=parsing.positive_number, help=bound)
+    group.add_argument("--clip", metavar="D", type=parsing.distance, help=bound)
+    parsing.add_measured_in(group)
     spent = "privacy budget of this call, such as 0.1 or 1/3; without it the answer is exact"
     budget.add_privacy_options(demand, parser.add_argument_group("the price"), spent)
     page = "one HTML page of the centers, with these figures and their intervals (extra: maps)"
@@ -168,5 +169,5 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
     }
 
 
-def _distances(text: str) -> list[float]:
-    return [parsing.positive_number(part) for part in text.split(",")]
+def _distances(text: str) -> list[float | str]:
+    return [parsing.distance(part) for part in text.split(",")]

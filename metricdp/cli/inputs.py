@@ -75,6 +75,8 @@ def read_metric(args: Namespace) -> GraphMetric:
         raise all_at_once(path, options, refused)
     if getattr(args, "name", None) is not None:
         metric.name = args.name
+    if getattr(args, "measured_in", None) is not None:
+        metric.measured_in = args.measured_in
     if not args.quiet:
         lengths = f", lengths: {metric.graph.measured}" if metric.graph.measured else ""
         say(

@@ -55,9 +55,8 @@ def add_options(group: Any) -> None:
         help=f"what makes sites good: {', '.join(NAMES)}{text}; default: %(default)s",
     )
     limit = "distance beyond which nobody is served or covered, such as 900, '10 min' or '500 m'"
-    group.add_argument("--limit", metavar="D", type=_limit, help=limit)
-    unit = "what the graph's lengths are measured in (m, km, s, min, …), for limits with a unit"
-    group.add_argument("--measured-in", metavar="UNIT", help=unit)
+    group.add_argument("--limit", metavar="D", type=parsing.distance, help=limit)
+    parsing.add_measured_in(group)
     threshold = "p-center, set-cover: only points of more weight than this count (noisy weights)"
     group.add_argument("--threshold", metavar="W", type=_at_least_0, help=threshold)
     group.add_argument("--z", metavar="Z", type=parsing.positive_number, help="power of kz")
@@ -131,8 +130,6 @@ def objective_of(args: Namespace, metric: Any) -> Any:
     """
     from metricdp.solvers.objectives import OBJECTIVES
 
-    if args.measured_in is not None:
-        metric.measured_in = args.measured_in
     kind = OBJECTIVES[args.objective]
     values = {}
     for field in fields(kind):  # type: ignore[arg-type]
@@ -189,21 +186,6 @@ def _table(path: str, column: str, metric: Any, of_sites: bool = True) -> dict[A
     if len(set(ids)) < len(ids):
         raise InputError(f"{path}: a vertex is listed twice")
     return dict(zip(ids, table.numbers(column).tolist()))
-
-
-def _limit(text: str) -> Any:
-    from metricdp.solvers.objectives.objective import checked_limit
-
-    try:
-        return checked_limit(float(text))
-    except InputError as error:
-        raise ArgumentTypeError(str(error)) from None
-    except ValueError:
-        pass
-    try:
-        return checked_limit(text)
-    except InputError as error:
-        raise ArgumentTypeError(str(error)) from None
 
 
 def _share(text: str) -> float:

@@ -176,6 +176,28 @@ def positive_number(text: str) -> float:
     return value
 
 
+def distance(text: str) -> float | str:
+    """Return a distance: a number that is not negative, or one with a unit."""
+    from metricdp.errors import InputError
+    from metricdp.metrics.units import checked_distance
+
+    try:
+        given: float | str = float(text)
+    except ValueError:
+        given = text
+    try:
+        checked_distance(given, "limit")
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return given
+
+
+def add_measured_in(group: Any) -> None:
+    """``--measured-in``, where distances are asked for."""
+    unit = "what the graph's lengths are measured in (m, km, s, min, …), for distances with a unit"
+    group.add_argument("--measured-in", metavar="UNIT", help=unit)
+
+
 def effort(text: str) -> str | float:
     """Return quick, thorough or a positive number of seconds."""
     if text in ("quick", "thorough"):

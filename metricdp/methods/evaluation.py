@@ -34,6 +34,7 @@ from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.shares import Allowance, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.units import in_units_of
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
@@ -197,14 +198,15 @@ def evaluate(
         With one, a query gets Gaussian noise where that is smaller.
     ledger : Ledger or Grant, optional
         Where it is charged, before any data is read; one of its own (add-remove) by default.
-    within : float or sequence of float
-        Distances: what share of the records is served within each of them?
+    within : float or str, or sequence of these
+        Distances, in the universe's units or with one of their own (``"5 min"``): what share of
+        the records is served within each of them?
     against : iterable of ids, or array_like, optional
         Other centers: do these serve better?
     release : release of `metricdp.release`, optional
         Made before: edges of bands and `clip` follow its weights in place of an even spread over
         the universe.
-    clip : float, optional
+    clip : float or str, optional
         In the mean, distances beyond it count as this much: public knowledge, or released before.
         By default a distance that hardly any record is expected to exceed (`Evaluation.clip`;
         `Evaluation.clipped` tells how many do). Some bound is needed: t records at distance R move
@@ -333,11 +335,11 @@ class _Design:
             One of them breaks its rule.
         """
         service = Service(universe, centers)
-        limits = _limits(within)
+        limits = _limits(universe, within)
         places, density = _expected(universe, release)
         distance = service.served(places)[1]
         usual = _quantiles(distance, density, np.array([CLIP_QUANTILE]))[0]
-        most = float(usual) if clip is None else positive(clip, "clip")
+        most = float(usual) if clip is None else _number(universe, clip, "clip")
         most = min(most, service.farthest) or service.farthest or 1.0
         asked = {limit for limit in (*limits, most) if limit < service.farthest}
         fine = np.unique(_quantiles(distance, density, NARROW))
@@ -486,10 +488,18 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     return design.report(read, None)
 
 
-def _limits(within: Any) -> tuple[float, ...]:
-    if isinstance(within, int | float | np.integer | np.floating):
+def _limits(universe: Universe, within: Any) -> tuple[float, ...]:
+    if isinstance(within, int | float | str | np.integer | np.floating):
         within = [within]
-    return tuple(sorted({positive(limit, "within") for limit in listed(within, "within")}))
+    given = listed(within, "within")
+    return tuple(sorted({_number(universe, limit, "within") for limit in given}))
+
+
+def _number(universe: Universe, distance: Any, name: str) -> float:
+    """A positive distance in the universe's units."""
+    if isinstance(distance, str) and isinstance(universe, Metric):
+        distance = in_units_of(universe, distance, name)
+    return positive(distance, name)
 
 
 def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.units import in_units_of
 from metricdp.progress import progress
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.intervals import Interval
@@ -118,6 +119,8 @@ def mean_distance(
     away = np.asarray(distance, np.float64)
     if within is None:
         return told.mean(away, level)
+    if isinstance(within, str):
+        within = in_units_of(metric, within, "within")
     limit = floats(within, "within")
     if limit.ndim or not np.isfinite(limit) or limit < 0:
         raise InputError(f"within must be a distance of at least 0, got {shown(within)}")

@@ -48,7 +48,8 @@ def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
     name = file_path(path, "path").name.lower()
     ending = next((e for e in ENDINGS if name.endswith(e)), None)
     if ending is None:
-        raise InputError(f"{path}: the ending must be one of {', '.join(ENDINGS)}")
+        page = "; --map writes a page" if name.endswith((".html", ".htm")) else ""
+        raise InputError(f"{path}: the ending must be one of {', '.join(ENDINGS)}{page}")
     placed = getattr(universe, "coordinates", None) is not None
     if ending in (".gpkg", ".geojson") and not placed:
         raise InputError(

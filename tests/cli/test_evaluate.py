@@ -45,12 +45,23 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
     assert again.status == 2 and "left" in again.err and again.out == ""
 
 
+def test_distances_have_units(town, capsys):
+    asked = (*BASE, "--epsilon", "1", "--within", "0.25km,150", "--clip", ".8 km")
+    ran = run(capsys, *asked, "--measured-in", "m")
+    told = json.loads(ran.out)
+    assert ran.status == 0 and told["within"] == [150, 250] and told["clip"] == 800
+    ran = run(capsys, *asked, "--measured-in", "s")
+    assert ran.status == 2 and "distances of roads.csv are measured in s" in ran.err
+    ran = run(capsys, *asked)
+    assert ran.status == 2 and "--measured-in" in ran.err and ran.out == ""
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--within", "500"), "--within goes with --epsilon"),
         (("--ledger", "x"), "--ledger goes with --epsilon"),
-        (("--epsilon", "1", "--within", "5,,6"), "positive number"),
+        (("--epsilon", "1", "--within", "5,,6"), "must be a number in the metric"),
         (("--epsilon", "1", "--objective", "k-means"), "leave --objective out"),
         (("--epsilon", "1", "--against", "nowhere.json"), "nowhere.json"),
     ],

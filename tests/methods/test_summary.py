@@ -8,7 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
-from metricdp.errors import UnknownIdError
+from metricdp.errors import InputError, UnknownIdError
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,8 @@ def test_a_result_has_an_interval_and_a_summary(town, result):
 
 def test_shares_within_a_distance(result):
     near = result.release.interval(result.centers, within=2)
+    with pytest.raises(InputError, match="within='2 min': it is not known what"):
+        result.release.interval(result.centers, within="2 min")
     far = result.release.interval(result.centers, within=100)
     assert near.estimate < far.estimate == 1
     assert result.release.interval(result.centers, within=2, level=0.5).half_width < near.half_width

@@ -84,7 +84,8 @@ class Frame(ABC):
             if self.path is not None:  # not told which there are: it may be a row of data
                 raise InputError(
                     f"{self.path}: no column {shown(missing[0])}; the first row must name the "
-                    f"columns"
+                    f"columns, and --demand-column (column=), or --x and --y (x=, y=), those that "
+                    f"hold places"
                 )
             raise InputError(
                 f"no column {shown(missing[0])}; the columns are {', '.join(map(str, known))}"

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, positive, shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.metrics.units import checked_distance, in_units_of
 from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting
-
-UNITS = {
-    "mm": ("m", 1e-3),
-    "cm": ("m", 1e-2),
-    "m": ("m", 1.0),
-    "km": ("m", 1e3),
-    "ft": ("m", 0.3048),
-    "yd": ("m", 0.9144),
-    "mi": ("m", 1609.344),
-    "s": ("s", 1.0),
-    "sec": ("s", 1.0),
-    "min": ("s", 60.0),
-    "h": ("s", 3600.0),
-}
-"""Of what each unit is how many."""
 
 
 class Objective(ABC):
@@ -105,53 +90,12 @@ def checked_limit(limit: Any) -> Any:
     InputError
         It is neither.
     """
-    if isinstance(limit, str):
-        _parsed(limit)
-        return limit
-    return positive(limit, "limit", or_zero=True)
+    return checked_distance(limit, "limit")
 
 
 def steps_of(limit: Any, metric: Metric) -> float:
-    """A limit in the units of a metric's distances.
-
-    Parameters
-    ----------
-    limit : float or str
-        A number in those units, or a number and a unit of length or time: ``"500 m"``, ``"10
-        min"``.
-    metric : Metric
-        Its `measured_in` says what its distances are measured in.
-
-    Raises
-    ------
-    InputError
-        The unit is not known, or is of another kind than the metric's.
-    """
-    if not isinstance(limit, str):
-        return float(limit)
-    number, unit = _parsed(limit)
-    own = metric.measured_in
-    if own is None:
-        raise InputError(
-            f"limit={limit!r}: it is not known what distances of {metric.name} are measured in; "
-            f"give a number in their own units, or set metric.measured_in (such as 'm' or 's')"
-        )
-    kind, size = UNITS[unit]
-    if own not in UNITS:
-        raise InputError(f"metric.measured_in must be one of {', '.join(UNITS)}; got {shown(own)}")
-    if UNITS[own][0] != kind:
-        raise InputError(f"limit={limit!r}: distances of {metric.name} are measured in {own}")
-    return number * size / UNITS[own][1]
-
-
-def _parsed(limit: str) -> tuple[float, str]:
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*", limit)
-    if match is None or match[2] not in UNITS:
-        raise InputError(
-            f"limit must be a number in the metric's units, or a number and one of "
-            f"{', '.join(UNITS)}, such as '10 min'; got {shown(limit)}"
-        )
-    return float(match[1]), match[2]
+    """A limit in the units of a metric's distances; errors as `in_units_of`."""
+    return in_units_of(metric, limit, "limit")
 
 
 def per_site(values: Any, siting: Siting, name: str) -> Floats:
