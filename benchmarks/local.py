@@ -2,9 +2,11 @@
 users.
 
     python benchmarks/local.py graph [--users 100000] [--epsilons 0.5 1 2 4] [--runs 5]
-    [--concentration 10] python benchmarks/local.py shuffle [--users 100000 10000] [--epsilons 0.25]
+        [--concentration 10] [--spots]
+    python benchmarks/local.py shuffle [--users 100000 10000] [--epsilons 0.25]
     python benchmarks/local.py mixtures [--users 100000] [--epsilons 1 2 4 8] [-k 8] [--runs 5]
-    [--histogram leaves] [--split users] python benchmarks/local.py speed
+        [--histogram leaves] [--split users]
+    python benchmarks/local.py speed
 
 Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of
 simulated users (`simulated_messages`), but for vector reports of mixtures, which are drawn by their
@@ -17,7 +19,7 @@ import argparse
 import time
 
 import numpy as np
-from instances import DATA, hot_spots
+from instances import DATA, hot_spots, road_network, spots_in_the_plane
 
 import metricdp as mdp
 from metricdp.bench.paper5 import objective, separated
@@ -41,15 +43,18 @@ def graph(options: argparse.Namespace, trust: str) -> None:
     """Cost of the private centers over that of the best non-private ones: mean (largest) of the
     runs.
     """
-    metric = coquimbo()
+    metric = road_network("liechtenstein") if options.spots else coquimbo()
     print(
         f"| users | epsilon | parts | randomizer, bytes | cost / non-private, mean (largest) of "
         f"{options.runs} |\n" + "| --- " * 5 + "|"
     )
     for users in options.users:
-        demand = hot_spots(metric, users, concentration=options.concentration)
+        if options.spots:
+            demand = spots_in_the_plane(np.asarray(metric.coordinates, float), users)
+        else:
+            demand = hot_spots(metric, users, concentration=options.concentration)
         weights = np.bincount(demand, minlength=len(metric)).astype(float)
-        best = solve(metric, weights, options.k, seed=0).cost
+        best = solve(metric, weights, options.k, seed=0, starts=5).cost
         items = [metric.ids[i] for i in demand]
         for epsilon in options.epsilons:
             pub = mdp.local.public_parameters(
@@ -66,8 +71,9 @@ def graph(options: argparse.Namespace, trust: str) -> None:
                 if trust.endswith("shuffle")
                 else epsilon
             )
+            parts = " / ".join(str(role.reports[0].randomizer.domain) for role in pub.roles)
             print(
-                f"| {users:,} | {shown} | {randomizer.domain} | {randomizer.kind}, "
+                f"| {users:,} | {shown} | {parts} | {randomizer.kind}, "
                 f"{pub.message_bytes} | "
                 f"{np.mean(ratios):.3f} ({max(ratios):.3f}) |",
                 flush=True,
@@ -151,6 +157,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--concentration", type=float, default=10.0)
     parser.add_argument("--parts", type=int)
+    parser.add_argument(
+        "--spots", action="store_true", help="a dozen spots in Liechtenstein, in place of Coquimbo"
+    )
     parser.add_argument("--histogram")
     parser.add_argument("--split", default="users")
     parser.add_argument("-k", type=int, default=None)
