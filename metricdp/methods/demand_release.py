@@ -366,10 +366,10 @@ class DemandRelease:
     @cached_property
     def _credible(self) -> Credible:
         if self.estimate is None or not self.has_intervals:
+            found = "a box" if self.space is not None else f"method {self.method!r}"
             raise InputError(
                 f"free intervals need a release of counts in a finite universe (method "
-                f"'partition'); this one is of method {self.method!r}: metricdp.evaluate measures "
-                "it privately"
+                f"'partition'); this one is of {found}: metricdp.evaluate measures it privately"
             )
         shift = HUBS if self.growth > FAST_GROWTH else ROADS
         return Credible(self.estimate, grains=self.receipt.grains, shift=shift)

@@ -116,6 +116,10 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
         hint = "; files are read by read_graph"
     elif isinstance(obj, np.ndarray):
         hint = "; a full matrix of distances is a PrecomputedMetric"
+    elif hasattr(obj, "columns"):
+        hint = "; networkx.from_pandas_edgelist(table, 'u', 'v', edge_attr=True) makes one"
+    elif isinstance(obj, list | tuple | set):
+        hint = "; networkx.Graph(edges) makes one, add_weighted_edges_from(edges) takes lengths"
     raise InputError(f"a graph must be one of: {ACCEPTED}; got {type(obj).__name__}{hint}")
 
 

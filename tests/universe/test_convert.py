@@ -6,6 +6,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -301,6 +302,8 @@ def test_a_graph_passes_through():
     [
         ("roads.csv", "got str; files are read by read_graph"),
         (np.zeros((2, 2)), "got ndarray; a full matrix of distances is a PrecomputedMetric"),
+        ([(0, 1)], r"got list; networkx.Graph\(edges\)"),
+        (SimpleNamespace(columns=["u"]), "networkx.from_pandas_edgelist"),
         ({0: [1]}, "got dict"),
         (nx, "got module"),
     ],

@@ -56,4 +56,7 @@ def opened(
         if one.takes(source):
             return one.table(source)
     wanted = "a path or a pandas, Polars, PyArrow, DuckDB, Ibis, Dask or PySpark table"
-    raise InputError(f"expected {wanted}, got {type(source).__name__}")
+    column = (
+        "; a column alone is PrivateDemand(universe, column)" if hasattr(source, "dtype") else ""
+    )
+    raise InputError(f"expected {wanted}, got {type(source).__name__}{column}")
