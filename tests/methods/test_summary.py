@@ -93,7 +93,7 @@ def test_what_has_no_model_says_so(town):
     boxed = mdp.k_median(space, points, k=2, epsilon=1)
     assert boxed.interval is None
     if boxed.release is not None:
-        with pytest.raises(mdp.InputError, match="of a box: metricdp.evaluate"):
+        with pytest.raises(mdp.InputError, match=r"of a box: metricdp\.evaluate"):
             boxed.release.interval(boxed.centers)
 
 
