@@ -370,8 +370,8 @@ class Stream:
                 today = {"day": release.day, "centers": found, "moved": moved, "alarm": alarm}
                 answers = {**state.answers, str(k): [*known, today][-MOST_DAYS:]}
                 self._keep(state._replace(answers=answers))
-            ids = [self.universe.ids[i] for i in today["centers"]]
-            result = Result(ids, k, "stream", release.receipt, release)
+            ids = [self.universe.sites[i] for i in today["centers"]]
+            result = Result(ids, k, "stream", release.receipt, release, universe=self.universe)
             return DayCenters(result, today["moved"], today["alarm"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -388,7 +388,7 @@ class Stream:
         return [
             PastDay(
                 a["day"],
-                [self.universe.ids[i] for i in a["centers"]],
+                [self.universe.sites[i] for i in a["centers"]],
                 state.labels[a["day"] - 1] if named else None,
                 a["moved"],
                 a["alarm"],
@@ -430,7 +430,7 @@ class Stream:
     ) -> tuple[list[int], bool]:
         """Positions of the day's centers, and whether more of them should move."""
         metric = self.universe
-        fresh = metric.positions(release.k_median(k=k, seed=self._seed).centers).tolist()
+        fresh = metric.site_positions(release.k_median(k=k, seed=self._seed).centers).tolist()
         if before is None or self._recourse is None or self._recourse >= k:
             return fresh, False
 
@@ -444,9 +444,9 @@ class Stream:
             without = [cost([c for c in before if c != gone]) for gone in before]
             order = [before[i] for i in np.argsort(without, kind="stable")]
             for moves in range(1, self._recourse + 1):
-                stay = [metric.ids[c] for c in before if c not in order[:moves]]
+                stay = [metric.sites[c] for c in before if c not in order[:moves]]
                 answer = release.k_median(k=k, opened=stay, seed=self._seed)
-                found = metric.positions(answer.centers).tolist()
+                found = metric.site_positions(answer.centers).tolist()
                 if cost(found) <= (1 + SETTLED) * least:
                     break
         return found, cost(found) > (1 + ALARM) * least

@@ -89,6 +89,11 @@ def days_page(
             "no day's centers were asked for: stream.k_median(k), or `metricdp stream step -k K`, "
             "asks for them"
         )
+    if metric.sites is not metric.ids:
+        raise InputError(
+            f"a page of days draws centers among the points: the sites of {metric.name} have no "
+            f"places"
+        )
     k = len(days[-1].centers)
     several = f"{k:,} center{'' if k == 1 else 's'} over {len(days):,} day"
     named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
