@@ -1,6 +1,7 @@
 """Objectives against published optima, enumerated ones and HiGHS, and on a large road graph.
 
     METRICDP_DATA=… python benchmarks/objectives.py pmed | stores | road SIDE
+    METRICDP_DATA=… python benchmarks/objectives.py private [DRAWS]
     python benchmarks/objectives.py coverage | opening | capacities [FIRST LAST]
 
 Prints one line an instance and a summary. Random instances are drawn by number (their seed): points
@@ -171,6 +172,63 @@ def against_highs(name: str, first: int, last: int) -> None:
     )
 
 
+def private(draws: int = 5) -> None:
+    """Manhattan's directed times, 20,000 records, epsilon 1, k = 20: coverage from releases beside
+    that of the records themselves, and how often true loads are within their intervals.
+    """
+    from directed import K, manhattan
+
+    metric, records = manhattan("to-center")
+    true = np.bincount(records, minlength=len(metric)).astype(float)
+    ids = [metric.ids[i] for i in records]
+    room = 1.2 * len(records) / K
+    near = {}
+    for minutes in (2, 3, 5):
+        best = mdp.solve(metric, o.MaxCoverage(K, 60.0 * minutes), weights=true)
+        near[minutes] = best.value / len(records)
+        print(f"within {minutes} min, of the records: {near[minutes]:.4f}, gap {best.gap:.1e}")
+    held, above, wide, lost = [], [], [], {minutes: [] for minutes in near}
+    for draw in range(draws):
+        release = mdp.release(metric, mdp.PrivateDemand(metric, ids), epsilon=1, seed=draw)
+        for minutes, most in near.items():
+            plan = release.solve(o.MaxCoverage(K, 60.0 * minutes))
+            own = metric.nearest_to(metric.positions(plan.centers))[1] <= 60.0 * minutes * (
+                1 + 1e-9
+            )
+            lost[minutes].append(100 * (most - float(true @ own) / len(records)))
+        plan = release.solve(o.Capacitated(K, room))
+        told = plan.load_intervals(level=0.95)
+        served = _served(plan, metric, true)
+        held += list((told.low <= served) & (served <= told.high))
+        above += list(served <= told.high)
+        wide += list((told.high - np.array(list(plan.loads.values()))) / room)
+        over = (served / room).max() - 1
+        print(
+            f"draw {draw}: points lost {[round(x[-1], 2) for x in lost.values()]}; true loads over "
+            f"capacity by at most {100 * over:.1f} %, told at most "
+            f"{100 * (told.high / room).max() - 100:.1f} %",
+            flush=True,
+        )
+    worst = {minutes: round(max(points), 2) for minutes, points in lost.items()}
+    print(
+        f"points of coverage lost, worst of {draws}: {worst}; loads of {len(held)} sites: "
+        f"{np.mean(held):.3f} inside, {np.mean(above):.3f} not above; high end over the noisy "
+        f"load by {100 * np.mean(wide):.1f} % of the capacity on average"
+    )
+
+
+def _served(plan: mdp.Solution, metric: mdp.Metric, true: np.ndarray) -> np.ndarray:
+    """What each site of a plan serves of other weights; points without noisy demand by label."""
+    frame = plan.to_frame().dropna(subset=["center"])
+    at = {center: i for i, center in enumerate(plan.centers)}
+    points = metric.positions(list(frame["vertex"]))
+    sites = frame["center"].map(at).to_numpy()
+    found = np.bincount(sites, true[points] * frame["share"].to_numpy(), len(at))
+    others = np.setdiff1d(np.flatnonzero(true), points)
+    label = metric.nearest_to(metric.positions(plan.centers))[0][others]
+    return found + np.bincount(label, true[others], len(at))
+
+
 def road(side: int) -> None:
     """A made-up road grid of side × side vertices: coverage and p-center, k = 20."""
     rng = np.random.default_rng(1)
@@ -207,4 +265,4 @@ if __name__ == "__main__":
     if what in LARGEST:
         against_highs(what, *(more or [0, 100]))
     else:
-        {"pmed": pmed, "stores": stores, "road": road}[what](*more)
+        {"pmed": pmed, "stores": stores, "road": road, "private": private}[what](*more)

@@ -334,6 +334,8 @@ def _planned(args: Namespace, metric: Any, universe: Any, weights: Any) -> tuple
             else f"within {_rounded_up(100 * result.gap)} % of the best, proven"
         )
         say(f"{objective.name}: {result.value:.6g} for the {of} weights, {proof}")
+        if objective.name == "capacitated" and result.has_intervals:
+            say(objectives.margin(result))
     return result, result.weights
 
 

@@ -161,6 +161,18 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
     return found
 
 
+def margin(plan: Any) -> str:
+    """How far true loads may exceed the noisy ones, for which capacities are kept."""
+    told, noisy = plan.load_intervals(), list(plan.loads.values())
+    above = [high - load for high, load in zip(told.high, noisy)]
+    i = above.index(max(above))
+    return (
+        f"capacities hold for the noisy loads; true ones exceed them by {max(above[i], 0.0):.6g} "
+        f"at most, at {plan.centers[i]} ({told.high[i]:.6g}; {100 * told.level:g} % credible for "
+        f"each site, load_intervals has all)"
+    )
+
+
 def public_weights(args: Namespace, metric: Any) -> Any:
     """The weights of ``--weights``; None if it was not given."""
     return None if args.weights is None else _table(args.weights, "weight", metric, of_sites=False)

@@ -157,6 +157,11 @@ class Solution:
             return totals
         return dict(zip(self.centers, totals.tolist()))
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether `load_intervals` can answer."""
+        return self._siting.loads is None and getattr(self.release, "has_intervals", False)
+
     def load_intervals(self, level: float = LEVEL) -> Interval:
         """What each site serves of the private demand that a release is of, with intervals: how far
         true loads may exceed `loads`, for which capacities are kept.
@@ -370,7 +375,7 @@ class Solution:
 
     def _told_intervals(self) -> dict[str, Any] | None:
         """`load_intervals`, where there are any, JSON-ready."""
-        if not getattr(self.release, "has_intervals", False) or self._siting.loads is not None:
+        if not self.has_intervals:
             return None
         told = self.load_intervals()
         return {"basis": "release", "level": told.level, **told.to_dict()}

@@ -50,6 +50,14 @@ def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
     assert again["centers"] == noisy["centers"]
 
 
+def test_how_far_true_loads_may_exceed_noisy_ones(world: Path, capsys: Capture) -> None:
+    question = CALLS["capacitated"].split()
+    ran = run(capsys, "cluster", "roads.csv", *question, "--demand", "homes.csv", "--epsilon", "1")
+    told = json.loads(ran.out)["load_intervals"]
+    assert told["basis"] == "release" and len(told["high"]) == 3
+    assert "capacities hold for the noisy loads" in " ".join(ran.err.split())
+
+
 def test_public_weights_and_tables(world: Path, capsys: Capture) -> None:
     metric = mdp.read_graph("roads.csv")
     ids = list(metric.ids)
