@@ -107,6 +107,7 @@ def messages(line):
 
 EVALUATE = ["evaluate", "roads.csv", "--demand", "demand.csv", "--centers", "centers.json"]
 EVALUATE += ["-q", "--epsilon", "1"]
+CONTRIBUTIONS = ["contributions", "demand.csv", "--user", "who", "-q", "--epsilon", "1"]
 SAVE = ("--coreset", "weights.csv")
 USERS = "vertex,who\n0,a\n3,b\n", "vertex,who\n0,a\n3,b\n0,c\n0,c\n0,c\n"
 POINTS = "x,y\n0.1,0.0\n2.9,0.0\n", "x,y\n0.1,0.0\n2.9,0.0\n0.2,0.0\n"
@@ -179,6 +180,7 @@ CASES = {
         EVALUATE,
         figures,
     ),
+    "contributions, users": (1, 0, USERS, CONTRIBUTIONS, figures),
     "encode, response among 4": device("roads.csv", 2, 3),
     "encode, subsets of 10": device("street.csv", 1, 299),
     "encode, response among 94": device("street.csv", 6, 299),
@@ -188,8 +190,8 @@ CASES = {
 
 PAGE = """# Lower bounds of epsilon from outputs alone, through the command line and files
 
-`python benchmarks/blackbox.py --runs N` runs `metricdp cluster`, `evaluate` and `encode` on two
-neighboring files, and looks at nothing but what they write. It shares no code with
+`python benchmarks/blackbox.py --runs N` runs `metricdp cluster`, `evaluate`, `contributions` and
+`encode` on two neighboring files, and looks at nothing but what they write. It shares no code with
 `metricdp.audit`. The command line's `main` runs in one process, since 10^5 processes a side would
 spend days on imports; every run reads its files anew and writes its result to a file. Bounds are
 Clopper and Pearson's, for an event chosen on the other half of the runs; one above the claim
