@@ -30,7 +30,8 @@ def register(subparsers: parsing.Subparsers) -> None:
         description="Release the present of private demand day after day, for one budget in all.",
         epilog=_EPILOG,
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    named = {"title": "actions", "metavar": "ACTION", "prog": "metricdp stream"}
+    actions = parser.add_subparsers(required=True, **named)
     _register_init(actions)
     _register_step(actions)
     _register_show(actions)
