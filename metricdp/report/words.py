@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -59,6 +60,43 @@ def show_number(value: Any) -> str:
         return str(value)
 
 
+def sureness(epsilon: Fraction) -> str:
+    """How sure even odds can become under epsilon-differential privacy: e^epsilon / (1 +
+    e^epsilon), rounded up.
+
+    Examples
+    --------
+    >>> sureness(Fraction(1)), sureness(Fraction(20))
+    ('73.2 %', 'over 99.9 %')
+    """
+    share = 1 / (1 + math.exp(-min(float(epsilon), 700.0)))
+    return "over 99.9 %" if share > 0.999 else f"{math.ceil(1000 * share) / 10:.1f} %"
+
+
+def meaning(facts: Mapping[str, Any]) -> str:
+    """What the epsilon of a receipt means, in a sentence; nothing where there is none.
+
+    Examples
+    --------
+    >>> meaning({"epsilon": 1.0, "unit": "user", "neighboring": "add-remove"})[-48:]
+    'can be at most 73.2 % sure of it from this page.'
+    """
+    try:
+        epsilon = Fraction(str(facts.get("epsilon_exact", facts.get("epsilon"))))
+        delta = Fraction(str(facts.get("delta_exact", facts.get("delta") or 0)))
+    except (ValueError, ZeroDivisionError):
+        return ""
+    unit = str(facts.get("unit") or "record")
+    what = f"that a {unit} took part"
+    if facts.get("neighboring") == "replace-one":
+        what = f"that a {unit} was this one rather than another"
+    but = f", but for a chance of about {show_number(delta)}" if delta else ""
+    return (
+        f"Whoever thought it as likely as not {what} can be at most {sureness(epsilon)} sure of it "
+        f"from this page{but}."
+    )
+
+
 def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
     """Say in HTML what was spent and for what, or that there is no guarantee.
 
@@ -85,10 +123,15 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         '<section class="receipt"><h2>Privacy receipt</h2>'
         "<p>Nothing on this page was computed from private data other than through these "
         "releases.</p>"
+        f"{_paragraph(meaning(receipt.to_dict()))}"
         f"<dl>{rows}</dl>"
         f"<details><summary>As "
         f"text</summary><code>{escape(str(receipt))}</code></details></section>"
     )
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>" if text else ""
 
 
 _FIGURES = {

@@ -25,6 +25,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.map.page import center_records
+from metricdp.report.words import sureness
 
 STEPS = 1 << 20
 """Places are drawn on a grid of so many steps."""
@@ -69,19 +70,6 @@ def level_names(epsilons: Sequence[Fraction]) -> list[str]:
     return [
         next((name for most, name in bands if epsilon <= most), "Very weak") for epsilon in epsilons
     ]
-
-
-def sureness(epsilon: Fraction) -> str:
-    """How sure even odds can become under epsilon-differential privacy: e^epsilon / (1 +
-    e^epsilon), rounded up.
-
-    Examples
-    --------
-    >>> sureness(Fraction(1)), sureness(Fraction(20))
-    ('73.2 %', 'over 99.9 %')
-    """
-    share = 1 / (1 + np.exp(-float(epsilon)))
-    return "over 99.9 %" if share > 0.999 else f"{np.ceil(1000 * share) / 10:.1f} %"
 
 
 def scene(

@@ -15,7 +15,8 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.report import drawing
-from metricdp.report.explore.scene import _few, _matched, level_names, sureness
+from metricdp.report.explore.scene import _few, _matched, level_names
+from metricdp.report.words import sureness
 from tests.report.map.test_map import read_png
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"

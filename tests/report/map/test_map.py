@@ -118,6 +118,7 @@ def test_page_shows_centers_territories_and_noisy_mass():
         "Nothing on this page was computed from private data other than through these releases."
         in page
     )
+    assert "can be at most 58.3 % sure of it from this page." in page  # e^(1/3) : 1
     for said in (
         "0.333333 (exactly 1/3)",
         "discrete Laplace",
