@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -22,6 +23,7 @@ from sphinx.util import logging
 ROOT = Path(__file__).resolve().parents[1]
 ENTRANCES = ("tutorial", "how-to", "explanation", "reference")
 PROOFS = "docs/proofs/README"
+WORDS = tomllib.loads((ROOT / "docs" / "search" / "words.toml").read_text("utf-8"))
 OWN_SECTIONS = ("Privacy", "Complexity")
 MODULES = re.findall(r"^   (metricdp\S*)$", (ROOT / "docs" / "api.rst").read_text("utf-8"), re.M)
 
@@ -65,6 +67,7 @@ html_title = f"metricdp {release}"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {"navbar_align": "left", "footer_end": []}
+html_search_scorer = str(ROOT / "docs" / "search" / "scorer.js")  # absolute: Sphinx opens it
 html_additional_pages = {"index": "redirect.html"}
 
 
@@ -93,6 +96,12 @@ def contents(page: str, text: str) -> str:
         linked.append("../benchmarks/*")  # those that no table names come last
     options = [":hidden:", ":glob:"]
     return "\n".join(["", "```{toctree}", *options, "", *dict.fromkeys(linked), "```", ""])
+
+
+def words(page: str) -> str:
+    """Main entries of the index: what people look for and a page answers in other words."""
+    listed = [f"! {word}" for word in WORDS.get(page, [])]
+    return "\n".join(["", *(f"```{{index}} {word}\n```" for word in listed), ""])
 
 
 def listings(text: str) -> str:
@@ -127,6 +136,7 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += contents(page, source[0])
     elif page.startswith("docs/proofs/"):
         source[0] += listings(source[0])
+    source[0] += words(page)
 
 
 def without_picture(app: Sphinx, failure: Exception | None) -> None:

@@ -1,0 +1,80 @@
+"""Edges of grants and pools: what a piece costs, whom a budget is held to, what a pool needs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting.binding import Protection
+from metricdp.accounting.budget import checked_budget
+from metricdp.errors import InputError
+
+RECORDS = Protection("record", 1)
+USERS = Protection("user", 3)
+
+
+def test_a_pool_without_rho_is_refused():
+    with pytest.raises(InputError, match="a pool needs a budget of rho"):
+        Pool(Cost(Fraction(1), Fraction(1, 10)), "add-remove")
+
+
+def test_a_rho_alone_is_a_budget_and_nothing_is_not():
+    """A pool of epsilon 0 may be charged, as its delta pays for rho; without rho it is nothing."""
+    some = Cost(Fraction(0), Fraction(1, 10), Fraction(1, 10**6), "zCDP")
+    assert checked_budget(some, 0, Fraction(0)) == some
+    with pytest.raises(InputError, match="epsilon must be between"):
+        checked_budget(0, 0, Fraction(0))
+    with pytest.raises(InputError, match="epsilon must be between"):
+        checked_budget(Cost(Fraction(0), Fraction(1, 10), Fraction(0), "zCDP"), 0, Fraction(0))
+
+
+def test_a_piece_whose_rho_is_unknown_is_drawn_and_takes_its_epsilon():
+    grant = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
+    assert isinstance(grant, Grant)
+    grant.draw(Cost(Fraction(1, 4), Fraction(1, 40)))  # no rho
+    assert (grant.spent, grant.spent_delta) == (Fraction(1, 4), Fraction(1, 40))
+
+
+@pytest.mark.parametrize("sign", [(-1, 0), (0, -1)])
+def test_a_negative_piece_is_refused(sign):
+    grant = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
+    epsilon, delta = (Fraction(s, 100) for s in sign)
+    with pytest.raises(InputError):
+        grant.draw(Cost(epsilon, delta))
+    assert (grant.spent, grant.spent_delta) == (0, 0)
+
+
+def test_a_bound_budget_is_held_to_whom_it_protects():
+    ledger = mdp.Ledger(1)
+    grant = ledger.charge("1/2")
+    grant.bind(RECORDS)
+    for held in (grant, ledger):
+        with pytest.raises(InputError):
+            held.bind(USERS)
+        with pytest.raises(InputError):
+            held.check(USERS)
+        held.bind(RECORDS)
+        held.check(RECORDS)
+
+
+def test_a_binding_is_written_to_the_journal(tmp_path):
+    """A ledger opened again is held to the same unit, though nothing was charged after binding."""
+    path = tmp_path / "ledger.jsonl"
+    ledger = mdp.Ledger(1, journal=path)
+    ledger.charge("1/2").bind(RECORDS)
+    again = mdp.Ledger(1, journal=path)
+    with pytest.raises(InputError):
+        again.check(USERS)
+    again.check(RECORDS)
+
+
+def test_an_exact_answer_takes_nothing_from_a_pool():
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    assert isinstance(pool, Pool)
+    pool.draw(0)
+    assert pool.spent_rho == 0 and pool.spent_delta == 0
+    pool.draw(Cost.selection("1/10"))
+    assert pool.spent_rho == Fraction(1, 800)
