@@ -187,18 +187,20 @@ def run(
     parser = _parser()
     parts: list[Part] = []
     machine, unfinished = facts(), ""
+    settings = {"short": short, "middle": middle, "seed": seed}
     try:
         for number, one in enumerate(progress(chosen, label="measuring", unit="suite")):
             form = one.short if short else one.middle if middle else one.full
             asked = [*form, *(extra or {}).get(one.suite, ())]
             parts.append(_measured(parser, one, asked, seed, target / f"figures-{number}"))
+            unfinished = f"ended after {len(parts):,} of {len(chosen):,} suites"
+            _written(parts, target, settings, machine, unfinished)  # what is done is not lost
+        unfinished = ""
     except KeyboardInterrupt:
         if not parts:
             raise
         unfinished = f"interrupted after {len(parts):,} of {len(chosen):,} suites"
-    return _written(
-        parts, target, {"short": short, "middle": middle, "seed": seed}, machine, unfinished
-    )
+    return _written(parts, target, settings, machine, unfinished)
 
 
 def _made(folder: str) -> Path:

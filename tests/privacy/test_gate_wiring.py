@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import metricdp as mdp
@@ -55,3 +56,70 @@ def test_who_was_asked_about_binds_the_grant_and_its_ledger(ask):
     for held in (grant, ledger):
         with pytest.raises(InputError):
             held.check(MANY.protects)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1])
+def test_a_selection_for_nothing_is_refused(epsilon):
+    grant = mdp.Ledger(1).charge(1)
+    with pytest.raises(InputError, match="epsilon must be positive"):
+        select(ONE, CostQuery(METRIC), epsilon, grant)
+    assert grant.spent == 0
+
+
+def test_an_epsilon_that_no_receipt_could_state_is_refused():
+    """Down to range / 2^900 there is a scale; below it there is none."""
+    query = CostQuery(METRIC)
+    least = Fraction(query.range("add-remove", 1), gate.MOST_SPREAD)
+    grant = mdp.Ledger(1).charge(1)
+    with pytest.raises(InputError, match="epsilon is too small for a selection"):
+        select(ONE, query, least * Fraction(999, 1000), grant)
+    assert grant.spent == 0
+    assert select(ONE, query, least, grant)[1].mechanisms[0].scale == 2.0**900
+
+
+def test_the_receipt_of_a_selection_tells_rho_where_rho_was_paid():
+    query = CostQuery(METRIC)
+    _, plain = select(ONE, query, "1/10", mdp.Ledger(1).charge(1))
+    assert plain.mechanisms[0].rho is None
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    _, pooled = select(ONE, query, "1/10", pool)
+    assert pooled.mechanisms[0].rho == Fraction(1, 800)
+    assert pool.spent_rho == Fraction(1, 800)
+
+
+class Sides:
+    """The path cut in two."""
+
+    n_parts = 2
+
+    def __init__(self, universe):
+        self.universe = universe
+
+    def encode(self, records):
+        return (np.asarray(records) > 2).astype(np.int64)
+
+
+TWO = mdp.GraphMetric(nx.path_graph(2), weight=None)
+
+
+def test_demand_is_moved_to_one_point_a_part_and_nowhere_else():
+    assert gate.moved(ONE, Sides(METRIC), TWO).universe is TWO
+    wrong = [
+        ([0, 4], Sides(METRIC), TWO),
+        (ONE, Sides(METRIC), mdp.EuclideanSpace([0], [1])),
+        (ONE, Sides(METRIC), METRIC),
+    ]
+    for demand, parts, universe in wrong:
+        with pytest.raises(InputError, match="one point for each part"):
+            gate.moved(demand, parts, universe)
+    twin = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    with pytest.raises(InputError):
+        gate.moved(ONE, Sides(twin), TWO)
+
+
+@pytest.mark.parametrize("ask", [_measured, _selected])
+def test_others_than_a_grant_protects_are_refused_before_it_pays(ask):
+    grant = mdp.Ledger(1).charge(1, protects=MANY.protects)
+    with pytest.raises(InputError):
+        ask(grant)
+    assert grant.spent == 0
