@@ -1,4 +1,8 @@
-"""The inner problem of the p-median Lagrangian, row by row."""
+"""The inner problem of the p-median Lagrangian on lists of entries, row by row.
+
+Entries of row i are ``start[i]`` to ``start[i + 1]`` of `client` (int32, the demand point) and
+`cost` (float64).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,77 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def reduced_costs(costs: NDArray, multipliers: NDArray, out: NDArray) -> None:
-    """Fill `out` (m,): ``sum over j of min(costs[i, j] - multipliers[j], 0)`` for every row i of
-    `costs` (m, n), float64. O(m n).
+def reduced_costs(
+    start: NDArray,
+    client: NDArray,
+    cost: NDArray,
+    multipliers: NDArray,
+    first: int,
+    out: NDArray,
+) -> None:
+    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over the entries of each row
+    from `first` on. O(entries).
 
-    Sums are taken in an order of the compiler's choice: entry i is within ``n · 2**-52 · |out[i]|``
-    of the exact value.
+    Sums are taken in an order of the compiler's choice: each is within ``entries of the row ·
+    2**-52 · |out|`` of the exact value.
     """
-    for i in range(len(costs)):
-        row = costs[i]
+    for i in range(len(out)):
         total = 0.0
-        for j in range(len(row)):
-            x = row[j] - multipliers[j]
+        for e in range(start[first + i], start[first + i + 1]):
+            x = cost[e] - multipliers[client[e]]
             total += x if x < 0.0 else 0.0
         out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def served(
+    start: NDArray,
+    client: NDArray,
+    cost: NDArray,
+    multipliers: NDArray,
+    rows: NDArray,
+    count: NDArray,
+) -> None:
+    """Fill `count` (n,), float64: how many of `rows` serve each demand point at less than its
+    multiplier.
+    """
+    count[:] = 0.0
+    for i in rows:
+        for e in range(start[i], start[i + 1]):
+            if cost[e] < multipliers[client[e]]:
+                count[client[e]] += 1.0
+
+
+@njit(cache=True, nogil=True)
+def cheapest(start: NDArray, client: NDArray, cost: NDArray, rows: NDArray, least: NDArray) -> None:
+    """Lower `least` (n,) to what the cheapest of `rows` costs each demand point."""
+    for i in rows:
+        for e in range(start[i], start[i + 1]):
+            least[client[e]] = min(least[client[e]], cost[e])
+
+
+@njit(cache=True, nogil=True)
+def kept_entries(
+    start: NDArray,
+    client: NDArray,
+    cost: NDArray,
+    multipliers: NDArray,
+    rows: NDArray,
+    room: NDArray,
+    new_start: NDArray,
+    new_client: NDArray,
+    new_cost: NDArray,
+) -> None:
+    """Fill the entries of some rows, in place of 0, 1, ..., whose cost is at most the demand
+    point's multiplier and the row's `room` more; `new_start` (n_rows + 1,) as well.
+    """
+    at = 0
+    new_start[0] = 0
+    for r in range(len(rows)):
+        i = rows[r]
+        for e in range(start[i], start[i + 1]):
+            if cost[e] - multipliers[client[e]] <= room[r]:
+                new_client[at] = client[e]
+                new_cost[at] = cost[e]
+                at += 1
+        new_start[r + 1] = at

@@ -4,6 +4,7 @@ in common.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -106,3 +107,54 @@ def add_farthest(sites: NDArray, distances: NDArray, count: NDArray, worst: NDAr
     for i in range(len(sites)):
         count[sites[i]] += 1
         worst[sites[i]] = max(worst[sites[i]], distances[i])
+
+
+@njit(cache=True, nogil=True)
+def searched_lists(
+    graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
+) -> tuple:
+    """What is listed within a radius of each source, nearest first.
+
+    Parameters
+    ----------
+    graph : tuple
+        As `bounded_search`.
+    sources, radii : ndarray of int64
+        Nothing is within a negative radius.
+    index : ndarray of int32, shape (n_points,)
+        Number of each vertex in the lists, or -1 where it is in none.
+    most : int
+        Longer lists in all are not finished.
+    space : tuple
+        As `bounded_search`.
+
+    Returns
+    -------
+    start : ndarray of int64, shape (n_sources + 1,)
+        The last is above `most` if they were not finished.
+    number : ndarray of int32
+    distance : ndarray of int64
+    """
+    touched = space[1]
+    reached = np.empty(len(index), np.int64)
+    start = np.zeros(len(sources) + 1, np.int64)
+    number = np.empty(1024, np.int32)
+    distance = np.empty(1024, np.int64)
+    for s in range(len(sources)):
+        at = start[s]
+        found = 0
+        if radii[s] >= 0:
+            found = bounded_search(graph, sources[s], radii[s], reached, space)
+        while at + found > len(number):
+            number = np.concatenate((number, np.empty(len(number), np.int32)))
+            distance = np.concatenate((distance, np.empty(len(distance), np.int64)))
+        for t in range(found):
+            if index[touched[t]] >= 0:
+                number[at] = index[touched[t]]
+                distance[at] = reached[t]
+                at += 1
+        start[s + 1] = at
+        if at > most:
+            start[s + 1 :] = at
+            break
+    return start, number[: start[-1]].copy(), distance[: start[-1]].copy()

@@ -80,8 +80,9 @@ def k_median(
         Partitions and releases are not cut short; a certificate has as much time again.
     certificate : bool
         Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without
-        `demand`, and for at most 20 million pairs of candidate and weighted point. To judge centers
-        of a release, pass its noisy `weights`: that says how well *they* are served.
+        `demand`; beyond 20 million pairs of candidate and weighted point for weights that are not
+        negative, and by what is near each point: few centers get a weak bound there. To judge
+        centers of a release, pass its noisy `weights`: that says how well *they* are served.
     effort : {"quick", "thorough"} or float
         How much the search spends: a second or two, or until long search for better centers is in
         vain (some ten times as long), or so many seconds. Of private demand the search sees

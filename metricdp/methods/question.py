@@ -139,7 +139,7 @@ class Question:
         n_candidates = len(self.metric.sites)
         if self.candidates is not None:
             n_candidates = len(np.union1d(self.candidates, self.opened))
-        check_size(n_candidates, int(demand))
+        check_size(n_candidates, int(demand), weights)
 
     def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
         """How far these centers are from the best for public `weights`; the time limit counts from

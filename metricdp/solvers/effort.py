@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import WHOLE_BLOCK, Solution, costs_between, solve
+from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts
 from metricdp.solvers.neighborhoods import thorough_search
 from metricdp.solvers.stopping import Deadline
 
@@ -16,9 +17,6 @@ QUICK: Literal["quick"] = "quick"
 THOROUGH: Literal["thorough"] = "thorough"
 Effort = Literal["quick", "thorough"] | float
 """A second or two; until long search is in vain; seconds."""
-
-_AGAIN = 4
-"""Searches with coins of their own, where there is no block to search in parts."""
 
 
 def solve_with(
@@ -39,8 +37,8 @@ def solve_with(
     Parameters
     ----------
     effort : {"quick", "thorough"} or float
-        quick: as `solve`. thorough: then part by part, from other starts too, until that is in vain
-        (`metricdp.solvers.neighborhoods`). Seconds: thorough, for about so long.
+        quick: as `solve`. thorough: then by chains of kicks from several starts, until that is
+        in vain (`metricdp.solvers.neighborhoods`). Seconds: thorough, for about so long.
     metric, weights, k, power, candidates, opened, seed, starts
         As there.
     time_limit : float, optional
@@ -48,9 +46,9 @@ def solve_with(
 
     Notes
     -----
-    Parts are searched where all candidates × demand points fit into one block of 20 million
-    entries, or the metric holds a matrix. Beyond, thorough is the best of several searches with
-    coins of their own, and seconds are as many as fit in.
+    Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
+    million pairs may be in: on points and graphs of 100,000 sites from some hundred centers on. For
+    fewer, thorough is no better than quick there.
 
     Examples
     --------
@@ -86,22 +84,19 @@ def solve_with(
         )
         if k in (len(allowed), len(fixed)):
             return found
+        costs: Costs
         if metric.held or len(allowed) * len(demand) <= WHOLE_BLOCK:
-            rows, cost = thorough_search(
-                costs_between(metric, allowed, demand, power),
-                weights[demand],
-                k,
-                np.random.default_rng([seed, 1]),
-                first=np.searchsorted(allowed, found.centers),
-                opened=np.searchsorted(allowed, fixed),
-                deadline=deadline,
-                endless=endless,
-            )
-            return Solution(allowed[rows], cost) if cost < found.cost else found
-        again = 1
-        while not deadline.over and (endless or again < _AGAIN):
-            left = None if limit is None else max(deadline.left, 0.0)
-            other = solve(metric, weights, k, seed=seed + again, time_limit=left, **asked)
-            found = min(found, other, key=lambda one: one.cost)
-            again += 1
-    return found
+            block = costs_between(metric, allowed, demand, power)
+            costs = BlockCosts(block, weights[demand], deadline)
+        else:
+            costs = MetricCosts(metric, allowed, demand, weights[demand], power)
+        rows, cost = thorough_search(
+            costs,
+            k,
+            np.random.default_rng([seed, 1]),
+            first=np.searchsorted(allowed, found.centers),
+            opened=np.searchsorted(allowed, fixed),
+            deadline=deadline,
+            endless=endless,
+        )
+        return Solution(allowed[rows], cost) if cost < found.cost else found

@@ -1,5 +1,4 @@
-"""The best centers, and a proof: dual ascent, fixing, branches, then an integer program of the
-rest.
+"""The best centers, and a proof: dual ascent, fixing, then an integer program of the rest.
 
 `metricdp.solvers.bounds` gives multipliers ``l`` and a bound L of what anything better than the
 centers at hand costs. A row whose opening, or closing, would raise L above their cost is fixed
@@ -10,8 +9,8 @@ settles it, or narrows the interval in the time there is.
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,8 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
 from metricdp.metrics.base import Metric
-from metricdp.solvers.bounds import Ascent, Certificate, certify, judged
+from metricdp.solvers.bounds import Certificate, judged, judged_on_block
+from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import Effort, solve_with
 from metricdp.solvers.objectives.programs import solved
 from metricdp.solvers.stopping import Deadline
@@ -30,8 +30,10 @@ _SEARCH_SHARE = 0.25
 _ASCENT_SHARE = 0.5
 """Of the time for the search; of what is left for the ascent and its branches."""
 _STEPS = 20_000
+_PATIENCE = 60
+_LEAST = 1e-7
 _MOST_PAIRS = 1_000_000
-"""Larger programs are not begun."""
+"""Larger programs are not begun: branches follow instead."""
 _TRUST = 1e-7
 """By so much, relative, the program's bound is lowered: its arithmetic is floating."""
 
@@ -53,7 +55,7 @@ def solve_exactly(
     Parameters
     ----------
     metric, weights, k, power, candidates, opened, seed, effort
-        As `metricdp.solvers.effort.solve_with`; at most 20 million pairs of candidate and demand.
+        As `metricdp.solvers.effort.solve_with`.
     time_limit : float, optional
         Seconds of it all, 600 by default; a step under way may take longer.
 
@@ -67,7 +69,7 @@ def solve_exactly(
     Raises
     ------
     InputError
-        More than 20 million pairs of candidate and demand point.
+        Negative weights, and more than 20 million pairs of candidate and demand point.
 
     Notes
     -----
@@ -99,7 +101,7 @@ def solve_exactly(
             metric,
             weights,
             found,
-            prove,
+            settled,
             power=power,
             candidates=candidates,
             opened=opened,
@@ -122,70 +124,126 @@ def prove(
         Those given, or better ones.
     proof : Certificate
     """
-    if (weights < 0).any() or not (weights > 0).any():
-        return rows, certify(block, weights, rows, opened=fixed, deadline=deadline)
-    demand = weights > 0
-    costs = np.ascontiguousarray(block[:, demand] * weights[demand])
-    ascent = Ascent.below(costs, rows, fixed, deadline)
-    cost = ascent.upper
+    return judged_on_block(np.asarray(block, np.float64), weights, rows, fixed, settled, deadline)
+
+
+def settled(
+    ascent: Ascent,
+    rows: NDArray[np.int64],
+    cost_of: Callable[[NDArray[np.int64]], float],
+) -> tuple[NDArray[np.int64], Certificate]:
+    """The best rows, from `rows` on: a long ascent, then the program of what is left, or else
+    branches.
+    """
+    deadline, cost = ascent.deadline, ascent.upper
+    fixed = np.flatnonzero(ascent.must)
     with Deadline(_ASCENT_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
-        ascent.climb(ascent.best, _STEPS)
+        ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
     ascent.deadline = deadline
     ascent.shrink()
     if ascent.bound > ascent.target or deadline.over:
         return rows, Certificate(cost, min(cost, ascent.rounded(ascent.bound)))
-    tree = copy(ascent)
-    tree.must = ascent.must.copy()
-    bound = tree.branch()
-    if bound > ascent.target or deadline.over:
-        return rows, Certificate(cost, min(cost, ascent.rounded(bound)))
-    pairs = ascent.pairs()
-    if np.count_nonzero(pairs) > _MOST_PAIRS:
-        return rows, Certificate(cost, min(cost, ascent.rounded(bound)))
-    chosen, least = _program(ascent, pairs, deadline)
-    lower = ascent.rounded(max(bound, least))
+    ascent.narrow()
+    if len(ascent.entries.cost) > _MOST_PAIRS:
+        return rows, Certificate(cost, min(cost, ascent.rounded(ascent.branch())))
+    chosen, least = _program(ascent, deadline)
+    lower = ascent.rounded(max(ascent.bound, least))
     if chosen is not None:
-        better = float(costs[chosen].min(axis=0).sum())
+        better = cost_of(chosen)
         if better < cost:
             rows = np.r_[fixed, np.setdiff1d(chosen, fixed)]
             cost = better
     return rows, Certificate(cost, min(cost, lower))
 
 
-def _program(
-    ascent: Ascent, pairs: NDArray[np.bool_], deadline: Deadline
-) -> tuple[NDArray[np.int64] | None, float]:
-    """Rows of the best solution among the pairs that are left, if any was found, and what each
+def _program(ascent: Ascent, deadline: Deadline) -> tuple[NDArray[np.int64] | None, float]:
+    """Rows of the best solution among the entries that are left, if any was found, and what each
     solution among them costs at least: infinite if there is none better than the one at hand.
+
+    Of each demand point the different costs go up in levels; a variable a level tells whether it is
+    served beyond that, which costs the step to the next one (Elloumi, Annals of Operations Research
+    2010): of the programs with this relaxation the one of fewest nonzeros.
     """
-    at, column = np.nonzero(pairs)
-    m, n = pairs.shape
-    if not pairs.any(axis=0).all():
+    levels = _levels(ascent)
+    if levels is None:
         return None, np.inf
-    size = len(at)
-    number = np.arange(size)
-    ones = np.ones(size)
-    cost = np.r_[np.zeros(m), ascent.costs[at, column]]
-    once = csr_array((ones, (column, m + number)), (n, m + size))
-    linked = csr_array(
-        (np.r_[-ones, ones], (np.r_[number, number], np.r_[at, m + number])), (size, m + size)
-    )
+    m = len(ascent.rows)
+    size = len(levels.step)
+    number = m + np.arange(size)
+    beyond = csr_array((np.ones(size), (np.arange(size), number)), (size, m + size))
+    follows = np.flatnonzero(~levels.first)
+    before = csr_array((-np.ones(len(follows)), (follows, number[follows] - 1)), (size, m + size))
+    opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
+    cost = np.r_[np.zeros(m), levels.step]
     count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
+    room = ascent.target * (1 + _TRUST) - levels.base
     rules = [
-        LinearConstraint(once, 1.0, 1.0),
-        LinearConstraint(linked, -np.inf, 0.0),
+        LinearConstraint(beyond + before + opens, levels.first.astype(float), np.inf),
         LinearConstraint(count, float(ascent.k), float(ascent.k)),
-        LinearConstraint(csr_array(cost[None]), -np.inf, ascent.target * (1 + _TRUST)),
+        LinearConstraint(csr_array(cost[None]), -np.inf, room),
     ]
     must = np.flatnonzero(ascent.must)
     if len(must):
         open_ = csr_array((np.ones(len(must)), (np.arange(len(must)), must)), (len(must), m + size))
         rules.append(LinearConstraint(open_, 1.0, 1.0))
     whole = np.r_[np.ones(m, np.int8), np.zeros(size, np.int8)]
-    found = solved(cost, rules, whole, np.ones(m + size), deadline, most=np.inf)
+    most = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
+    found = solved(cost, rules, whole, most, deadline, most=np.inf)
     if found.x is None:
-        return None, np.inf if found.proven else found.bound * (1 - _TRUST)
+        bound = levels.base + found.bound
+        return None, np.inf if found.proven else bound - _TRUST * abs(bound)
     chosen = ascent.rows[np.flatnonzero(found.x[:m] > 0.5)]
+    bound = levels.base + found.bound
     if len(chosen) != ascent.k:
         return None, -np.inf
-    return chosen, found.bound * (1 - _TRUST)
+    return chosen, bound - _TRUST * abs(bound)
+
+
+class _Levels(NamedTuple):
+    """Different costs of every demand point, upwards, those of one after those of another.
+
+    Attributes
+    ----------
+    first : ndarray of bool
+        Whether a level is its demand point's first.
+    step : ndarray of float64
+        What being served beyond it costs more.
+    dead : ndarray of bool
+        Whether nothing is beyond it.
+    level, row : ndarray of int64, shape (n_entries,)
+        Which row serves at which level.
+    base : float
+        Sum of the first levels' costs.
+    """
+
+    first: NDArray[np.bool_]
+    step: NDArray[np.float64]
+    dead: NDArray[np.bool_]
+    level: NDArray[np.int64]
+    row: NDArray[np.int64]
+    base: float
+
+
+def _levels(ascent: Ascent) -> _Levels | None:
+    """None if a demand point can be served by nobody."""
+    start, client, cost = ascent.entries
+    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    order = np.lexsort((cost, client))
+    client, cost, row = client[order], cost[order], row[order]
+    beyond = ascent.beyond
+    alone = np.setdiff1d(np.arange(len(beyond)), client)
+    if np.isinf(beyond[alone]).any():
+        return None
+    new = np.r_[True, np.diff(client) != 0]
+    begins = new | np.r_[True, np.diff(cost) != 0]
+    if len(cost) == 0:
+        begins = new = np.empty(0, bool)
+    level = np.cumsum(begins) - 1
+    first = new[begins]
+    costs, owner = cost[begins], client[begins]
+    last = np.r_[first[1:], True][: len(first)]
+    after = np.where(last, beyond[owner], np.r_[costs[1:], 0.0][: len(costs)])
+    dead = np.isinf(after)
+    step = np.where(dead, 0.0, after - np.where(dead, 0.0, costs))
+    base = float(costs[first].sum() + beyond[alone].sum())
+    return _Levels(first, step, dead, level, row, base)

@@ -1,8 +1,13 @@
-"""A search that uses its time: many centers are improved part by part.
+"""A search that uses its time: kicks where they cost little, from several starts, and what lies
+between.
 
-Some centers near each other are taken out together, and the small problem of where as many should
-stand, with all others in place, is searched from several starts (Taillard & Voss, POPMUSIC, 2001).
-Single swaps cannot do that: what improves is often an exchange of three or four at once.
+Single swaps leave a solution from which only exchanges of three or four centers at once lead on.
+Such an exchange changes a neighborhood, and on lists of near candidates a search around it takes
+microseconds (`metricdp.kernels.near_swaps`): centers are exchanged at random in one place, a
+descent follows there, and the step is taken back unless it costs no more, or little more while the
+search is warm. This is iterated local search with annealed acceptance (Martin, Otto & Felten,
+Complex Systems 1991), confined as in large-scale travelling-salesman codes. Several such chains are
+then searched together, with the centers of all of them as the only candidates.
 """
 
 from __future__ import annotations
@@ -12,26 +17,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.solvers.block import TOLERANCE, Found, block_search
+from metricdp.kernels.near_swaps import (
+    Near,
+    descended,
+    kicked,
+    state_at,
+    transposed,
+    workspace,
+)
+from metricdp.solvers.block import TOLERANCE, Found
+from metricdp.solvers.near_lists import Costs, Lists
 from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.threads import in_threads
 
-_POINTS = 500
-_FEWEST, _MOST = 6, 24
-"""Centers of a part: as many as serve so many points on average, within these bounds."""
-_SEARCHES = 4
-"""Starts in a part: from four on, what lies between their results is searched too."""
-_IN_VAIN = 6
-_IN_VAIN_MORE = 30
-"""Rounds over all centers, and parts besides, without improvement after which a search ends."""
-_SOLUTIONS = 4
-_RELINKED = 8
+MOST_ENTRIES = 40_000_000
+"""Longest lists of near candidates in all: 640 MB."""
+_REACHES = (1.5, 1.25, 1.05)
+"""Candidates are near below these multiples of the cost of the second nearest center, the first of
+them that is not too many.
+"""
+_FAR = 4.0
+"""What none near serves costs so many times the reach."""
+_HEATS = (0.01, 0.1, 0.01, 0.04)
+_FRESH = 2
+"""Of each chain of a round the mean loss that a step may make at first, as a part of the mean cost of
+a center; so many of the chains begin from centers of their own.
+"""
+_WORK = (1_000_000, 20_000, 700_000_000)
+"""Entries of the lists that a chain looks at: so many and for each center so many times the mean
+list of a center; at most so many.
+"""
+_SLICE = 20_000_000
+"""Between looks at the clock."""
 _VAIN_ROUNDS = 2
-"""Searches whose centers are searched together; starts of that search; so often in vain."""
+"""Rounds without improvement after which a search ends."""
 
 
 def thorough_search(
-    block: NDArray[Any],
-    weights: NDArray[np.float64],
+    costs: Costs,
     k: int,
     rng: np.random.Generator,
     *,
@@ -40,14 +63,12 @@ def thorough_search(
     deadline: Deadline = NEVER,
     endless: bool = False,
 ) -> tuple[NDArray[np.int64], float]:
-    """Improve rows of a block: part by part, from several starts, and what lies between them.
+    """Improve rows by chains of kicks from several starts, and by what lies between them.
 
     Parameters
     ----------
-    block : ndarray, shape (n_candidates, n_demand)
-        Cost of serving each demand point from each candidate, finite, in C order.
-    weights : ndarray of float64, shape (n_demand,)
-        Demand; may be negative.
+    costs : Costs
+        Weights may be negative.
     k : int
     rng : numpy Generator
         Public coins.
@@ -68,151 +89,147 @@ def thorough_search(
 
     Notes
     -----
-    Without `endless` the search ends by itself and does not depend on the machine's speed.
+    Without `endless` the search ends by itself and does not depend on the machine's speed. Where
+    even short lists of near candidates are too long (few centers of very many points), the answer
+    is the best of several searches.
 
     Examples
     --------
+    >>> from metricdp.solvers.near_lists import BlockCosts
     >>> line = np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))
     >>> rng = np.random.default_rng(0)
-    >>> thorough_search(line, np.ones(60), 20, rng, first=np.arange(20))[1]
+    >>> thorough_search(BlockCosts(line, np.ones(60)), 20, rng, first=np.arange(20))[1]
     40.0
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    best: Found = _Parts(block, weights, first, fixed, rng, deadline).improved()
-    vain = 0
+    search = _Search(costs, fixed, deadline)
+    best = search.found(first)
+    if k - len(fixed) < 1 or k == costs.shape[0]:
+        return best[1], best[0]
+    vain, longer = 0, 1
     while (endless or vain < _VAIN_ROUNDS) and not deadline.over:
-        others = [best]
-        for _ in range(_SOLUTIONS - 1):
-            if deadline.over:
-                break
-            start, _ = block_search(block, weights, k, rng, opened=fixed, deadline=deadline)
-            others.append(_Parts(block, weights, start, fixed, rng, deadline).improved())
-        found = _between(block, weights, others, fixed, rng, deadline)
-        vain = 0 if found[0] < best[0] - TOLERANCE * abs(best[0]) else vain + 1
+        found = search.round(best, rng, longer)
+        better = found[0] < best[0] - TOLERANCE * abs(best[0])
+        vain = 0 if better else vain + 1
+        longer = 2 * longer if endless and not better else longer
         best = min(best, found, key=lambda one: one[0])
     return best[1], best[0]
 
 
-def _between(
-    block: NDArray[Any],
-    weights: NDArray[np.float64],
-    found: list[Found],
-    fixed: NDArray[np.int64],
-    rng: np.random.Generator,
-    deadline: Deadline,
-) -> Found:
-    """What a search among the centers of several solutions finds, improved part by part."""
-    best = min(found, key=lambda one: one[0])
-    union = np.unique(np.concatenate([rows for _, rows in found]))
-    if len(union) == len(best[1]) or deadline.over:
-        return best
-    rows, _ = block_search(
-        block[union],
-        weights,
-        len(best[1]),
-        rng,
-        starts=_RELINKED,
-        first_start=np.searchsorted(union, best[1]),
-        opened=np.searchsorted(union, fixed),
-        deadline=deadline,
-    )
-    return min(
-        best,
-        _Parts(block, weights, union[rows], fixed, rng, deadline).improved(),
-        key=lambda one: one[0],
-    )
+class _Search:
+    """One problem, the rows that stay and the deadline."""
 
-
-class _Parts:
-    """One solution that is improved part by part.
-
-    Attributes
-    ----------
-    centers : ndarray of int64, shape (k,)
-        The opened first.
-    label : ndarray of int64, shape (n_demand,)
-        Number of the center that serves each point, and `near`, at what cost.
-    home : ndarray of int64, shape (n_candidates,)
-        The point that is cheapest from each candidate: who serves it has the candidate in its part.
-    """
-
-    def __init__(
-        self,
-        block: NDArray[Any],
-        weights: NDArray[np.float64],
-        centers: NDArray[np.int64],
-        fixed: NDArray[np.int64],
-        rng: np.random.Generator,
-        deadline: Deadline,
-    ) -> None:
-        self.block = block
-        self.weights = weights
+    def __init__(self, costs: Costs, fixed: NDArray[np.int64], deadline: Deadline) -> None:
+        self.costs = costs
         self.fixed = fixed
-        self.rng = rng
         self.deadline = deadline
-        self.centers = np.r_[fixed, np.setdiff1d(centers, fixed)]
-        self.home = block.argmin(axis=1)
-        self.label, self.near = self._labeled(self.centers)
-        self.cost = float(weights @ self.near)
 
-    def _labeled(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        costs = self.block[centers]
-        label = costs.argmin(axis=0)
-        near = np.take_along_axis(costs, label[None], axis=0)[0]
-        return label, near.astype(np.float64)
+    def found(self, rows: NDArray[Any]) -> Found:
+        """Rows, the fixed ones first, and what they cost."""
+        rows = np.r_[self.fixed, np.setdiff1d(rows, self.fixed)].astype(np.int64)
+        return float(self.costs.weights @ self.costs.two_nearest(rows)[0]), rows
 
-    def improved(self) -> Found:
-        """Search parts around random points until many in a row have brought nothing."""
-        free = len(self.centers) - len(self.fixed)
-        if free < 2:
-            return self.cost, self.centers
-        usual = _POINTS * free // max(len(self.weights), 1)
-        most = min(int(np.clip(usual, _FEWEST, _MOST)), free)
-        vain = 0
-        while vain < _IN_VAIN * free // most + _IN_VAIN_MORE and not self.deadline.over:
-            pivot = int(self.rng.integers(len(self.weights)))
-            size = int(self.rng.integers(min(max(most // 2, 2), most), most + 1))
-            before = self.cost
-            self._search(pivot, size)
-            vain = 0 if self.cost < before - TOLERANCE * abs(before) else vain + 1
-            if most == free and vain >= 2:
-                break  # every part is the whole
-        return self.cost, self.centers
-
-    def _search(self, pivot: int, size: int) -> None:
-        """Take out `size` centers near a point and put as many where they cost least; equally good
-        places are taken too, which leads on over plateaus.
-        """
-        opened = len(self.fixed)
-        far = self.block[self.centers[opened:], pivot]
-        taken = np.zeros(len(self.centers), bool)
-        taken[opened + np.argpartition(far, size - 1)[:size]] = True
-        inside, outside = self.centers[taken], self.centers[~taken]
-        columns = np.flatnonzero(taken[self.label])
-        rows = np.flatnonzero(taken[self.label[self.home]])
-        rows = np.setdiff1d(np.union1d(rows, inside), outside)
-        if len(rows) == size or len(columns) == 0:
-            return
-        part = self.block[np.ix_(rows, columns)]
-        if len(outside):
-            part = np.minimum(part, self.block[np.ix_(outside, columns)].min(axis=0))
-        chosen, cost = block_search(
-            part,
-            self.weights[columns],
-            size,
-            self.rng,
-            starts=_SEARCHES,
-            first_start=np.searchsorted(rows, inside),
-            deadline=self.deadline,
+    def round(self, best: Found, rng: np.random.Generator, longer: int) -> Found:
+        """The best of some chains and of what is found between them."""
+        k = len(best[1])
+        near = self._near(best[1])
+        starts = [best[1]] * (len(_HEATS) - _FRESH)
+        for _ in range(_FRESH):
+            if not self.deadline.over:
+                fresh = self.costs.fresh(k, self.fixed, rng)
+                starts.append(best[1] if fresh is None else fresh)
+        if near is None:
+            return min((self.found(rows) for rows in starts), key=lambda one: one[0])
+        chains = self._chains(near, starts, rng, longer * self._work(near, k), _HEATS)
+        ends = [self.found(rows) for rows in chains]
+        union = np.unique(np.concatenate(chains))
+        best = min(ends, key=lambda one: one[0])
+        if len(union) == k or self.deadline.over:
+            return best
+        few = _restricted(near, union)
+        relinked = self._chains(
+            few, [np.searchsorted(union, best[1])] * 2, rng, self._work(few, k), _HEATS
         )
-        slack = TOLERANCE * abs(self.cost)
-        if cost > self.weights[columns] @ self.near[columns] + slack:
-            return
-        centers = self.centers.copy()
-        centers[taken] = rows[chosen]
-        if np.isin(centers[taken], inside).all():
-            return
-        label, near = self._labeled(centers)
-        total = float(self.weights @ near)
-        if total <= self.cost + slack:
-            self.centers, self.label, self.near, self.cost = centers, label, near, total
+        ends = [self.found(union[rows]) for rows in relinked]
+        return min(best, *ends, key=lambda one: one[0])
+
+    def _near(self, rows: NDArray[np.int64]) -> Near | None:
+        """Lists of what is near where these rows are the centers."""
+        second = self.costs.two_nearest(rows)[1]
+        weights = self.costs.weights
+        for times in _REACHES:
+            reach = times * second + second.mean() / 4
+            reach[weights < 0] = np.inf
+            lists = self.costs.lists(reach, MOST_ENTRIES)
+            if lists is not None:
+                start, _, cost = lists
+                whole = np.isinf(reach)
+                reach[whole] = cost[start[1:][whole] - 1]
+                return _near(lists, self.costs.shape[0], weights, _FAR * reach)
+        return None
+
+    def _work(self, near: Near, k: int) -> int:
+        """Entries that a chain looks at."""
+        each = len(near.site) // (len(near.site_start) - 1) + 1
+        return min(_WORK[0] + _WORK[1] * each * (k - len(self.fixed)), _WORK[2])
+
+    def _chains(
+        self,
+        near: Near,
+        starts: list[NDArray[np.int64]],
+        rng: np.random.Generator,
+        work: int,
+        heats: tuple[float, ...],
+    ) -> list[NDArray[np.int64]]:
+        """The best rows of chains from each start, side by side."""
+        coins = rng.integers(0, 2**63, len(starts)).astype(np.uint64)
+        orders = [rng.permutation(len(near.site_start) - 1) for _ in starts]
+        ends: list[NDArray[np.int64]] = list(starts)
+
+        def run(i: int) -> None:
+            ends[i] = self._chain(near, starts[i], coins[i : i + 1], orders[i], work, heats[i])
+
+        in_threads(run, range(len(starts)))
+        return ends
+
+    def _chain(
+        self,
+        near: Near,
+        rows: NDArray[np.int64],
+        coins: NDArray[np.uint64],
+        order: NDArray[np.int64],
+        work: int,
+        heat: float,
+    ) -> NDArray[np.int64]:
+        fixed = len(self.fixed)
+        rows = np.r_[rows[:fixed], rows[fixed:]]
+        state, cost = state_at(near, rows, fixed)
+        space = workspace(len(order), len(rows))
+        if self.deadline.over:
+            return rows
+        cost = descended(near, state, space, order, cost, TOLERANCE)
+        warm = heat * abs(cost) / len(rows)
+        best = state.centers.copy()
+        least = cost
+        effort = np.array([0, 0, work])
+        while effort[0] < work and not self.deadline.over:
+            effort[1] = min(effort[0] + _SLICE, work)
+            cost, least = kicked(
+                near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
+            )
+        return best.astype(np.int64)
+
+
+def _restricted(near: Near, rows: NDArray[np.int64]) -> Near:
+    """The problem with some of the candidates only, ascending."""
+    number = np.full(len(near.site_start) - 1, -1, np.int32)
+    number[rows] = np.arange(len(rows), dtype=np.int32)
+    kept = number[near.site] >= 0
+    start = np.r_[0, np.cumsum(kept)][near.start]
+    lists = Lists(start, number[near.site[kept]], near.cost[kept])
+    return _near(lists, len(rows), near.weights, near.far)
+
+
+def _near(lists: Lists, m: int, weights: NDArray[np.float64], far: NDArray[np.float64]) -> Near:
+    begin, client, cost = transposed(*lists, m)
+    return Near(*lists, begin, client, cost, weights, far)

@@ -14,11 +14,19 @@ from hypothesis.extra.numpy import arrays
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs
-from metricdp.solvers import bounds
+from metricdp.solvers import bounds, dual_ascent
 from metricdp.solvers.bounds import Certificate, certificate, certify
+from metricdp.solvers.dual_ascent import Ascent, Entries
 from metricdp.solvers.stopping import Deadline
 from tests import data, naive
 from tests.metrics.test_diameter import road_like
+
+
+def listed(costs, beyond):
+    inside = costs < beyond
+    start = np.r_[0, np.cumsum(inside.sum(axis=1))]
+    return Entries(start, np.nonzero(inside)[1].astype(np.int32), costs[inside])
+
 
 few = settings(max_examples=150, deadline=None, derandomize=True)
 PMED = data.DATA / "pmed"
@@ -70,7 +78,9 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
         )
         / 3
     )
-    ascent = bounds.Ascent(costs, len(centers), np.inf, opened, False, Deadline())
+    beyond = np.full(costs.shape[1], np.inf)
+    entries = listed(costs, beyond)
+    ascent = Ascent(entries, beyond, len(centers), np.inf, opened, False, Deadline())
     value, reduced, chosen = ascent._evaluate(multipliers)
     np.testing.assert_allclose(reduced, np.minimum(costs - multipliers, 0).sum(axis=1), atol=1e-12)
     exact = sum(map(Fraction, multipliers.tolist())) + sum(
@@ -88,10 +98,11 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
 def test_reduced_costs_by_definition():
     rng = np.random.default_rng(0)
     costs, multipliers, out = rng.random((7, 33)), rng.random(33), np.empty(7)
-    reduced_costs(costs, multipliers, out)
-    np.testing.assert_allclose(
-        out, [sum(min(c - x, 0) for c, x in zip(row, multipliers)) for row in costs]
-    )
+    reduced_costs(*listed(costs, multipliers), multipliers, 0, out)
+    by_hand = [sum(min(c - x, 0) for c, x in zip(row, multipliers)) for row in costs]
+    np.testing.assert_allclose(out, by_hand)
+    reduced_costs(*listed(costs, np.full(33, np.inf)), multipliers, 4, out[:3])
+    np.testing.assert_allclose(out[:3], by_hand[4:])
 
 
 def test_bad_centers_get_an_honest_gap():
@@ -163,7 +174,7 @@ def test_a_limit_of_branches_leaves_a_valid_bound(most, monkeypatch):
     rng = np.random.default_rng(most)
     block, weights = rng.random((14, 20)), np.ones(20)
     best = naive.best_centers(block, weights, 3)
-    monkeypatch.setattr(bounds, "_MOST_NODES", most)
+    monkeypatch.setattr(dual_ascent, "_MOST_NODES", most)
     for centers in (best[0], [0, 1, 2]):
         found = certify(block, weights, np.array(centers))
         assert 0.5 * best[1] < found.lower_bound <= best[1]
@@ -211,8 +222,16 @@ def test_a_time_limit_leaves_a_valid_bound():
 def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
     metric = road_like(6)
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 100)
-    with pytest.raises(InputError, match="a certificate needs all distances"):
-        mdp.k_median(metric, k=2, certificate=True)
+    signed = np.where(np.arange(len(metric)) % 5, 1.0, -1.0)
+    with pytest.raises(InputError, match="for negative weights needs all distances"):
+        mdp.k_median(metric, k=2, weights=signed, certificate=True)
+    monkeypatch.setattr(dual_ascent, "_LISTED_WHOLE", 0)
+    bounds_told = []
+    for most in (10**6, 400, 5):
+        monkeypatch.setattr(dual_ascent, "MOST_LISTED", most)
+        bounds_told.append(mdp.k_median(metric, k=2, certificate=True).lower_bound)
+    assert bounds_told[0] > 0.9 * mdp.k_median(metric, k=2, exact=True).lower_bound
+    assert bounds_told[0] > bounds_told[2] == 0
     weights = np.zeros(len(metric))
     weights[:5] = 1
     few = [metric.ids[i] for i in range(10)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.solvers import exact
-from metricdp.solvers.bounds import Ascent
+from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
 
 
@@ -40,7 +41,6 @@ def test_blocks_against_all_choices_from_bad_rows(seed, whole):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_program_alone_settles_it(seed, monkeypatch):
-    monkeypatch.setattr(Ascent, "branch", lambda self: self.bound)
     monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed)
     rng = np.random.default_rng(seed)
     block = rng.integers(1, 60, (12, 20)).astype(float)
@@ -49,22 +49,37 @@ def test_the_program_alone_settles_it(seed, monkeypatch):
     assert proof.cost == least(block, np.ones(20), 4) == block[rows].min(axis=0).sum()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
+    monkeypatch.setattr(exact, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(exact, "_STEPS", 5)
+    block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
+    proof = exact.prove(block, np.ones(20), np.arange(4), np.empty(0, np.int64), NEVER)[1]
+    assert proof.lower_bound == least(block, np.ones(20), 4)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_no_pair_of_a_better_solution_is_dropped(seed):
     rng = np.random.default_rng(seed)
     block = rng.integers(1, 60, (9, 12)).astype(float)
-    ascent = Ascent.below(block, np.arange(3), np.empty(0, np.int64), NEVER)
+    costs = BlockCosts(block, np.ones(12))
+    ascent = Ascent.below(costs, np.arange(3), np.empty(0, np.int64), True, NEVER)
     ascent.climb(ascent.best, 20)
     ascent.shrink()
     if ascent.bound > ascent.target:
         assert least(block, np.ones(12), 3) >= ascent.upper
         return
-    pairs = ascent.pairs()
+    ascent.narrow()
+    start, client, cost = ascent.entries
+    left = np.full((len(ascent.rows), 12), np.inf)
+    for i in range(len(left)):
+        own = slice(start[i], start[i + 1])
+        left[i, client[own]] = cost[own]
     for c in combinations(range(9), 3):
         if block[list(c)].min(axis=0).sum() < ascent.upper:
             at = np.searchsorted(ascent.rows, c)
             assert np.isin(c, ascent.rows).all()
-            served = np.where(pairs[at], block[list(c)], np.inf).min(axis=0)
+            served = np.minimum(left[at].min(axis=0), ascent.beyond)
             assert served.sum() == block[list(c)].min(axis=0).sum()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from metricdp.solvers.block import block_search
+from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.neighborhoods import thorough_search
 from metricdp.solvers.stopping import Deadline
 
@@ -21,7 +22,7 @@ def test_small_blocks_against_all_choices(seed):
     weights = rng.integers(-1, 5, 12).astype(float)
     opened = np.array([4]) if seed % 2 else np.empty(0, np.int64)
     first = np.r_[opened, np.setdiff1d(np.arange(9), opened)][:3]
-    rows, cost = thorough_search(block, weights, 3, rng, first=first, opened=opened)
+    rows, cost = thorough_search(BlockCosts(block, weights), 3, rng, first=first, opened=opened)
     choices = [c for c in combinations(range(9), 3) if set(opened) <= set(c)]
     costs = [weights @ block[list(c)].min(axis=0) for c in choices]
     assert cost == pytest.approx(min(costs))
@@ -35,7 +36,8 @@ def test_parts_find_what_swaps_do_not_and_ends_by_itself():
     weights = np.ones(500)
     first, before = block_search(block, weights, 80, np.random.default_rng(0))
     found = [
-        thorough_search(block, weights, 80, np.random.default_rng(1), first=first) for _ in range(2)
+        thorough_search(BlockCosts(block, weights), 80, np.random.default_rng(1), first=first)
+        for _ in range(2)
     ]
     assert found[0][1] < before
     assert found[0][1] == found[1][1]
@@ -46,8 +48,7 @@ def test_parts_find_what_swaps_do_not_and_ends_by_itself():
 def test_no_time_leaves_what_was_given():
     block = np.random.default_rng(0).random((30, 30))
     rows, cost = thorough_search(
-        block,
-        np.ones(30),
+        BlockCosts(block, np.ones(30)),
         4,
         np.random.default_rng(0),
         first=np.arange(4),

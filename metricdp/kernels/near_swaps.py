@@ -1,0 +1,533 @@
+"""Swap local search on lists of near candidates, with kicks: what changes is a neighborhood, and
+only that is looked at again.
+
+A problem is `Near`: for every demand point the candidates near it, cheapest first, and the same by
+candidate. A demand point none of whose near candidates is open costs its `far`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+NOBODY = -1
+_KICK = 50
+_TRANSFERS = 0.25
+"""Entries that a kick costs besides; how many of them close a center elsewhere."""
+
+
+class Near(NamedTuple):
+    """Costs of serving demand points from candidates near them.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n + 1,)
+        Where each demand point's entries begin in `site` and `cost`; they go up in cost.
+    site : ndarray of int32
+    cost : ndarray of float32 or float64
+    site_start : ndarray of int64, shape (m + 1,)
+        The same entries by candidate: where each one's begin in `client` and `site_cost`.
+    client : ndarray of int32
+    site_cost : ndarray of the type of `cost`
+    weights : ndarray of float64, shape (n,)
+    far : ndarray of float64, shape (n,)
+        What a demand point costs that no open candidate is near.
+    """
+
+    start: NDArray
+    site: NDArray
+    cost: NDArray
+    site_start: NDArray
+    client: NDArray
+    site_cost: NDArray
+    weights: NDArray
+    far: NDArray
+
+
+class Near2(NamedTuple):
+    """Centers and the two nearest of every demand point.
+
+    Attributes
+    ----------
+    centers : ndarray of int32, shape (k,)
+    slot : ndarray of int32, shape (m,)
+        Place of a candidate in `centers`, or -1.
+    first, second : ndarray of int32, shape (n,)
+        Slots, or -1.
+    c_first, c_second : ndarray of float64, shape (n,)
+    losses : ndarray of float64, shape (2 * size,)
+        A tournament: what closing each slot adds to the cost is at ``size + slot``, the least of
+        entries 2 i and 2 i + 1 at i; the first slots, which stay, are infinite.
+    """
+
+    centers: NDArray
+    slot: NDArray
+    first: NDArray
+    second: NDArray
+    c_first: NDArray
+    c_second: NDArray
+    losses: NDArray
+
+
+class _Work(NamedTuple):
+    """Work space: what each slot saves by a candidate, and which slots have such; candidates to be
+    tried (a ring) and which of them wait; slots whose loss has changed.
+    """
+
+    extra: NDArray
+    touched: NDArray
+    queue: NDArray
+    waits: NDArray
+    changed: NDArray
+    stale: NDArray
+
+
+@njit(cache=True, nogil=True)
+def _uniform(coins: NDArray) -> float:
+    """The next number in [0, 1) of a splitmix64 stream."""
+    coins[0] += _MIX[0]
+    z = coins[0]
+    z = (z ^ (z >> _30)) * _MIX[1]
+    z = (z ^ (z >> _27)) * _MIX[2]
+    z = z ^ (z >> _31)
+    return np.float64(z >> _11) * _UNIT
+
+
+@njit(cache=True, nogil=True)
+def transposed(start: NDArray, site: NDArray, cost: NDArray, m: int) -> tuple:
+    """The entries by candidate: starts, demand points and costs."""
+    n = len(start) - 1
+    begin = np.zeros(m + 1, np.int64)
+    for e in range(len(site)):
+        begin[site[e] + 1] += 1
+    for i in range(m):
+        begin[i + 1] += begin[i]
+    at = begin[:-1].copy()
+    client = np.empty(len(site), np.int32)
+    other = np.empty(len(site), cost.dtype)
+    for j in range(n):
+        for e in range(start[j], start[j + 1]):
+            i = site[e]
+            client[at[i]] = j
+            other[at[i]] = cost[e]
+            at[i] += 1
+    return begin, client, other
+
+
+@njit(cache=True, nogil=True)
+def _counted(block: NDArray, reach: NDArray) -> NDArray:
+    """How many entries of each column of a block (m, n) are below `reach` (n,)."""
+    count = np.zeros(block.shape[1], np.int64)
+    for i in range(len(block)):
+        row = block[i]
+        for j in range(len(row)):
+            count[j] += row[j] < reach[j]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _listed(block: NDArray, reach: NDArray, start: NDArray, site: NDArray, cost: NDArray) -> None:
+    """Fill the lists, each of them upwards."""
+    m, n = block.shape
+    at = start[:-1].copy()
+    for i in range(m):
+        row = block[i]
+        for j in range(n):
+            if row[j] < reach[j]:
+                site[at[j]] = i
+                cost[at[j]] = row[j]
+                at[j] += 1
+    for j in range(n):
+        own = slice(start[j], start[j + 1])
+        order = np.argsort(cost[own], kind="mergesort")
+        site[own] = site[own][order]
+        cost[own] = cost[own][order]
+
+
+def near_of_block(
+    block: NDArray[Any], reach: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]] | None:
+    """Start, site and cost, as in `Near`, of the candidates that cost less than `reach` (n,) on a
+    block (m, n); None if these are more than `most` entries.
+    """
+    start = np.r_[0, np.cumsum(_counted(block, reach))]
+    if start[-1] > most:
+        return None
+    site = np.empty(start[-1], np.int32)
+    cost = np.empty(start[-1], block.dtype)
+    _listed(block, reach, start, site, cost)
+    return start, site, cost
+
+
+@njit(cache=True, nogil=True)
+def _tournament(losses: NDArray, slot: int) -> None:
+    at = (len(losses) // 2 + slot) // 2
+    while at > 0:
+        least = min(losses[2 * at], losses[2 * at + 1])
+        if losses[at] == least:
+            break
+        losses[at] = least
+        at //= 2
+
+
+@njit(cache=True, nogil=True)
+def _cheapest(losses: NDArray) -> int:
+    """The slot of the least loss."""
+    size = len(losses) // 2
+    at = 1
+    while at < size:
+        at = 2 * at if losses[2 * at] <= losses[2 * at + 1] else 2 * at + 1
+    return at - size
+
+
+@njit(cache=True, nogil=True)
+def _label(near: Near, state: Near2, j: int) -> None:
+    """The two cheapest open candidates of a demand point."""
+    a = b = NOBODY
+    da = db = near.far[j]
+    for e in range(near.start[j], near.start[j + 1]):
+        s = state.slot[near.site[e]]
+        if s >= 0:
+            if a < 0:
+                a = s
+                da = np.float64(near.cost[e])
+            else:
+                b = s
+                db = np.float64(near.cost[e])
+                break
+    state.first[j], state.second[j] = a, b
+    state.c_first[j], state.c_second[j] = da, db
+
+
+@njit(cache=True, nogil=True)
+def account(near: Near, state: Near2, fixed: int) -> float:
+    """All losses and the cost, anew."""
+    losses = state.losses
+    size = len(losses) // 2
+    k = len(state.centers)
+    losses[:] = np.inf
+    losses[size : size + k] = 0.0
+    total = 0.0
+    for j in range(len(near.weights)):
+        w = near.weights[j]
+        total += w * state.c_first[j]
+        if state.first[j] >= 0:
+            losses[size + state.first[j]] += w * (state.c_second[j] - state.c_first[j])
+    losses[size : size + fixed] = np.inf
+    for at in range(size - 1, 0, -1):
+        losses[at] = min(losses[2 * at], losses[2 * at + 1])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def state_at(near: Near, centers: NDArray, fixed: int) -> tuple:
+    """State of a search at these centers, and the cost."""
+    n = len(near.weights)
+    m = len(near.site_start) - 1
+    k = len(centers)
+    size = 1
+    while size < k:
+        size *= 2
+    slot = np.full(m, NOBODY, np.int32)
+    for s in range(k):
+        slot[centers[s]] = s
+    state = Near2(
+        centers.astype(np.int32),
+        slot,
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n),
+        np.empty(n),
+        np.empty(2 * size),
+    )
+    for j in range(n):
+        _label(near, state, j)
+    return state, account(near, state, fixed)
+
+
+@njit(cache=True, nogil=True)
+def workspace(m: int, k: int) -> _Work:
+    """Work space for `kicked`."""
+    return _Work(
+        np.zeros(k),
+        np.empty(k, np.int32),
+        np.empty(m, np.int32),
+        np.zeros(m, np.bool_),
+        np.empty(k, np.int32),
+        np.zeros(k, np.bool_),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _best_swap(near: Near, state: Near2, work: _Work, row: int) -> tuple:
+    """Change of cost of opening a candidate and closing the best slot for it, and that slot."""
+    extra, touched = work.extra, work.touched
+    size = len(state.losses) // 2
+    shared = 0.0
+    count = 0
+    for e in range(near.site_start[row], near.site_start[row + 1]):
+        j = near.client[e]
+        c = np.float64(near.site_cost[e])
+        next_ = state.c_second[j]
+        if c >= next_:
+            continue
+        w = near.weights[j]
+        cheapest = state.c_first[j]
+        s = state.first[j]
+        if s < 0:
+            shared += w * (c - cheapest)
+            continue
+        if extra[s] == 0.0:
+            touched[count] = s
+            count += 1
+        if c < cheapest:
+            shared += w * (c - cheapest)
+            extra[s] += w * (next_ - cheapest)
+        else:
+            extra[s] += w * (next_ - c)
+        if extra[s] == 0.0:
+            extra[s] = 1e-300
+    best = state.losses[1]
+    slot = -1
+    for t in range(count):
+        s = touched[t]
+        value = state.losses[size + s] - extra[s]
+        if value < best:
+            best = value
+            slot = s
+        extra[s] = 0.0
+    if slot < 0:
+        slot = _cheapest(state.losses)
+    return shared + best, slot
+
+
+@njit(cache=True, nogil=True)
+def _move(state: Near2, work: _Work, slot: int, change: float, count: int) -> int:
+    """Add to the loss of a slot; remember that it has changed."""
+    if slot >= 0 and change != 0.0:
+        state.losses[len(state.losses) // 2 + slot] += change
+        if not work.stale[slot]:
+            work.stale[slot] = True
+            work.changed[count] = slot
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _await(near: Near, work: _Work, ring: NDArray, j: int, within: float) -> None:
+    """All candidates that serve a demand point at less than `within` are to be tried."""
+    m = len(work.queue)
+    for e in range(near.start[j], near.start[j + 1]):
+        if near.cost[e] >= within:
+            break
+        i = near.site[e]
+        if not work.waits[i]:
+            work.waits[i] = True
+            work.queue[ring[1]] = i
+            ring[1] = (ring[1] + 1) % m
+            ring[2] += 1
+
+
+@njit(cache=True, nogil=True)
+def _swap(
+    near: Near, state: Near2, work: _Work, ring: NDArray, slot: int, row: int, marks: bool
+) -> float:
+    """Put a candidate into a slot; returns the change of cost. With `marks` the candidates near
+    what has changed are to be tried.
+    """
+    left = state.centers[slot]
+    state.slot[left] = NOBODY
+    state.slot[row] = slot
+    state.centers[slot] = row
+    change = 0.0
+    count = 0
+    for way in range(2):
+        at = left if way == 0 else row
+        ring[3] += near.site_start[at + 1] - near.site_start[at]
+        for e in range(near.site_start[at], near.site_start[at + 1]):
+            j = near.client[e]
+            f, g = state.first[j], state.second[j]
+            df, dg = state.c_first[j], state.c_second[j]
+            if way == 0:
+                if f != slot and g != slot:
+                    continue
+                _label(near, state, j)
+            else:
+                c = np.float64(near.site_cost[e])
+                if f == slot or g == slot or c >= dg:
+                    continue
+                if c < df:
+                    state.second[j], state.c_second[j] = f, df
+                    state.first[j], state.c_first[j] = slot, c
+                else:
+                    state.second[j], state.c_second[j] = slot, c
+            w = near.weights[j]
+            change += w * (state.c_first[j] - df)
+            count = _move(state, work, f, -w * (dg - df), count)
+            more = w * (state.c_second[j] - state.c_first[j])
+            count = _move(state, work, state.first[j], more, count)
+            if marks:
+                _await(near, work, ring, j, max(dg, state.c_second[j]))
+    for t in range(count):
+        work.stale[work.changed[t]] = False
+        _tournament(state.losses, work.changed[t])
+    return change
+
+
+@njit(cache=True, nogil=True)
+def _descend(
+    near: Near,
+    state: Near2,
+    work: _Work,
+    ring: NDArray,
+    log: NDArray,
+    logged: int,
+    cost: float,
+    tolerance: float,
+    most: int,
+) -> tuple:
+    """Try the candidates that wait, and take each improving swap at once, until none waits; swaps
+    are logged while the log has room.
+    """
+    m = len(work.queue)
+    change = 0.0
+    while ring[2] > 0:
+        i = work.queue[ring[0]]
+        ring[0] = (ring[0] + 1) % m
+        ring[2] -= 1
+        work.waits[i] = False
+        if state.slot[i] >= 0 or logged >= most:
+            continue
+        ring[3] += near.site_start[i + 1] - near.site_start[i]
+        gain, slot = _best_swap(near, state, work, i)
+        if gain < -tolerance * abs(cost):
+            if logged < len(log):
+                log[logged, 0], log[logged, 1] = slot, state.centers[slot]
+            logged += 1
+            change += _swap(near, state, work, ring, slot, i, True)
+    return change, logged
+
+
+@njit(cache=True, nogil=True)
+def descended(
+    near: Near, state: Near2, work: _Work, order: NDArray, cost: float, tolerance: float
+) -> float:
+    """Try all candidates in an order, and what their swaps touch, until none improves; returns the
+    cost.
+    """
+    m = len(work.queue)
+    ring = np.zeros(4, np.int64)
+    log = np.empty((0, 2), np.int32)
+    for i in order:
+        work.waits[i] = True
+        work.queue[ring[1]] = i
+        ring[1] = (ring[1] + 1) % m
+        ring[2] += 1
+    return cost + _descend(near, state, work, ring, log, 0, cost, tolerance, 1 << 60)[0]
+
+
+@njit(cache=True, nogil=True)
+def kicked(
+    near: Near,
+    state: Near2,
+    work: _Work,
+    fixed: int,
+    coins: NDArray,
+    effort: NDArray,
+    heat: float,
+    cost: float,
+    tolerance: float,
+    best: NDArray,
+    best_cost: float,
+) -> tuple:
+    """Exchange a few centers near a random demand point at random, or close one elsewhere for one
+    that opens there; descend around them, and keep
+    that if it costs no more, or little more while it is warm; again and again.
+
+    Parameters
+    ----------
+    near, state, work
+        `state` goes on from what was left.
+    fixed : int
+        The first so many slots stay.
+    coins : ndarray of uint64, shape (1,)
+        State of the public coins.
+    effort : ndarray of int64, shape (3,)
+        Entries of the lists that were looked at, and may be now and in all; the first is updated.
+    heat : float
+        Mean of what a step may lose at the very beginning; at the end nothing is lost.
+    cost : float
+        Of the state.
+    tolerance : float
+        A swap must lower the cost by more than this fraction of it.
+    best : ndarray of int32, shape (k,)
+        The best centers seen, and `best_cost`.
+
+    Returns
+    -------
+    cost, best_cost : float
+    """
+    n = len(near.weights)
+    ring = np.zeros(4, np.int64)
+    log = np.empty((4096, 2), np.int32)
+    around = np.empty(32, np.int32)
+    ring[3] = effort[0]
+    while ring[3] < effort[1]:
+        warm = heat * (1.0 - ring[3] / effort[2])
+        ring[3] += _KICK
+        j = int(_uniform(coins) * n)
+        begin, end = near.start[j], near.start[j + 1]
+        centers = 0
+        reach = begin
+        want = 2 + int(_uniform(coins) * 5)
+        for e in range(begin, end):
+            s = state.slot[near.site[e]]
+            if s >= fixed:
+                around[centers] = s
+                centers += 1
+            reach = e + 1
+            if centers == want:
+                break
+        exchanged = 1 + int(_uniform(coins) * 3)
+        if _uniform(coins) < _TRANSFERS and reach > begin:
+            elsewhere = int(_uniform(coins) * n)
+            for e in range(near.start[elsewhere], near.start[elsewhere + 1]):
+                s = state.slot[near.site[e]]
+                if s >= fixed:
+                    around[0] = s
+                    centers = 1
+                    break
+        logged = 0
+        change = 0.0
+        for _ in range(min(exchanged, centers)):
+            row = near.site[begin + int(_uniform(coins) * (reach - begin))]
+            if state.slot[row] >= 0:
+                continue
+            at = int(_uniform(coins) * centers)
+            slot = around[at]
+            centers -= 1
+            around[at] = around[centers]
+            log[logged, 0], log[logged, 1] = slot, state.centers[slot]
+            logged += 1
+            change += _swap(near, state, work, ring, slot, row, True)
+        more, logged = _descend(near, state, work, ring, log, logged, cost, tolerance, len(log))
+        change += more
+        limit = tolerance * abs(cost)
+        if warm > 0:
+            limit -= warm * np.log(1.0 - _uniform(coins))
+        if change <= limit:
+            cost += change
+            if cost < best_cost - tolerance * abs(cost):
+                best_cost = cost
+                best[:] = state.centers
+        else:
+            for t in range(logged - 1, -1, -1):
+                _swap(near, state, work, ring, log[t, 0], log[t, 1], False)
+    effort[0] = ring[3]
+    return cost, best_cost

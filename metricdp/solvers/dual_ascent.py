@@ -1,0 +1,354 @@
+"""Dual ascent on the Lagrangian of the k-median, on lists of what is near each demand point, and
+branch and bound on it; the mathematics is told in `metricdp.solvers.bounds`.
+"""
+
+from __future__ import annotations
+
+import os
+from copy import copy
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.dual_ascent import cheapest, kept_entries, reduced_costs, served
+from metricdp.kernels.near_swaps import transposed
+from metricdp.solvers.near_lists import Costs
+from metricdp.solvers.stopping import Deadline
+from metricdp.threads import in_threads
+
+_STEPS = 1500
+_FEWEST_STEPS = 300
+_WORK = 3_000_000_000
+_PATIENCE = 30
+_LEAST = 1e-5
+_SHRINK_EVERY = 50
+_NODE_STEPS = 40
+_NODE_PACE = 0.5
+_NODE_PATIENCE = 5
+_MOST_NODES = 4000
+_NODE_WORK = 20_000_000_000
+"""Branches looked into, and entries evaluated in all of them: some ten seconds."""
+_ROWS_AT_ONCE = 64
+_ONE_THREAD = 200_000
+"""Entries up to which one thread is faster."""
+_LISTED_WHOLE = 1_000_000
+_EQUAL = 1e-9
+"""Costs that are no integers count as equal up to this fraction."""
+_REACHES = (1.5, 1.25, 1.05, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
+MOST_LISTED = 30_000_000
+"""Pairs listed as a whole; of more those that cost less than so many times the second nearest
+center and a sixth of their mean: the first that are not too many, however weak their bound is.
+"""
+
+
+class Entries(NamedTuple):
+    """Costs of serving demand points, listed by row.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n_rows + 1,)
+        Where the entries of each row begin.
+    client : ndarray of int32
+        Demand points.
+    cost : ndarray of float64
+        Of serving them from the row, times their weight.
+    """
+
+    start: NDArray[np.int64]
+    client: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """Their number."""
+        return len(self.start) - 1
+
+    def among(
+        self,
+        rows: NDArray[np.int64],
+        multipliers: NDArray[np.float64] | None = None,
+        room: NDArray[np.float64] | None = None,
+    ) -> Entries:
+        """Those of some rows; with `room` (n_rows,) only what costs at most so much more than the
+        demand point's multiplier.
+        """
+        if multipliers is None or room is None:
+            multipliers, room = (
+                np.zeros(1 + int(self.client.max(initial=0))),
+                np.full(len(rows), np.inf),
+            )
+        most = int((self.start[rows + 1] - self.start[rows]).sum())
+        found = Entries(np.empty(len(rows) + 1, np.int64), np.empty(most, np.int32), np.empty(most))
+        kept_entries(*self, multipliers, rows, room, *found)
+        left = found.start[-1]
+        return Entries(found.start, found.client[:left].copy(), found.cost[:left].copy())
+
+
+class Ascent:
+    """Dual ascent on the rows that can still be part of a solution cheaper than `upper`.
+
+    A demand point that no listed entry serves costs at least its `beyond`: no multiplier is larger,
+    and the bound holds as if it could be served at that cost by nobody.
+
+    Attributes
+    ----------
+    entries : Entries
+        By those rows, and `rows` their numbers in the block.
+    must : ndarray of bool
+        Which of them are open in any such solution.
+    bound : float
+        Rigorous: every such solution costs at least this.
+    best : ndarray of float64
+        The multipliers of the highest value found.
+    """
+
+    def __init__(
+        self,
+        entries: Entries,
+        beyond: NDArray[np.float64],
+        k: int,
+        upper: float,
+        fixed: NDArray[np.int64],
+        whole: bool,
+        deadline: Deadline,
+    ) -> None:
+        self.entries = entries
+        self.beyond = beyond
+        self.k = k
+        self.upper = upper
+        self.deadline = deadline
+        self.count_in_integers(whole)
+        self.rows = np.arange(entries.rows)
+        self.must = np.isin(self.rows, fixed)
+        self.bound, self.best = 0.0, np.zeros(len(beyond))
+
+    @classmethod
+    def below(
+        cls,
+        costs: Costs,
+        centers: NDArray[np.int64],
+        fixed: NDArray[np.int64],
+        whole: bool,
+        deadline: Deadline,
+    ) -> Ascent:
+        """For whatever is cheaper than these centers, at the cost of the second nearest of each
+        point: good multipliers to begin with.
+
+        Of many pairs only what costs little more than that is listed, or less where that is too
+        much. Weights are positive, and `whole` tells that all costs times weights are integers.
+        """
+        near, second = costs.two_nearest(centers)
+        weights = costs.weights
+        large = costs.shape[0] * costs.shape[1] > _LISTED_WHOLE
+        for times in _REACHES if large else (np.inf,):
+            reach = np.full(len(near), np.inf)
+            if large:
+                reach = times * (second + second.mean() / 6)
+            lists = costs.lists(reach, MOST_LISTED)
+            if lists is not None:
+                break
+        assert lists is not None
+        by_row = transposed(*lists, costs.shape[0])
+        entries = Entries(by_row[0], by_row[1], by_row[2] * weights[by_row[1]])
+        upper = float(weights @ near)
+        ascent = cls(entries, reach * weights, len(centers), upper, fixed, whole, deadline)
+        ascent.best = second * weights
+        return ascent
+
+    def count_in_integers(self, whole: bool) -> None:
+        """Say that all costs are whole numbers, or that they are not."""
+        self.whole = whole
+        self.target = self.upper - 1 if whole else self.upper * (1 - _EQUAL)
+
+    def rounded(self, bound: float) -> float:
+        """What every solution costs at least, if those better than `upper` cost at least
+        `bound`.
+        """
+        if bound > self.target:
+            return self.upper if self.whole else self.target
+        return float(np.ceil(bound)) if self.whole else bound
+
+    def settled(self) -> float:
+        """What every solution costs at least, by an ascent and branches."""
+        steps = _WORK // max(len(self.entries.cost), 1)
+        self.climb(self.best, int(np.clip(steps, _FEWEST_STEPS, _STEPS)))
+        branches = self.bound <= self.target and not self.deadline.over
+        return self.rounded(self.branch() if branches else self.bound)
+
+    def climb(
+        self,
+        multipliers: NDArray[np.float64],
+        steps: int,
+        pace: float = 1.0,
+        patience: int = _PATIENCE,
+        least: float = _LEAST,
+    ) -> None:
+        """Polyak steps along deflected subgradients; a rise by less than `least` of the cost is in
+        vain.
+        """
+        direction, count = np.zeros(len(multipliers)), np.empty(len(multipliers))
+        vain = 0
+        top = -np.inf
+        for step in range(steps):
+            value, _, chosen = self._evaluate(multipliers)
+            vain = 0 if value > top + least * self.upper else vain + 1
+            if value > top:
+                top = value
+                self.best = multipliers.copy()
+                self.bound = max(self.bound, top)
+            if self.bound > self.target or self.deadline.over or pace < 1e-3:
+                return
+            if vain >= patience:
+                pace = pace / 2
+                vain = 0
+                multipliers = self.best.copy()
+                direction[:] = 0
+                continue
+            served(*self.entries, multipliers, chosen, count)
+            direction = 1.0 - count + 0.7 * direction
+            direction[(multipliers >= self.beyond) & (direction > 0)] = 0.0
+            length = float(direction @ direction)
+            if length == 0:
+                return
+            far = pace * (self.upper * (1 + 1e-3) - value) / length
+            multipliers = np.clip(multipliers + far * direction, 0.0, self.beyond)
+            if step % _SHRINK_EVERY == _SHRINK_EVERY - 1:
+                self.shrink()
+
+    def _evaluate(
+        self, multipliers: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
+        """L, rounded down by more than its rounding errors; the reduced cost of every row; the rows
+        of the minimum.
+        """
+        m = self.entries.rows
+        reduced = np.empty(m)
+        threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
+        size = max(-(-m // threads), _ROWS_AT_ONCE)
+        in_threads(
+            lambda at: reduced_costs(*self.entries, multipliers, at, reduced[at : at + size]),
+            range(0, m, size),
+        )
+        free = np.flatnonzero(~self.must)
+        left = self.k - (m - len(free))
+        cheapest = (
+            free[np.argpartition(reduced[free], left - 1)[:left]]
+            if 0 < left < len(free)
+            else free[:left]
+        )
+        chosen = np.r_[np.flatnonzero(self.must), cheapest]
+        total = float(multipliers.sum())
+        gain = float(reduced[chosen].sum())
+        return total + gain - self._error(total, gain), reduced, chosen
+
+    def _error(self, total: float, gain: float) -> float:
+        """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums,
+        and of the products in `costs`.
+        """
+        n = len(self.beyond)
+        return (n + self.k + 4) * np.finfo(float).eps * ((self.k + 2) * total - gain)
+
+    def shrink(self) -> None:
+        """Fix what no better solution can do without and drop what none can have; an infinite bound
+        if nothing better is left.
+        """
+        value, reduced, chosen = self._evaluate(self.best)
+        inside = np.zeros(len(reduced), bool)
+        inside[chosen] = True
+        picked = np.flatnonzero(inside & ~self.must)
+        others = np.flatnonzero(~inside)
+        if len(picked) and len(others):
+            margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
+            dear = np.zeros(len(reduced), bool)
+            dear[others] = value + reduced[others] - reduced[picked].max() - margin > self.target
+            self.must[
+                picked[value - reduced[picked] + reduced[others].min() - margin > self.target]
+            ] = True
+            if dear.any():
+                self.keep(~dear)
+        if np.count_nonzero(self.must) > self.k or len(self.must) < self.k:
+            self.bound = np.inf
+
+    def narrow(self) -> None:
+        """Drop the entries that no better solution has: serving a demand point at more than its
+        multiplier raises the bound by the difference, opening a row that the minimum leaves closed
+        by what that costs; what is not listed likewise.
+        """
+        value, reduced, chosen = self._evaluate(self.best)
+        free = chosen[~self.must[chosen]]
+        dearest = reduced[free].max() if len(free) else -np.inf
+        opening = np.maximum(reduced - dearest, 0.0) if len(free) else np.zeros(len(reduced))
+        opening[chosen] = 0.0
+        margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
+        most = max(self.target - value + margin, 0.0)
+        room = np.maximum(most - opening, 0.0)
+        self.entries = self.entries.among(np.arange(len(self.rows)), self.best, room)
+        self.beyond = np.where(self.beyond - self.best > most, np.inf, self.beyond)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Close all other rows for good."""
+        self.entries = self.entries.among(np.flatnonzero(kept))
+        self.rows, self.must = self.rows[kept], self.must[kept]
+
+    def branch(self) -> float:
+        """Least cost of what is better than `upper`: exactly, or a bound of it where a limit was
+        reached; infinite if there is nothing.
+        """
+        self.shrink()
+        entries = self.entries
+        left = _NODE_WORK
+        count = 0
+        self.rows = np.arange(entries.rows)
+        nothing = entries.among(self.rows[:0])
+        open_: list[tuple[float, int, Any]] = (
+            [] if self.bound > self.target else [(self.bound, 0, self)]
+        )
+        while open_:
+            bound, _, node = heappop(open_)
+            decided = node.decided()
+            if decided is not None or count >= _MOST_NODES or left < 0 or self.deadline.over:
+                return bound
+            node.entries = entries.among(node.rows)
+            row = node.pivot()
+            for opens in (True, False):
+                child = copy(node)
+                child.must = node.must.copy()
+                if opens:
+                    child.must[row] = True
+                else:
+                    child.keep(np.arange(len(node.rows)) != row)
+                child.visit()
+                left -= _NODE_STEPS * len(node.entries.cost)
+                count += 1
+                if child.bound <= self.target:
+                    child.entries = nothing  # gathered again when its turn comes
+                    heappush(open_, (child.bound, count, child))
+        return np.inf
+
+    def visit(self) -> None:
+        """Raise the bound of a branch, fix rows in it, and solve it if nothing is left to
+        choose.
+        """
+        self.shrink()
+        if self.bound < np.inf:
+            self.climb(self.best, _NODE_STEPS, _NODE_PACE, _NODE_PATIENCE)
+            self.shrink()
+        rows = self.decided()
+        if rows is not None and self.bound < np.inf:
+            least = self.beyond.copy()
+            cheapest(*self.entries, rows, least)
+            self.bound = max(self.bound, float(least.sum()) * (1 - _EQUAL * (not self.whole)))
+
+    def decided(self) -> NDArray[np.int64] | None:
+        """The only k rows that can be open, if there is no choice left."""
+        if len(self.must) == self.k:
+            return np.arange(self.k)
+        return np.flatnonzero(self.must) if np.count_nonzero(self.must) == self.k else None
+
+    def pivot(self) -> int:
+        """The free row that the relaxation wants most."""
+        _, reduced, chosen = self._evaluate(self.best)
+        free = chosen[~self.must[chosen]]
+        return int(free[np.argmin(reduced[free])])

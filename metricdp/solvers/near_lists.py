@@ -1,0 +1,276 @@
+"""Where searches and proofs get costs from that are all they need: of every demand point what is
+near it, of some centers the two nearest. From a block of all costs, or without one: by k-d trees,
+bounded searches along edges, or rows of distances that are not kept.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from metricdp.kernels.coverage import workspace
+from metricdp.kernels.near_swaps import near_of_block
+from metricdp.kernels.reach import searched_lists
+from metricdp.metrics.base import Metric
+from metricdp.metrics.vectors import VectorMetric
+from metricdp.solvers.block import block_search
+from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.threads import in_threads
+
+_ENTRIES = 8_000_000
+"""Distances found at once: 64 MB."""
+_TREE_DIMENSIONS = 8
+_ASKED = 1024
+"""Demand points whose neighbors are asked of a tree at once."""
+
+
+class Lists(NamedTuple):
+    """Candidates near demand points.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n_demand + 1,)
+        Where each demand point's begin; they go up in cost.
+    site : ndarray of int32
+    cost : ndarray of float32 or float64
+    """
+
+    start: NDArray[np.int64]
+    site: NDArray[np.int32]
+    cost: NDArray[Any]
+
+
+class Costs(Protocol):
+    """Costs of serving demand points from candidates, as far as a search asks for them.
+
+    Attributes
+    ----------
+    shape : tuple of (n_candidates, n_demand)
+    weights : ndarray of float64, shape (n_demand,)
+    """
+
+    shape: tuple[int, int]
+    weights: NDArray[np.float64]
+
+    def two_nearest(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Costs of every demand point's cheapest and second cheapest row; of one row the same
+        twice.
+        """
+
+    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+        """What costs less than `reach` (n_demand,); None beyond `most` entries."""
+
+    def fresh(
+        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64] | None:
+        """Good rows from coins of their own, `fixed` first; None where they are dear."""
+
+
+class BlockCosts:
+    """All of them at hand: a block, shape (n_candidates, n_demand)."""
+
+    def __init__(
+        self, block: NDArray[Any], weights: NDArray[np.float64], deadline: Deadline = NEVER
+    ) -> None:
+        self.block = block
+        self.shape = (block.shape[0], block.shape[1])
+        self.weights = weights
+        self.deadline = deadline
+
+    def two_nearest(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """See `Costs`."""
+        return _two(self.block[rows])
+
+    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+        """See `Costs`."""
+        found = near_of_block(self.block, reach, most)
+        return None if found is None else Lists(*found)
+
+    def fresh(
+        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64] | None:
+        """See `Costs`."""
+        found = block_search(self.block, self.weights, k, rng, opened=fixed, deadline=self.deadline)
+        return found[0]
+
+
+class MetricCosts:
+    """Of a metric, nothing held.
+
+    Parameters
+    ----------
+    metric : Metric
+    allowed, demand : ndarray of int64, shapes (n_candidates,) and (n_demand,)
+        Positions, ascending.
+    weights : ndarray of float64, shape (n_demand,)
+    power : {1, 2}
+    steps : bool
+        Count in steps of the metric's grid, on which all distances are, in place of its lengths.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        allowed: NDArray[np.int64],
+        demand: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        power: int = 1,
+        steps: bool = False,
+    ) -> None:
+        self.metric = metric
+        self.allowed = allowed
+        self.demand = demand
+        self.shape = (len(allowed), len(demand))
+        self.weights = weights
+        self.power = power
+        self.steps = steps
+        plain = isinstance(metric, VectorMetric) and not steps
+        points: Any = getattr(metric, "points", None)
+        few = plain and points.shape[1] <= _TREE_DIMENSIONS
+        self._points: Any = points if few else None
+
+    def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
+        measure = self.metric.grid_rows if self.steps else self.metric.distance_rows
+        return measure(sources, targets).astype(np.float64)
+
+    def two_nearest(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """See `Costs`: one search along edges, a k-d tree of the centers, or their rows."""
+        centers = self.allowed[rows]
+        metric = self.metric
+        second = min(2, len(rows))
+        if metric.network is not None:
+            found = metric.two_nearest(centers)
+            own = metric.inner(self.demand)
+            unit = 1.0 if self.steps else metric.unit
+            two = np.array([found.near[own], (found.far if second > 1 else found.near)[own]]) * unit
+        elif self._points is not None:
+            tree = cKDTree(self._points[centers])
+            p = metric._minkowski  # type: ignore[attr-defined]
+            two = tree.query(self._points[self.demand], k=[1, second], p=p)[0].T
+        else:
+            two = np.empty((2, len(self.demand)))
+            step = max(_ENTRIES // len(centers), 1)
+            for at in range(0, len(self.demand), step):
+                part = slice(at, at + step)
+                two[:, part] = _two(self._rows(centers, self.demand[part]))
+        return two[0] ** self.power, two[1] ** self.power
+
+    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+        """See `Costs`: bounded searches, a k-d tree of the candidates, or rows."""
+        within = np.minimum(reach, 1e300) ** (1 / self.power)
+        if self.metric.network is not None:
+            found = self._searched(within, most)
+        elif self._points is not None:
+            found = self._neighbors(within, most)
+        else:
+            found = self._by_rows(within, most)
+        if found is None:
+            return None
+        return Lists(found.start, found.site, found.cost**self.power)
+
+    def fresh(
+        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64] | None:
+        """See `Costs`."""
+        return None
+
+    def _searched(self, within: NDArray[np.float64], most: int) -> Lists | None:
+        metric = self.metric
+        network = metric.network
+        assert network is not None
+        index = np.full(len(metric), -1, np.int32)
+        index[metric.inner(self.allowed)] = np.arange(len(self.allowed))
+        indptr, indices, _ = network.csr
+        graph = (indptr, indices, network.back)  # towards the client
+        unit = 1.0 if self.steps else network.unit
+        radii = np.minimum(np.ceil(within / unit) - 1, 2.0**60).astype(np.int64)
+        sources = metric.inner(self.demand)
+        threads = os.cpu_count() or 1
+        size = -(-len(sources) // threads)
+        parts: list[Any] = [None] * threads
+
+        def work(t: int) -> None:
+            part = slice(t * size, (t + 1) * size)
+            space = workspace(len(metric), len(indices))
+            parts[t] = searched_lists(graph, sources[part], radii[part], index, most, space)
+
+        in_threads(work, range(threads))
+        return _joined([Lists(*part) for part in parts], most, unit)
+
+    def _neighbors(self, within: NDArray[np.float64], most: int) -> Lists | None:
+        tree = cKDTree(self._points[self.allowed])
+        p = self.metric._minkowski  # type: ignore[attr-defined]
+        parts = []
+        total = 0
+        for at in range(0, len(self.demand), _ASKED):
+            some = slice(at, at + _ASKED)
+            places = self._points[self.demand[some]]
+            count = tree.query_ball_point(places, within[some], p=p, return_length=True)
+            total += int(count.sum())
+            if total > most:
+                return None
+            near = tree.query_ball_point(places, within[some], p=p)
+            site = np.fromiter((i for one in near for i in one), np.int32, int(count.sum()))
+            apart = np.repeat(places, count, axis=0) - self._points[self.allowed[site]]
+            cost = np.abs(apart).sum(axis=1) if p == 1 else np.sqrt((apart**2).sum(axis=1))
+            if p not in (1, 2):
+                cost = np.abs(apart).max(axis=1)
+            parts.append(_sorted(np.r_[0, np.cumsum(count)], site, cost, within[some]))
+        return _joined(parts, most, 1.0)
+
+    def _by_rows(self, within: NDArray[np.float64], most: int) -> Lists | None:
+        step = max(_ENTRIES // len(self.allowed), 1)
+        parts = []
+        total = 0
+        for at in range(0, len(self.demand), step):
+            some = slice(at, at + step)
+            rows = self._rows(self.allowed, self.demand[some]).T
+            near = rows < within[some, None]
+            total += int(near.sum())
+            if total > most:
+                return None
+            start = np.r_[0, np.cumsum(near.sum(axis=1))]
+            site = np.nonzero(near)[1].astype(np.int32)
+            parts.append(_sorted(start, site, rows[near], within[some]))
+        return _joined(parts, most, 1.0)
+
+
+def _two(costs: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the second least of each column; of one row the same twice."""
+    two = np.partition(costs, min(1, len(costs) - 1), axis=0)[:2]
+    return two[0].astype(np.float64), two[-1].astype(np.float64)
+
+
+def _sorted(
+    start: NDArray[np.int64],
+    site: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    within: NDArray[np.float64],
+) -> Lists:
+    """Each list upwards, without what is not nearer than it asks."""
+    owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    near = cost < within[owner]
+    owner, site, cost = owner[near], site[near], cost[near]
+    order = np.lexsort((cost, owner))
+    count = np.bincount(owner, minlength=len(start) - 1)
+    return Lists(np.r_[0, np.cumsum(count)], site[order], cost[order])
+
+
+def _joined(parts: list[Lists], most: int, unit: float) -> Lists | None:
+    """Lists of some demand points, and of the next."""
+    begin = np.cumsum([0, *(part.start[-1] for part in parts)])
+    if begin[-1] > most:
+        return None
+    start = np.concatenate([[0], *(at + part.start[1:] for at, part in zip(begin, parts))])
+    site = np.concatenate([part.site for part in parts])
+    return Lists(start, site, np.concatenate([part.cost for part in parts]) * unit)
