@@ -447,8 +447,8 @@ def kicked(
     best_cost: float,
 ) -> tuple:
     """Exchange a few centers near a random demand point at random, or close one elsewhere for one
-    that opens there; descend around them, and keep
-    that if it costs no more, or little more while it is warm; again and again.
+    that opens there; descend around them, and keep that if it costs no more, or little more while
+    it is warm; again and again.
 
     Parameters
     ----------

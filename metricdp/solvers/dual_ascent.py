@@ -154,7 +154,7 @@ class Ascent:
         entries = Entries(by_row[0], by_row[1], by_row[2] * weights[by_row[1]])
         upper = float(weights @ near)
         ascent = cls(entries, reach * weights, len(centers), upper, fixed, whole, deadline)
-        ascent.best = second * weights
+        ascent.best = np.minimum(second * weights, ascent.beyond)
         return ascent
 
     def count_in_integers(self, whole: bool) -> None:
@@ -188,6 +188,7 @@ class Ascent:
         """Polyak steps along deflected subgradients; a rise by less than `least` of the cost is in
         vain.
         """
+        multipliers = np.minimum(multipliers, self.beyond)
         direction, count = np.zeros(len(multipliers)), np.empty(len(multipliers))
         vain = 0
         top = -np.inf

@@ -147,13 +147,18 @@ def settled(
     if len(ascent.entries.cost) > _MOST_PAIRS:
         return rows, Certificate(cost, min(cost, ascent.rounded(ascent.branch())))
     chosen, least = _program(ascent, deadline)
-    lower = ascent.rounded(max(ascent.bound, least))
+    bound = max(ascent.bound, least)
     if chosen is not None:
         better = cost_of(chosen)
         if better < cost:
             rows = np.r_[fixed, np.setdiff1d(chosen, fixed)]
-            cost = better
-    return rows, Certificate(cost, min(cost, lower))
+            cost = ascent.upper = better
+            ascent.count_in_integers(ascent.whole)
+    if bound <= ascent.target and bound > cost * (1 - 2 * _TRUST):
+        bound = max(
+            bound, ascent.branch()
+        )  # only what the program's arithmetic cannot tell is open
+    return rows, Certificate(cost, min(cost, ascent.rounded(bound)))
 
 
 def _program(ascent: Ascent, deadline: Deadline) -> tuple[NDArray[np.int64] | None, float]:

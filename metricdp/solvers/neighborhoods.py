@@ -40,8 +40,8 @@ _FAR = 4.0
 """What none near serves costs so many times the reach."""
 _HEATS = (0.01, 0.1, 0.01, 0.04)
 _FRESH = 2
-"""Of each chain of a round the mean loss that a step may make at first, as a part of the mean cost of
-a center; so many of the chains begin from centers of their own.
+"""Of each chain of a round the mean loss that a step may make at first, as a part of the mean cost
+of a center; so many of the chains begin from centers of their own.
 """
 _WORK = (1_000_000, 20_000, 700_000_000)
 """Entries of the lists that a chain looks at: so many and for each center so many times the mean
