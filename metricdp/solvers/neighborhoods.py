@@ -43,7 +43,7 @@ _FRESH = 2
 """Of each chain of a round the mean loss that a step may make at first, as a part of the mean cost
 of a center; so many of the chains begin from centers of their own.
 """
-_WORK = (1_000_000, 20_000, 700_000_000)
+_WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of the lists that a chain looks at: so many and for each center so many times the mean
 list of a center; at most so many.
 """

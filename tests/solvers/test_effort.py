@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers import effort, kmedian
+from metricdp.solvers import effort, kmedian, neighborhoods
 from metricdp.solvers.effort import solve_with
 from metricdp.solvers.kmedian import solve
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch):
+    monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
 
 
 @pytest.fixture

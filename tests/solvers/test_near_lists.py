@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers import bounds, dual_ascent, effort, kmedian
+from metricdp.solvers import bounds, dual_ascent, effort, kmedian, neighborhoods
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts
 from tests.metrics.test_diameter import road_like
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch):
+    monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
 
 
 def directed():

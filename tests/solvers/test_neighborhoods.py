@@ -9,10 +9,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from metricdp.solvers import neighborhoods
 from metricdp.solvers.block import block_search
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.neighborhoods import thorough_search
 from metricdp.solvers.stopping import Deadline
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch):
+    monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
 
 
 @pytest.mark.parametrize("seed", range(6))
