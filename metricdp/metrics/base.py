@@ -25,7 +25,7 @@ from metricdp.metrics.searches import (
     two_nearest_by_rows,
 )
 from metricdp.metrics.snapping import Snapper, Stretch
-from metricdp.metrics.structures import Lattice, Network
+from metricdp.metrics.structures import Lattice, Network, Vectors
 from metricdp.universe.crs import described, meters_per_unit
 from metricdp.universe.graph import CoordinateSystem, Graph
 
@@ -76,6 +76,8 @@ class Metric(ABC):
         Edges to search along, where distances are shortest paths.
     lattice : Lattice or None
         Integer coordinates, where grid distances are theirs.
+    vectors : Vectors or None
+        Coordinates, where distances are Minkowski distances of them.
     measured_in : str or None
         What distances are measured in, such as ``"m"`` or ``"s"``, where that is known; whoever
         knows may set it. Limits such as ``"10 min"`` need it.
@@ -107,6 +109,7 @@ class Metric(ABC):
     graph: Graph | None = None
     network: Network | None = None
     lattice: Lattice | None = None
+    vectors: Vectors | None = None
     measured_in: str | None = None
     held: bool = False
     directed: bool = False

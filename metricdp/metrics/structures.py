@@ -56,6 +56,20 @@ class Network(Protocol):
         """
 
 
+class Vectors(NamedTuple):
+    """Points whose Minkowski distances are the metric's.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (n_points, d)
+    power : {1, 2, inf}
+        City block, Euclidean or Chebyshev.
+    """
+
+    points: NDArray[np.float64]
+    power: float
+
+
 class Lattice(NamedTuple):
     """Points of integer coordinates whose Minkowski distances, rounded up, are the metric's grid
     distances.

@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.metrics.snapping import Snapper, finite_points
-from metricdp.metrics.structures import Lattice
+from metricdp.metrics.structures import Lattice, Vectors
 
 _TREE_DIMENSIONS = 12
 
@@ -39,6 +39,7 @@ class VectorMetric(RowMetric):
             self.coordinates = self.points
             self.coordinate_system = "xy"
         self.unit, self._on_grid = _snapped(self.points)
+        self.vectors = Vectors(self.points, self._minkowski)
         if self._minkowski in (1, 2):
             self.lattice = Lattice(self._on_grid, int(self._minkowski))
 

@@ -16,7 +16,6 @@ from metricdp.kernels.coverage import workspace
 from metricdp.kernels.near_swaps import near_of_block
 from metricdp.kernels.reach import searched_lists
 from metricdp.metrics.base import Metric
-from metricdp.metrics.vectors import VectorMetric
 from metricdp.solvers.block import block_search
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
@@ -132,10 +131,11 @@ class MetricCosts:
         self.weights = weights
         self.power = power
         self.steps = steps
-        plain = isinstance(metric, VectorMetric) and not steps
-        points: Any = getattr(metric, "points", None)
-        few = plain and points.shape[1] <= _TREE_DIMENSIONS
-        self._points: Any = points if few else None
+        self._points: Any = None
+        self._norm = 2.0
+        vectors = None if steps else metric.vectors
+        if vectors is not None and vectors.points.shape[1] <= _TREE_DIMENSIONS:
+            self._points, self._norm = vectors
 
     def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
         measure = self.metric.grid_rows if self.steps else self.metric.distance_rows
@@ -155,7 +155,7 @@ class MetricCosts:
             two = np.array([found.near[own], (found.far if second > 1 else found.near)[own]]) * unit
         elif self._points is not None:
             tree = cKDTree(self._points[centers])
-            p = metric._minkowski  # type: ignore[attr-defined]
+            p = self._norm
             two = tree.query(self._points[self.demand], k=[1, second], p=p)[0].T
         else:
             two = np.empty((2, len(self.demand)))
@@ -209,7 +209,7 @@ class MetricCosts:
 
     def _neighbors(self, within: NDArray[np.float64], most: int) -> Lists | None:
         tree = cKDTree(self._points[self.allowed])
-        p = self.metric._minkowski  # type: ignore[attr-defined]
+        p = self._norm
         parts = []
         total = 0
         for at in range(0, len(self.demand), _ASKED):
