@@ -47,8 +47,8 @@ def solve_with(
     Notes
     -----
     Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
-    million pairs may be in: on points and graphs of 100,000 sites from some hundred centers on. For
-    fewer, thorough is no better than quick there.
+    million pairs may be in. Where they are more, as for few centers of very many points, thorough
+    is no better than quick.
 
     Examples
     --------
