@@ -68,14 +68,13 @@ class _Scripted:
     """
 
     def __init__(self, real: Any, cells: Any, place: float) -> None:
-        self.scale, self.name, self.cost, self._cells, self._place, self.seen = (
-            real.scale,
-            real.name,
-            real.cost,
-            cells,
-            place,
-            list[int](),
-        )
+        self.scale = real.scale
+        self.name = real.name
+        self.proof = real.proof
+        self.cost = real.cost
+        self.seen: list[int] = []
+        self._cells = cells
+        self._place = place
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         on = self._cells.leaves[self._cells.encode(np.array([[self._place]]))]

@@ -64,6 +64,7 @@ def separated(n: int, d: int, k: int, r: float, seed: int) -> NDArray[np.float64
 
     Examples
     --------
+    >>> import numpy as np
     >>> points = separated(1000, 5, 2, 100.0, seed=0)
     >>> bool((np.linalg.norm(points, axis=1) <= 1 + 1e-12).all())
     True
@@ -82,6 +83,7 @@ def objective(points: NDArray[np.float64], centers: NDArray[np.float64]) -> floa
 
     Examples
     --------
+    >>> import numpy as np
     >>> objective(np.array([[0.0], [2.0]]), np.array([[0.0]]))
     2.0
     """

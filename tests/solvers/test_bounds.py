@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.kernels.dual_ascent import reduced_costs
+from metricdp.kernels.dual_ascent import reduced_costs, reduced_costs_of_block
 from metricdp.solvers import bounds, dual_ascent
 from metricdp.solvers.bounds import Certificate, certificate, certify
 from metricdp.solvers.dual_ascent import Ascent, Entries
@@ -103,6 +103,8 @@ def test_reduced_costs_by_definition():
     np.testing.assert_allclose(out, by_hand)
     reduced_costs(*listed(costs, np.full(33, np.inf)), multipliers, 4, out[:3])
     np.testing.assert_allclose(out[:3], by_hand[4:])
+    reduced_costs_of_block(costs, multipliers, out)
+    np.testing.assert_allclose(out, by_hand)
 
 
 def test_bad_centers_get_an_honest_gap():

@@ -12,7 +12,7 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
 from metricdp.errors import InputError
-from metricdp.kernels.dual_ascent import reduced_costs
+from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
 from metricdp.solvers import kmedian
 from metricdp.solvers.objectives.objective import Objective, per_site
@@ -184,10 +184,12 @@ class Opening:
         """What opening each row is worth at these multipliers."""
         reduced = np.empty(len(costs))
         size = max(-(-len(costs) // (os.cpu_count() or 1)), 64)
-        in_threads(
-            lambda at: reduced_costs(costs[at : at + size], prices, reduced[at : at + size]),
-            range(0, len(costs), size),
-        )
+
+        def fill(at: int) -> None:
+            rows = slice(at, at + size)
+            reduced_costs_of_block(costs[rows], prices, reduced[rows])
+
+        in_threads(fill, range(0, len(costs), size))
         return reduced + own
 
     def _climb(self) -> None:
