@@ -116,6 +116,27 @@ class Mechanism:
         proofs = {"proofs": [f"P{number}" for number in self.proofs]} if self.proofs else {}
         return {**noise, **_cost(self.epsilon, self.delta), **rho, **proofs}
 
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Mechanism:
+        """The mechanism whose `to_dict` this is; KeyError, TypeError or ValueError if it is none.
+
+        Examples
+        --------
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> Mechanism.from_dict(counts.to_dict()) == counts
+        True
+        """
+        return cls(
+            str(told["name"]),
+            str(told["query"]),
+            int(told["sensitivity"]),
+            float(told["scale"]),
+            Fraction(told["epsilon_exact"]),
+            Fraction(told["delta_exact"]),
+            Fraction(told["rho_exact"]) if "rho_exact" in told else None,
+            tuple(int(str(number).removeprefix("P")) for number in told.get("proofs", ())),
+        )
+
     def __str__(self) -> str:
         noise = f"{self.name}, scale {self.scale:.6g}" if self.scale else self.name
         cost = f"epsilon {_show(self.epsilon)}" if self.rho is None else f"rho {_show(self.rho)}"
@@ -232,6 +253,30 @@ class Receipt:
             "version": self.version,
             **({} if self.made is None else {"made": self.made.to_dict()}),
         }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Receipt:
+        """The receipt whose `to_dict` this is; KeyError, TypeError or ValueError if it is none.
+
+        Examples
+        --------
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> receipt = Receipt.of([counts], "add-remove", "record")
+        >>> Receipt.from_dict(receipt.to_dict()) == receipt
+        True
+        """
+        made = told.get("made")
+        return cls(
+            tuple(Mechanism.from_dict(one) for one in told["mechanisms"]),
+            Fraction(told["epsilon_exact"]),
+            Fraction(told["delta_exact"]),
+            neighboring=told["neighboring"],
+            unit=told["unit"],
+            version=told["version"],
+            bound=str(told["composition"]),
+            grains=told.get("grains", 1),
+            made=Provenance(made) if isinstance(made, dict) else None,
+        )
 
     def _proven(self) -> dict[str, Any]:
         """Where the proofs stand that all mechanisms together rest on: composition's among them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.budget import MIN_EPSILON, Budget, checked_budget
+from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, checked_budget
 from metricdp.accounting.cost import Cost
 from metricdp.accounting.journal import Journal, Line, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
@@ -58,6 +58,10 @@ class Charge(NamedTuple):
 
 _NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
 """Purposes and persons of the blocks of `Ledger.noting` that are under way."""
+
+
+Answered = tuple[Protection, str]
+"""Whom a private choice protects from then on, and what it answered."""
 
 
 class Quote(NamedTuple):
@@ -159,6 +163,8 @@ class Ledger(Budget):
             raise InputError("an anchor is that of a journal: give journal= too")
         super().__init__(budget, neighboring, protects=Protection.of(unit, max_contributions))
         self._entries: list[Charge] = []
+        self._asked: dict[str, str] = {}
+        self._answers: dict[str, str] = {}
         self._read = 0
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
@@ -303,6 +309,96 @@ class Ledger(Budget):
             fits = fits and not self._policy.expired(self._day())
             return Quote(fits, self.left, self.left_delta, cost.epsilon, cost.delta, cost.bound)
 
+    def answer_once(
+        self, question: str, epsilon: object, purpose: str, ask: Callable[[Grant], Answered]
+    ) -> str:
+        """The answer to a question that comes before any demand is paid for: bought once, kept with
+        the charges, and told again whenever it is asked again.
+
+        Lines of a journal in order: the charge, which names the question; once `ask` has answered,
+        the answer, with whom the ledger protects from then on. Nothing is told before that line is
+        on disk. So a process that is killed in between leaves a charge of which nobody has seen
+        anything, and the same question asked again is answered from it. All locks are held
+        meanwhile: no two answers come of one charge.
+
+        Parameters
+        ----------
+        question : str
+            Public; its price and all that its answer depends on besides the demand.
+        epsilon : int, float, str, Decimal, Fraction or Cost
+        purpose : str
+            Of the charge.
+        ask : callable
+            From a grant to a `Protection` and an answer, which is public.
+
+        Raises
+        ------
+        BudgetError, InputError, JournalError
+            As `charge`; the ledger is held to a protection already, and this was not asked. Nothing
+            was spent.
+
+        Examples
+        --------
+        >>> ledger = Ledger(epsilon=1)
+        >>> def ask(grant):
+        ...     return Protection("user", 3), "three"
+        >>> [ledger.answer_once("how many?", "1/4", "choice", ask) for _ in range(2)]
+        ['three', 'three']
+        >>> ledger.left, ledger.protects.max_contributions
+        (Fraction(3, 4), 3)
+        """
+        cost = checked_budget(epsilon, 0, self._least)
+        with self._current():
+            if question in self._answers:
+                return self._answers[question]
+            self._refuse_expired()
+            if self._protects is not None:
+                raise InputError(
+                    f"this ledger protects {self._protects} already: choose the number of records "
+                    f"before anything else is paid for"
+                )
+            if not self._is_paid(question):
+                self._require(cost)
+                self._enter(cost, purpose, None, {"question": question})
+            protects, answer = ask(Grant(cost, self._neighboring))
+            self._keep_answer(protects, question, answer)
+            return answer
+
+    def answer(self, question: str) -> str | None:
+        """What `answer_once` answered, here or in another process; None before.
+
+        Examples
+        --------
+        >>> Ledger(epsilon=1).answer("how many?") is None
+        True
+        """
+        with self._current():
+            return self._answers.get(question)
+
+    def has_paid(self, question: str) -> bool:
+        """Whether `answer_once` was paid for this question, so that asking it again costs nothing.
+
+        Examples
+        --------
+        >>> Ledger(epsilon=1).has_paid("how many?")
+        False
+        """
+        with self._current():
+            return question in self._answers or (self._protects is None and self._is_paid(question))
+
+    def _is_paid(self, question: str) -> bool:
+        """Whether its charge, of this period, still waits for an answer."""
+        day = self._asked.get(question)
+        return day is not None and self._policy.period(day) == self._period
+
+    def _keep_answer(self, protects: Protection, question: str, answer: str) -> None:
+        if self._journal is not None:
+            told = {"question": question, "answer": answer, "day": today()}
+            self._journal.append(self._facts(protects) | told)
+            self._catch_up(self._journal)
+        self._protects = protects
+        self._answers[question] = answer
+
     def check(self, protects: Protection) -> None:
         """Refuse, as `charge` would, a unit or a bound that is not this ledger's, and what comes
         after its last day; change nothing.
@@ -350,14 +446,20 @@ class Ledger(Budget):
         self._refuse_expired()
         super()._require(cost)
 
-    def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
+    def _enter(
+        self,
+        cost: Cost,
+        purpose: str,
+        protects: Protection | None,
+        more: Line | None = None,
+    ) -> None:
         named, who = self._noted()
         note = ": ".join(part for part in (named, purpose) if part)
         line = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
         line |= {name: text for name, text in (("named", named), ("who", who)) if text}
-        line |= self._facts(protects) | {"day": self._day()}
+        line |= self._facts(protects) | {"day": self._day()} | (more or {})
         if self._journal is None:
-            self._note(Charge.stated(line))
+            self._note(line)
         else:
             self._journal.append(line)
             self._catch_up(self._journal)
@@ -376,7 +478,9 @@ class Ledger(Budget):
         for line in [journal.header, *journal.lines][self._read :]:
             self._hold_to(line, journal)
             if self._read and "epsilon" in line:
-                self._note(Charge.stated(line))
+                self._note(line)
+            elif self._read and "answer" in line:
+                self._answers[line["question"]] = line["answer"]
             self._read += 1
 
     def _hold_to(self, line: Line, journal: Journal) -> None:
@@ -402,7 +506,10 @@ class Ledger(Budget):
             )
         self._dataset, self._protects = self._dataset or name, self._protects or protects
 
-    def _note(self, charge: Charge) -> None:
+    def _note(self, line: Line) -> None:
+        charge = Charge.stated(line)
+        if "question" in line:
+            self._asked[line["question"]] = charge.day
         self._entries.append(charge)
         self._turn(charge.day)
         self._take(Cost(charge.epsilon, charge.delta))

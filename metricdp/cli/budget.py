@@ -145,7 +145,7 @@ def _take_over_bound(args: Namespace) -> None:
         args.max_contributions = known.max_contributions
 
 
-def check_budget(args: Namespace, price: Any, *, unbound: bool = False) -> bool:
+def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
     """Refuse a call of this price that its ledger would refuse, before the graph is read. Makes no
     file.
 
@@ -153,8 +153,9 @@ def check_budget(args: Namespace, price: Any, *, unbound: bool = False) -> bool:
     ----------
     args : Namespace
     price : Cost
-    unbound : bool
-        The call is to come before any that says who is protected.
+    question : str, optional
+        Of a call that comes before any that says who is protected, and is paid for once
+        (`Ledger.answer_once`).
 
     Returns
     -------
@@ -172,8 +173,10 @@ def check_budget(args: Namespace, price: Any, *, unbound: bool = False) -> bool:
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
-    if not unbound:
+    if question is None:
         ledger.check(protection(args))
+    elif ledger.has_paid(question):
+        return True
     elif ledger.protects is not None:
         raise InputError(
             f"the ledger {args.ledger} protects {ledger.protects} already: choose the number of "

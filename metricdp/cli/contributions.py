@@ -21,8 +21,9 @@ examples:
 Stdout gets {"max_contributions": M, "quantile": ..., "counts": {...}, "receipt": {...}}: M is a
 power of two, and counts tells the noisy number of users by number of records ("8": more than 4, up
 to 8). From then on the ledger pays for M records of each user, which --max-contributions of other
-commands need not repeat. Noise grows with M, so a lower quantile is mostly better. No number has to
-be chosen with --weighting share, which uses all records."""
+commands need not repeat; the same call again is told the same and charged nothing, also where an
+earlier one was cut short. Noise grows with M, so a lower quantile is mostly better. No number has
+to be chosen with --weighting share, which uses all records."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -69,11 +70,13 @@ def run(args: Namespace) -> int:
     """Check, charge, count, tell."""
     import metricdp as mdp
     from metricdp.accounting import Cost
+    from metricdp.methods.contributions import question_of
 
     budget.check_options(args)
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output, "--ledger": args.ledger}, {"FILE": args.demand})
-    bound = budget.check_budget(args, Cost.of(args.epsilon), unbound=True)
+    question = question_of(args.epsilon, args.quantile)
+    bound = budget.check_budget(args, Cost.of(args.epsilon), question=question)
     if args.ledger is not None and not bound and args.epsilon_budget is None:
         raise UsageError(
             "--epsilon-budget E is needed with a new ledger: this choice is a small part of what "
@@ -83,22 +86,20 @@ def run(args: Namespace) -> int:
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
     with held(budget.told):  # what was paid for is told
         ledger = budget.open_ledger(args)
+        before = ledger.spent
         with budget.noting_expense(ledger):
             found = mdp.contributions(
                 args.demand, args.user, ledger=ledger, engine=args.engine or "embedded", **asked
             )
-        told = {
-            "max_contributions": found.max_contributions,
-            "quantile": found.quantile,
-            "counts": {str(most): count for most, count in found.counts.items()},
-            "receipt": found.receipt.to_dict(),
-        }
-        text = streams.to_json(told)
+        text = streams.to_json(found.to_dict())
         problem = streams.show_result(text)
         if args.output is not None:
             streams.write_text(args.output, text)
     if not args.quiet:
-        budget.say_expense(args, found.receipt, ledger)
+        if ledger.spent > before:
+            budget.say_expense(args, found.receipt, ledger)
+        else:
+            say(f"ledger {args.ledger}: paid for before, so nothing was charged now")
         m = found.max_contributions
         kept = f"keep {m:,} record{'s' if m > 1 else ''} of each user"
         whose = " is the ledger's from now on" if args.ledger else ""

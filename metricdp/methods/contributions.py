@@ -9,11 +9,13 @@ replace-one, so it is epsilon-DP for each user with all their records, however m
 Step 2 sees noisy counts alone. *Composition*: sequential with everything else about these users:
 what the ledger pays for later keeps at most m records of each, a sample that depends on that user's
 records and coins alone, so it is about the same neighbors, and the epsilons add up. The ledger is
-held to that m from then on.
+held to that m from then on, and keeps the noisy counts: the same question again reads nothing, and
+is told the same (`Ledger.answer_once`).
 """
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Ledger, exact
 from metricdp.accounting.binding import Protection
+from metricdp.accounting.ledger import Answered
 from metricdp.accounting.scales import laplace_scale
 from metricdp.arguments import shown
 from metricdp.errors import InputError
@@ -56,6 +59,19 @@ class Contributions(NamedTuple):
     counts: dict[int, int]
     receipt: Receipt
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        counts = {str(most): count for most, count in self.counts.items()}
+        told = {"max_contributions": self.max_contributions, "quantile": self.quantile}
+        return {**told, "counts": counts, "receipt": self.receipt.to_dict()}
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Contributions:
+        """Those whose `to_dict` this is."""
+        counts = {int(most): int(count) for most, count in told["counts"].items()}
+        m, quantile = int(told["max_contributions"]), float(told["quantile"])
+        return cls(m, quantile, counts, Receipt.from_dict(told["receipt"]))
+
 
 def contributions(
     users: Any,
@@ -83,7 +99,9 @@ def contributions(
         Above 0, below 1: share of users of whom all records are kept.
     ledger : Ledger, optional
         Where it is charged; one that no demand was paid from yet. From then on it pays for demand
-        of these users with this `max_contributions`.
+        of these users with this `max_contributions`. The same question (epsilon and quantile) again
+        costs nothing: it is told what it was told before, of whatever users; and one that was cut
+        short after its charge is answered from that charge.
     neighboring : {"add-remove", "replace-one"}
         Of a fresh ledger.
     engine : {"embedded", "dask", "spark"}
@@ -118,7 +136,10 @@ def contributions(
     if ledger is not None and not isinstance(ledger, Ledger):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
     payer = Ledger(epsilon, 0, neighboring) if ledger is None else ledger
-    if payer.protects is not None:
+    question = question_of(epsilon, quantile)
+    if (known := payer.answer(question)) is not None:
+        return Contributions.from_dict(json.loads(known))
+    if payer.protects is not None and not payer.has_paid(question):
         raise InputError(
             f"this ledger protects {payer.protects} already: choose the number of records before "
             f"anything else is paid for"
@@ -126,13 +147,30 @@ def contributions(
     query = HistogramQuery(Doublings())
     if price.epsilon > 0:  # else the ledger says it better
         laplace_scale(query.sensitivity(payer.neighboring, 1), price.epsilon)
+
+    def ask(grant: Grant) -> Answered:
+        release = measure(demand, query, price, grant)
+        m, reached = _least(release.values, share)
+        counts = {2**j: int(count) for j, count in enumerate(release.values)}
+        found = Contributions(m, reached, counts, release.receipt)
+        return Protection("user", m), json.dumps(found.to_dict())
+
     demand = contributors(users, user, engine)
-    payer.charge(price, purpose="contributions")
-    release = measure(demand, query, price, Grant(price, payer.neighboring))
-    m, reached = _least(release.values, share)
-    payer.bind(Protection("user", m))
-    counts = {2**j: int(count) for j, count in enumerate(release.values)}
-    return Contributions(m, reached, counts, release.receipt)
+    return Contributions.from_dict(
+        json.loads(payer.answer_once(question, price, "contributions", ask))
+    )
+
+
+def question_of(epsilon: Any, quantile: Any) -> str:
+    """What tells one such question from another, by which a ledger knows it again.
+
+    Examples
+    --------
+    >>> question_of(0.05, "0.9") == question_of("1/20", 0.9)
+    True
+    """
+    share, price = exact(quantile, "quantile"), exact(epsilon, "epsilon")
+    return f"contributions, quantile {share}, epsilon {price}"
 
 
 def _least(counts: NDArray[np.int64], share: Fraction) -> tuple[int, float]:

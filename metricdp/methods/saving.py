@@ -14,8 +14,6 @@ import json
 import os
 import sys
 import zlib
-from dataclasses import fields
-from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.partitions.finite.ward import PartitionTree
-from metricdp.provenance import Provenance
-from metricdp.releases import Mechanism, Receipt
+from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
 from metricdp.solvers.stopping import Deadline
 
@@ -120,7 +117,7 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
         raise InputError(f"a release is read with its universe, got {type(universe).__name__}")
     header, arrays = _read(source)
     try:
-        receipt = _receipt(header["receipt"])
+        receipt = Receipt.from_dict(header["receipt"])
         method = str(header["method"])
         weights = arrays["weights"]
         points = arrays.get("points")
@@ -233,34 +230,6 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"{source}: is not a release that this version of metricdp wrote, or is damaged"
         )
     return header, arrays
-
-
-def _receipt(told: dict[str, Any]) -> Receipt:
-    """The receipt whose `Receipt.to_dict` this is."""
-    mechanisms = []
-    for one in told["mechanisms"]:
-        rho = Fraction(one["rho_exact"]) if "rho_exact" in one else None
-        epsilon = Fraction(one["epsilon_exact"])
-        delta = Fraction(one["delta_exact"])
-        plain = (str(one["name"]), str(one["query"]), int(one["sensitivity"]), float(one["scale"]))
-        proofs = tuple(int(str(number).removeprefix("P")) for number in one.get("proofs", ()))
-        mechanisms.append(Mechanism(*plain, epsilon, delta, rho, proofs))
-    more = {"neighboring": told["neighboring"], "unit": told["unit"], "version": told["version"]}
-    known = {field.name for field in fields(Receipt)}
-    made = Provenance(told["made"]) if isinstance(told.get("made"), dict) else None
-    extra = {name: told[name] for name in known & told.keys() - more.keys() - _COMPOSED}
-    return Receipt(
-        tuple(mechanisms),
-        Fraction(told["epsilon_exact"]),
-        Fraction(told["delta_exact"]),
-        bound=str(told["composition"]),
-        **more,
-        **extra,
-        made=made,
-    )
-
-
-_COMPOSED = {"mechanisms", "epsilon", "delta", "bound", "made"}
 
 
 DemandRelease.files = sys.modules[__name__]

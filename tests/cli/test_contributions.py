@@ -82,3 +82,16 @@ def test_what_is_refused_leaves_nothing(town, capsys, options, why):
     assert ran.status == 2 and why in ran.err and not ran.out
     assert "canary" not in ran.err
     assert snapshot(town) == before
+
+
+def test_the_same_call_again_is_told_the_same_and_charged_nothing(town, capsys):
+    first = run(capsys, *CHOOSE, "--ledger", "a.ledger", "--epsilon-budget", "1")
+    whole = (town / "a.ledger").read_bytes()
+    again = run(capsys, *CHOOSE, "--ledger", "a.ledger")
+    assert again.status == 0 and again.out == first.out and "paid for before" in again.err
+    assert (town / "a.ledger").read_bytes() == whole
+    # killed between its charge and its answer
+    (town / "a.ledger").write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+    again = run(capsys, *CHOOSE, "--ledger", "a.ledger")
+    assert again.status == 0, again.err
+    assert mdp.Ledger.open("a.ledger").spent == 1 and mdp.Ledger.open("a.ledger").protects

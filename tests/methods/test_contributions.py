@@ -10,7 +10,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
-from metricdp.errors import BudgetError, InputError
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.methods.contributions import _least
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.contributing import Doublings, contributors
@@ -89,3 +89,56 @@ def test_bad_arguments_charge_nothing():
     with pytest.raises(BudgetError):
         mdp.contributions(["a"], epsilon=2, ledger=ledger)
     assert ledger.left == 1 and ledger.protects is None
+
+
+def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_told_the_same(tmp_path):
+    """All that outlives a kill is the journal, and of that its first bytes."""
+    path = tmp_path / "a.ledger"
+    mdp.Ledger(1, journal=path)
+    begun = path.stat().st_size
+    users = people([1, 2, 3] * 20)
+    asked = {"epsilon": "3/4", "quantile": "0.5"}  # a second charge would not fit
+    told = mdp.contributions(users, ledger=mdp.Ledger.open(path), **asked)
+    whole = path.read_bytes()
+    charged, *_ = whole[begun:].splitlines(keepends=True)
+    paid, end = begun + len(charged), len(whole)
+    cuts = {begun, begun + 1, paid - 2, paid - 1, paid, paid + 1, end - 2, end - 1, end}
+    for cut in sorted(cuts):
+        path.write_bytes(whole[:cut])
+        ledger = mdp.Ledger.open(path)
+        assert ledger.has_paid("contributions, quantile 1/2, epsilon 3/4") == (cut >= paid - 1)
+        found = mdp.contributions(users, ledger=ledger, **asked)
+        assert (found == told) >= (cut >= end - 1)
+        again = mdp.Ledger.open(path)
+        assert again.left == Fraction(1, 4) and len(again.entries) == 1
+        assert again.protects == Protection("user", found.max_contributions)
+        assert mdp.contributions(["another"], ledger=again, **asked) == found
+        with pytest.raises(InputError, match="before anything else"):
+            mdp.contributions(users, ledger=again, epsilon="3/4", quantile="0.6")
+        assert mdp.Ledger.open(path).left == Fraction(1, 4)
+
+
+def test_nothing_is_told_before_its_answer_is_on_disk(tmp_path):
+    """A full disk after the charge: refused, and answered from that charge later."""
+    path = tmp_path / "a.ledger"
+    ledger = mdp.Ledger(1, journal=path)
+    append = ledger._journal.append
+
+    def full(line):
+        if "answer" in line:
+            raise JournalError("cannot write the journal")
+        append(line)
+
+    ledger._journal.append = full
+    with pytest.raises(JournalError):
+        mdp.contributions(["a"], epsilon=1, ledger=ledger)
+    assert ledger.left == 0 and ledger.protects is None
+    assert mdp.contributions(["a"], epsilon=1, ledger=mdp.Ledger.open(path)).counts
+    assert len(mdp.Ledger.open(path).entries) == 1
+
+
+def test_a_charge_of_the_same_name_by_others_is_not_taken_for_it():
+    ledger = mdp.Ledger(2)
+    ledger.charge(1, purpose="contributions")
+    mdp.contributions(["a"], epsilon=1, ledger=ledger)
+    assert ledger.left == 0
