@@ -173,8 +173,9 @@ def against_highs(name: str, first: int, last: int) -> None:
 
 
 def private(draws: int = 5) -> None:
-    """Manhattan's directed times, 20,000 records, epsilon 1, k = 20: coverage from releases beside
-    that of the records themselves, and how often true loads are within their intervals.
+    """Manhattan's directed times, 20,000 records, epsilon 1, k = 20: cost and coverage from
+    releases beside those of the records themselves, and how often true loads are within their
+    intervals.
     """
     from directed import K, manhattan
 
@@ -182,14 +183,22 @@ def private(draws: int = 5) -> None:
     true = np.bincount(records, minlength=len(metric)).astype(float)
     ids = [metric.ids[i] for i in records]
     room = 1.2 * len(records) / K
+    least = mdp.solve(metric, o.KMedian(K), weights=true).value
+    print(f"k-median of the records: {least:,.0f}", flush=True)
     near = {}
     for minutes in (2, 3, 5):
         best = mdp.solve(metric, o.MaxCoverage(K, 60.0 * minutes), weights=true)
         near[minutes] = best.value / len(records)
-        print(f"within {minutes} min, of the records: {near[minutes]:.4f}, gap {best.gap:.1e}")
+        print(
+            f"within {minutes} min, of the records: {near[minutes]:.4f}, gap {best.gap:.1e}",
+            flush=True,
+        )
     held, above, wide, lost = [], [], [], {minutes: [] for minutes in near}
+    costs, overs, margins = [], [], []
     for draw in range(draws):
         release = mdp.release(metric, mdp.PrivateDemand(metric, ids), epsilon=1, seed=draw)
+        found = release.solve(o.KMedian(K)).centers
+        costs.append(float(true @ metric.nearest_to(metric.positions(found))[1]) / least)
         for minutes, most in near.items():
             plan = release.solve(o.MaxCoverage(K, 60.0 * minutes))
             own = metric.nearest_to(metric.positions(plan.centers))[1] <= 60.0 * minutes * (
@@ -202,14 +211,20 @@ def private(draws: int = 5) -> None:
         held += list((told.low <= served) & (served <= told.high))
         above += list(served <= told.high)
         wide += list((told.high - np.array(list(plan.loads.values()))) / room)
-        over = (served / room).max() - 1
+        assert max(plan.loads.values()) <= room * (1 + 1e-8), "a noisy load exceeds its capacity"
+        overs.append(100 * ((served / room).max() - 1))
+        margins.append(100 * ((told.high / room).max() - 1))
         print(
-            f"draw {draw}: points lost {[round(x[-1], 2) for x in lost.values()]}; true loads over "
-            f"capacity by at most {100 * over:.1f} %, told at most "
-            f"{100 * (told.high / room).max() - 100:.1f} %",
+            f"draw {draw}: cost {costs[-1]:.4f}; points lost "
+            f"{[round(x[-1], 2) for x in lost.values()]}; true loads over capacity by at most "
+            f"{overs[-1]:.1f} %, told at most {margins[-1]:.1f} %",
             flush=True,
         )
     worst = {minutes: round(max(points), 2) for minutes, points in lost.items()}
+    print(
+        f"directed cost: mean {np.mean(costs):.4f}, worst {max(costs):.4f} of the records' own "
+        f"search; true loads over capacity: worst {max(overs):.1f} %, told {max(margins):.1f} %"
+    )
     print(
         f"points of coverage lost, worst of {draws}: {worst}; loads of {len(held)} sites: "
         f"{np.mean(held):.3f} inside, {np.mean(above):.3f} not above; high end over the noisy "

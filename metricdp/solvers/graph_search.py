@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.kernels.laws import law_costs
 from metricdp.kernels.shortest_paths import balls
 from metricdp.kernels.tree_medians import tree_medians
 from metricdp.kernels.two_nearest import (
@@ -92,8 +94,8 @@ class GraphSearch:
         Demand of every vertex in the order of `metric.ids`; may be negative.
     centers : ndarray of int64, shape (k,)
         Positions to start from, distinct.
-    power : {1, 2}
-        k-median or k-means cost.
+    law : {1, 2} or tuple of float
+        k-median or k-means cost, or another (`metricdp.kernels.laws.law_cost`).
     allowed : ndarray of int64, optional
         Positions where centers may stand; anywhere by default.
     opened : int
@@ -106,7 +108,7 @@ class GraphSearch:
     Attributes
     ----------
     cost : float
-        Current cost, in units of length (or squared length) times weight.
+        Current cost: for a power, in units of length (or squared length) times weight.
     tried, visited : int
         Candidates evaluated so far, and vertices entered for that.
     budget : float
@@ -124,7 +126,7 @@ class GraphSearch:
         metric: Network,
         weights: NDArray[np.float64],
         centers: NDArray[np.int64],
-        power: int = 1,
+        law: Any = 1,
         *,
         allowed: NDArray[np.int64] | None = None,
         opened: int = 0,
@@ -141,7 +143,7 @@ class GraphSearch:
         self.tolerance = tolerance
         self.deadline = deadline
         self.tried, self.visited, self.budget = 0, 0, float("inf")
-        self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, power)
+        self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, law)
         self._fixed = np.arange(k) < opened
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
         self._spaces = [workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
@@ -260,8 +262,11 @@ class GraphSearch:
         """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler,
         ICML 2019).
         """
-        weights, unit, power = self._demand
-        mass = np.cumsum(np.maximum(weights, 0.0) * (self._state.labels[2] * unit) ** power)
+        weights, unit, law = self._demand
+        distance = self._state.labels[2] * unit
+        cost = np.empty(len(distance))
+        law_costs(distance, law, cost)
+        mass = np.cumsum(np.maximum(weights, 0.0) * cost)
         if mass[-1] <= 0:
             return np.empty(0, np.int64)
         return np.minimum(

@@ -75,7 +75,7 @@ class Equity(Objective):
     def choose(self, siting: Siting) -> Chosen:
         """k-median of the transformed distances."""
         law = self._law(siting)
-        found = chosen_by_law(siting, self.k, law)
+        found = chosen_by_law(siting, self.k, law, first=siting.kept.get("medians"))
         bound = None if found.bound is None else self._level(siting, law, found.bound)
         return Chosen(found.sites, self._level(siting, law, found.value), bound)
 
@@ -98,6 +98,7 @@ class Equity(Objective):
         if self.kappa is not None:
             return min(float(self.kappa), most)
         sites = chosen_by_law(siting, self.k, Law(), prove=False).sites
+        siting.kept["medians"] = sites
         distance = siting.nearest(sites)[1]
         squares = float(siting.mass @ distance**2)
         alpha = float(siting.mass @ distance) / squares if squares > 0 else 1.0

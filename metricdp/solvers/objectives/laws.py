@@ -50,6 +50,13 @@ class Law:
             return 1
         return 2 if self == Law(2.0) else 0
 
+    @property
+    def terms(self) -> tuple[float, ...]:
+        """For compiled code: `metricdp.kernels.laws.law_cost`."""
+        limit = self.limit * (1 + WITHIN)
+        numbers = (self.z, self.growth, limit, self.beyond, self.share, self.steep, self.after)
+        return tuple(float(x) for x in numbers)
+
     def __call__(self, distance: NDArray[np.floating]) -> Floats:
         """Costs of distances."""
         cost = np.expm1(self.growth * distance) if self.growth else distance**self.z

@@ -11,6 +11,7 @@ from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
+from metricdp.solvers.objectives.law_search import searched_by_law
 from metricdp.solvers.objectives.laws import Law, Seen
 from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
 from metricdp.solvers.objectives.siting import Chosen, Positions, Siting, first_opened
@@ -29,10 +30,21 @@ def chosen_by_law(
     """k sites of least ``sum of weight · law(distance)``, with a lower bound where the block of all
     costs is small; one search begins with those of `first`.
     """
+    if law.plain or siting.fits or siting.metric.network is None:
+        found = _medians(siting, k, law, first)
+    else:  # searches of the graph itself, from medians by the distance
+        found = searched_by_law(siting, _medians(siting, k, Law()) if first is None else first, law)
+    sites = first_opened(siting, found)
+    value = judged_by_law(siting, sites, law).value
+    return Chosen(sites, value, _bound(siting, sites, law, value) if prove else None)
+
+
+def _medians(siting: Siting, k: int, law: Law, first: Positions | None = None) -> Positions:
+    """Positions of k sites by `metricdp.solvers.kmedian`."""
     weights = np.zeros(len(siting.metric))
     weights[siting.demand] = siting.mass
     left = siting.deadline.left
-    found = kmedian.solve(
+    return kmedian.solve(
         siting.metric if law.plain else Seen(siting.metric, law),
         weights,
         k,
@@ -43,10 +55,7 @@ def chosen_by_law(
         starts=None,
         time_limit=None if left == float("inf") else max(left, 1e-9),
         first=first,
-    )
-    sites = first_opened(siting, found.centers)
-    value = judged_by_law(siting, sites, law).value
-    return Chosen(sites, value, _bound(siting, sites, law, value) if prove else None)
+    ).centers
 
 
 def provable(siting: Siting) -> bool:

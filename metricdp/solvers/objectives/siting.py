@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Siting:
     loads: Floats | None = None
     seed: int = 0
     deadline: Deadline = NEVER
-    kept: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def demand(self) -> Positions:

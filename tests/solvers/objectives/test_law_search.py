@@ -1,0 +1,51 @@
+"""Laws of the distance on graphs whose distances are not held, against the block of all of them."""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.solvers.objectives import siting
+from metricdp.solvers.objectives.law_search import searched_by_law
+from metricdp.solvers.objectives.laws import Law
+from metricdp.solvers.objectives.siting import Siting
+from tests.solvers.objectives.universes import universes
+
+METRICS, RNG = universes(12, 5)
+WEIGHTS = RNG.integers(0, 9, 144).astype(float)
+o = mdp.objectives
+ASKED = {
+    "kz": o.KZ(5, z=3),
+    "limit": o.KMedian(5, limit=12),
+    "equity": o.Equity(5),
+    "ordered": o.OrderedMedian(4, share=0.2),
+}
+
+
+@pytest.mark.parametrize("asked", sorted(ASKED))
+@pytest.mark.parametrize("universe", ["graph", "one-way"])
+def test_as_good_as_on_the_block(universe, asked, monkeypatch):
+    metric = METRICS[universe]
+    some = {"opened": [metric.ids[7]], "forbidden": list(metric.ids[20:30])}
+    best = mdp.solve(metric, ASKED[asked], weights=WEIGHTS, **some)
+    monkeypatch.setattr(siting, "WHOLE_BLOCK", 0)
+    found = mdp.solve(metric, ASKED[asked], weights=WEIGHTS, **some)
+    assert found.centers[0] == metric.ids[7]
+    assert not set(found.centers) & set(some["forbidden"])
+    assert best.value * (1 - 1e-9) <= found.value <= best.value * 1.05
+
+
+@pytest.mark.parametrize("universe", ["graph", "one-way"])
+def test_no_exchange_with_a_neighbor_helps(universe):
+    metric = METRICS[universe]
+    all_ = np.arange(len(metric))
+    costs = metric.distance_rows(all_)
+    law = Law(growth=0.2)
+    asked = Siting(metric, WEIGHTS, all_)
+    sites = searched_by_law(asked, np.array([0, 1, 2, 3]), law)
+
+    def cost(of):
+        return float(WEIGHTS @ law(costs[of].min(axis=0)))
+
+    for t in range(4):
+        for v in np.setdiff1d(all_, sites):
+            assert cost(np.r_[np.delete(sites, t), v]) >= cost(sites) * (1 - 1e-6)
