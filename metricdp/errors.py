@@ -249,8 +249,8 @@ def installing(extra: str) -> str:
     """The command that adds an extra. From a clone: the package index has no metricdp yet, and a
     name that anybody could claim must not be asked for there.
 
-    >>> installing("maps")
-    "pip install -e '.[maps]'"
+    >>> installing("plots")
+    "pip install -e '.[plots]'"
     """
     return f"pip install -e '.[{extra}]'"
 

@@ -17,7 +17,6 @@ import pytest
 from metricdp.universe.crs import described
 
 world = pytest.importorskip("tests.geo_world")
-pytest.importorskip("plotly")
 
 COMMAND = (
     "cluster streets.graphml --symmetrize --demand homes.gpkg --max-snap 500m -k 2 --epsilon 2 "

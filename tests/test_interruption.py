@@ -153,7 +153,6 @@ def test_a_block_within_another_tells_it():
 
 
 def test_an_interrupted_exploration_writes_its_page_and_says_so(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("plotly")
     build_world(tmp_path)
     monkeypatch.chdir(tmp_path)
 

@@ -8,10 +8,12 @@ refusals with all exceptions that they lead to.
 
 from __future__ import annotations
 
+import base64
 import math
 import pickle
 import re
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -180,27 +182,34 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
 
 
 def _pages() -> tuple[str, Seen]:
-    from metricdp.errors import MissingExtraError
     from metricdp.report.map.page import map_page
 
     universe = scene()[0]
     noisy, _, receipt, result, *_ = _answers()
-    try:
-        page = map_page(
-            universe,
-            result.centers,
-            weights=noisy.weights,
-            receipt=receipt,
-            method=result.method,
-            k=result.k,
-        )
-    except MissingExtraError:
-        return "pages (skipped: the map extra is not installed)", {}
+    page = map_page(
+        universe,
+        result.centers,
+        weights=noisy.weights,
+        receipt=receipt,
+        method=result.method,
+        k=result.k,
+    )
     text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
-    return f"a page of {len(page):,} characters", {
+    read = [_inflated(each) for each in re.findall(r'"([A-Za-z0-9+/]{16,}=*)"', page)]
+    told = any(WORD.encode() in each for each in [page.encode(), *read])
+    return f"a page of {len(page):,} characters and {len(read)} packed arrays", {
         "the page's text": text,
-        "the page's data": WORD if WORD in page else "",
+        "the page's data": WORD if told else "",
     }
+
+
+def _inflated(text: str) -> bytes:
+    """What a page keeps in base64, deflated or not."""
+    packed = base64.b64decode(text + "=" * (-len(text) % 4))
+    try:
+        return zlib.decompress(packed)
+    except zlib.error:
+        return packed
 
 
 def _output() -> tuple[str, Seen]:

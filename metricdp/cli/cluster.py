@@ -10,13 +10,12 @@ from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
-from importlib.util import find_spec
 from typing import Any
 
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import InputError, MetricDPError, MissingExtraError
+from metricdp.errors import InputError, MetricDPError
 from metricdp.interruption import held
 from metricdp.methods.catalogue import of_finite_universes
 from metricdp.methods.remarks import too_few
@@ -154,14 +153,9 @@ def _add_outputs(group: Any) -> None:
         "(longitude and latitude), .parquet (GeoParquet), .csv: a row a center (extra: geo)"
     )
     group.add_argument("--output", metavar="FILE", help=plan)
-    page = (
-        "one HTML page that opens offline: network, centers, territories, noisy demand (extra: "
-        "maps)"
-    )
+    page = "one HTML page that opens offline: network, centers, territories, noisy demand"
     group.add_argument("--map", metavar="FILE", help=page)
-    group.add_argument("--title", metavar="TEXT", help="heading of the map (default: what it is)")
-    credit = "whose data the map shows, such as '© OpenStreetMap contributors'"
-    group.add_argument("--attribution", metavar="TEXT", help=credit)
+    parsing.add_words_of_page(group)
     weights = (
         "the released weights as .csv, .parquet (columns vertex and weight) or .geojson: safe to "
         "publish"
@@ -238,8 +232,6 @@ def _check(args: Namespace) -> None:
         "--weights": args.weights,
     }
     streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
-    if args.map is not None and find_spec("plotly") is None:
-        raise MissingExtraError("the map page", "maps")
     if args.epsilon is not None:
         from metricdp.methods.registry import method_of
 

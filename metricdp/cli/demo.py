@@ -7,13 +7,12 @@ import shlex
 import shutil
 import sys
 from argparse import Namespace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from metricdp.cli import cluster, inputs, parsing, streams
 from metricdp.cli.streams import say
-from metricdp.errors import InputError, installing
+from metricdp.errors import InputError
 
 GRAPH = "coquimbo.csv.gz"
 NODES = "coquimbo_nodes.csv.gz"
@@ -117,26 +116,19 @@ def _table(metric: Any, result: Any) -> str:
 
 
 def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, str]]:
-    """Write the result and, with plotly, the map; return what was written and what it is."""
+    """Write the result and the map; return what was written and what it is."""
     streams.write_text(files["the result"], streams.to_json(result.to_dict()))
-    written = [
-        (files["the result"], "the centers and the receipt, as `metricdp cluster` writes them")
+    credit = {"attribution": "Roads © OpenStreetMap contributors (ODbL)"}
+    cluster.write_map_page(files["the map"], metric, result, result.release.weights, **credit)
+    return [
+        (files["the result"], "the centers and the receipt, as `metricdp cluster` writes them"),
+        (files["the map"], "the map: open it in a browser, it needs no network"),
     ]
-    if find_spec("plotly") is not None:
-        credit = {"attribution": "Roads © OpenStreetMap contributors (ODbL)"}
-        cluster.write_map_page(files["the map"], metric, result, result.release.weights, **credit)
-        written.append((files["the map"], "the map: open it in a browser, it needs no network"))
-    return written
 
 
 def _ending(written: list[tuple[str, str]], options: Namespace) -> str:
     width = max(len(path) for path, _ in written)
     lines = ["", "wrote", *(f"  {path:<{width}}  {what}" for path, what in written)]
-    if len(written) == 1:
-        lines.append(
-            f"  no map: it needs an optional dependency; {installing('maps')} in a clone of "
-            "metricdp and run this again"
-        )
     own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
     graph = (
         f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from argparse import Namespace
-from importlib.util import find_spec
 from typing import Any
 
 from metricdp.cli import budget, inputs, parsing, sites, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import MissingExtraError
 from metricdp.interruption import held
 
 _EPILOG = """\
@@ -64,8 +62,10 @@ def register(subparsers: parsing.Subparsers) -> None:
     parsing.add_measured_in(group)
     spent = "privacy budget of this call, such as 0.1 or 1/3; without it the answer is exact"
     budget.add_privacy_options(demand, parser.add_argument_group("the price"), spent)
-    page = "one HTML page of the centers, with these figures and their intervals (extra: maps)"
-    parser.add_argument_group("what is written").add_argument("--map", metavar="FILE", help=page)
+    page = "one HTML page of the centers, with these figures and their intervals"
+    group = parser.add_argument_group("what is written")
+    group.add_argument("--map", metavar="FILE", help=page)
+    parsing.add_words_of_page(group)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -110,8 +110,6 @@ def _check_options(args: Namespace) -> None:
     if args.map is not None:
         given = {"GRAPH": args.graph, "--demand": args.demand, "--centers": args.centers}
         streams.check_targets({"--map": args.map, "--ledger": args.ledger}, given)
-        if find_spec("plotly") is None:
-            raise MissingExtraError("the map page", "maps")
 
 
 def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: Any) -> Any:
@@ -141,6 +139,7 @@ def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) ->
     from metricdp.report import write_map
 
     shown = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
+    shown |= {"title": args.title, "attribution": args.attribution}
     write_map(os.path.realpath(args.map), metric, centers, **shown)
     if not args.quiet:
         say(f"wrote {args.map}")

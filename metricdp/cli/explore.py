@@ -9,14 +9,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from metricdp.cli import budget, inputs, parsing, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError
 from metricdp.interruption import held
 
 EPSILONS_HELP = "privacy levels, such as 0.1,0.5,1,2 (the default); each is a release of its own"
@@ -81,8 +80,9 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument(
         "--output",
         metavar="PAGE",
-        help="the page, one HTML file (extra: maps); needed unless --dry-run",
+        help="the page, one HTML file; needed unless --dry-run",
     )
+    parsing.add_words_of_page(group)
     unsafe = (
         "show centers without privacy too: for those who hold the data; the page must not be "
         "published"
@@ -169,7 +169,7 @@ def run(args: Namespace) -> int:
         told = {**levels.to_dict(), "page": args.output}
         problem = streams.show_result(streams.to_json(told))
         with _owner_only() if args.administrator else nullcontext():
-            streams.write_text(args.output, levels.page())
+            streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
     if not args.quiet:
         budget.say_expense(args, levels.receipt, ledger)
         say(f"wrote {args.output}")
@@ -217,14 +217,7 @@ def _check(args: Namespace) -> list[str] | None:
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand}
     streams.check_targets({"--output": args.output, "--ledger": args.ledger}, given)
-    require_plotly(args.output)
     return names
-
-
-def require_plotly(page: str | None) -> None:
-    """Refuse to make a page without its library, before anything is paid."""
-    if page is not None and find_spec("plotly") is None:
-        raise MissingExtraError("the explore page", "maps")
 
 
 def _together(args: Namespace) -> Namespace:

@@ -198,6 +198,13 @@ def add_measured_in(group: Any) -> None:
     group.add_argument("--measured-in", metavar="UNIT", help=unit)
 
 
+def add_words_of_page(group: Any) -> None:
+    """``--title`` and ``--attribution``, where a page with a map is written."""
+    group.add_argument("--title", metavar="TEXT", help="heading of the page (default: what it is)")
+    credit = "whose data the map shows, such as '© OpenStreetMap contributors'"
+    group.add_argument("--attribution", metavar="TEXT", help=credit)
+
+
 def effort(text: str) -> str | float:
     """Return quick, thorough or a positive number of seconds."""
     if text in ("quick", "thorough"):

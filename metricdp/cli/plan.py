@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from metricdp.cli import inputs, parsing, streams
-from metricdp.cli.explore import add_question, check_method, require_plotly
+from metricdp.cli.explore import add_question, check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
@@ -56,8 +56,10 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument(
         "--repeats", metavar="N", type=parsing.whole_number(1, 1000), default=3, help=runs
     )
-    page = "the explore page of one simulated demand, an HTML file that opens offline (extra: maps)"
-    parser.add_argument_group("what is written").add_argument("--output", metavar="PAGE", help=page)
+    page = "the explore page of one simulated demand, an HTML file that opens offline"
+    group = parser.add_argument_group("what is written")
+    group.add_argument("--output", metavar="PAGE", help=page)
+    parsing.add_words_of_page(group)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -70,7 +72,6 @@ def run(args: Namespace) -> int:
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
-    require_plotly(args.output)
     import metricdp as mdp
 
     metric = inputs.read_metric(args)
@@ -94,7 +95,8 @@ def run(args: Namespace) -> int:
         for line in str(told).splitlines():
             say(line.rstrip(), raw=True)
     if args.output is not None:
-        streams.write_text(args.output, mdp.Exploration.of_plan(told).page())
+        page = mdp.Exploration.of_plan(told).page(args.title, attribution=args.attribution)
+        streams.write_text(args.output, page)
         if not args.quiet:
             say(f"wrote {args.output}")
     if problem is not None:

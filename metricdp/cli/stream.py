@@ -44,6 +44,7 @@ def _register_show(actions: Any) -> None:
     group = show.add_argument_group("the page")
     page = "write a page with a slider over the days, which shows how the centers moved (GRAPH too)"
     group.add_argument("--html", metavar="FILE", help=page)
+    parsing.add_words_of_page(group)
     many = "of so many centers (default: what was asked for last)"
     group.add_argument("-k", metavar="K", type=parsing.whole_number(1), help=many)
     parsing.add_quiet(show)
@@ -213,7 +214,8 @@ def _write_page(args: Namespace, k: int) -> None:
 
     metric = inputs.read_metric(args)
     stream = mdp.Stream.open(args.state, metric)
-    write_days(args.html, metric, stream.history(k), receipt=stream.receipt)
+    said = {"title": args.title, "attribution": args.attribution}
+    write_days(args.html, metric, stream.history(k), receipt=stream.receipt, **said)
     if not args.quiet:
         say(f"wrote {args.html}")
 

@@ -1,5 +1,5 @@
-"""What the map page draws, as public arrays and sums of noisy weights: positions, edges,
-territories, bubbles, shading.
+"""What pages draw, as public arrays: positions, edges, territories, shading, and how arrays are
+packed for scripts.
 
 Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own
 public ones.
@@ -22,9 +22,6 @@ from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
 
 EARTH_RADIUS_KM = 6371.0088
-MAX_EDGES = 150_000
-MAX_IDS = 60_000
-_BUBBLE_CELLS = 1000
 _SHADE_PIXELS = 760
 
 Points = NDArray[np.float64]
@@ -94,24 +91,6 @@ def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
     return pairs[placed[pairs].all(axis=1)]
 
 
-def edge_pairs(metric: Any, points: Points) -> tuple[NDArray[np.int64], int]:
-    """Return the drawn edges, (m, 2) positions, and how many there are in all.
-
-    At most `MAX_EDGES` are drawn: the longest in the plane.
-    """
-    graph = metric.graph
-    pairs = all_edges(metric, points)
-    if len(pairs) > MAX_EDGES:
-        step = points[pairs[:, 0]] - points[pairs[:, 1]]
-        longest = np.argsort(-np.hypot(step[:, 0], step[:, 1]), kind="stable")[:MAX_EDGES]
-        pairs = pairs[np.sort(longest)]
-    return pairs, 0 if graph is None else _n_edges(graph)
-
-
-def _n_edges(graph: Any) -> int:
-    return len(graph.pairs())
-
-
 def territory_colors(
     label: NDArray[np.int64], pairs: NDArray[np.int64], points: Points, centers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -129,50 +108,6 @@ def territory_colors(
         )
         near = np.column_stack([np.repeat(placed, found.shape[1]), placed[found.ravel()]])
     return assign_colors(k, np.vstack([joined.reshape(-1, 2), near]))
-
-
-def bubbles(points: Points, weights: NDArray[np.float64]) -> dict[str, Any]:
-    """Sum the weights over a public grid of square cells.
-
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, 2)
-        Finite places.
-    weights : ndarray of float64, shape (n,)
-        Noisy demand per point.
-
-    Returns
-    -------
-    dict
-        ``x``, ``y`` (mean place of a cell's points), ``mass`` and ``count`` of the cells with
-        positive sums, largest first; ``negative``, how many cells have a negative sum; ``cell``,
-        their side (0: one cell a point).
-    """
-    span = np.ptp(points, axis=0)
-    cell = (
-        float(np.sqrt(max(span[0] * span[1], span.max() ** 2 / 50) / _BUBBLE_CELLS))
-        if len(points) > 300
-        else 0.0
-    )
-    if cell > 0:
-        at = np.floor((points - points.min(axis=0)) / cell).astype(np.int64)
-        _, group = np.unique(at[:, 1] * (int(at[:, 0].max()) + 1) + at[:, 0], return_inverse=True)
-    else:
-        group = np.arange(len(points))
-    count = np.bincount(group)
-    mass = np.bincount(group, weights=weights)
-    place = np.column_stack([np.bincount(group, weights=points[:, j]) / count for j in (0, 1)])
-    # the posterior of an empty cell is small but positive: a dot for it would only be dust
-    shown = np.flatnonzero(mass > max(1e-3 * mass.max(initial=0.0), 0.0))
-    shown = shown[np.argsort(-mass[shown], kind="stable")]
-    return {
-        "x": place[shown, 0],
-        "y": place[shown, 1],
-        "mass": mass[shown],
-        "count": count[shown],
-        "negative": int((mass < 0).sum()),
-        "cell": cell,
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,30 +171,6 @@ def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
     return Ground(
         owner.reshape(rows, columns), float(low[0]), float(high[1]), columns * pixel, rows * pixel
     )
-
-
-def shading(
-    points: Points, label: NDArray[np.int64], color: NDArray[np.int64], pairs: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Return a picture of the territories: each pixel near the network has the color of the nearest
-    point's territory.
-
-    Parameters
-    ----------
-    points, pairs
-        As for `ground`.
-    label : ndarray of int64, shape (n,)
-        Territory of each point.
-    color : ndarray of int64, shape (k,)
-        Color of each territory.
-
-    Returns
-    -------
-    dict
-        ``source`` (a PNG data URI), ``x``, ``y`` (left and top), ``width`` and ``height`` in the
-        plane's units.
-    """
-    return ground(points, pairs).painted(color[label])
 
 
 def _along_edges(

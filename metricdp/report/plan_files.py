@@ -180,7 +180,7 @@ def _colors(layers: Any) -> list[str]:
     label, _ = layers.nearest
     position = np.asarray(layers.metric.positions(layers.centers), np.int64)
     plane = drawing.project(layers.metric)
-    pairs, _ = drawing.edge_pairs(layers.metric, plane.points)
+    pairs = drawing.all_edges(layers.metric, plane.points)
     index = drawing.territory_colors(label, pairs, plane.points, position)
     return [PALETTE[i] for i in index.tolist()]
 

@@ -66,7 +66,7 @@ def program(setting=""):
     if found is None:
         raise Failed(
             "metricdp was not found: install it in an environment of its own (in a clone of it: "
-            "python3 -m venv ~/metricdp && ~/metricdp/bin/pip install '.[geo,maps]'), and name "
+            "python3 -m venv ~/metricdp && ~/metricdp/bin/pip install '.[geo]'), and name "
             "~/metricdp/bin/metricdp as the program, or in the environment variable METRICDP"
         )
     return found

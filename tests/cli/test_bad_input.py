@@ -405,20 +405,6 @@ def test_every_good_base_would_pass(
     (world / "study.ledger").write_bytes(before["study.ledger"])
 
 
-def test_map_without_plotly_is_refused_before_the_charge(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(world)
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    before = snapshot(world)
-    ran = run(capsys, *shlex.split(PRIVATE), "--map", "map.html")
-    assert (ran.status, ran.out, snapshot(world)) == (2, "", before)
-    assert ran.lines == [
-        "metricdp: error: the map page needs an optional dependency: pip install -e '.[maps]', "
-        "in a clone of metricdp"
-    ]
-
-
 @pytest.mark.parametrize("name", ["unknown id", "k zero", "ledger exhausted", "disconnected"])
 def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
     command, words = CASES[name]

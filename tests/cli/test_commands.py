@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +45,6 @@ def has_samples() -> bool:
     return True
 
 
-needs_maps = pytest.mark.skipif(find_spec("plotly") is None, reason="needs the extra maps")
 needs_samples = pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
 
 
@@ -274,7 +272,6 @@ def test_text_ids_match_numbers_in_the_demand(world: Path, capsys: Capture) -> N
         assert json.loads(ran.out)["centers"] == ["12"], ran.err
 
 
-@needs_maps
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -560,7 +557,7 @@ def test_demo(world: Path, capsys: Capture) -> None:
     assert [int(row[1]) for row in table] == result["centers"]
     assert all(-72 < float(row[2]) < -71 and -31 < float(row[3]) < -29 for row in table)
     assert "receipt: epsilon 0.5" in ran.out
-    assert (world / "out" / "coquimbo_map.html").exists() == (find_spec("plotly") is not None)
+    assert (world / "out" / "coquimbo_map.html").exists()
     assert "what to try next" in ran.out
     lines = [line.strip() for line in ran.out.splitlines()]
     commands = [line for line in lines if re.match(r"\S*(metricdp|python\S* -m metricdp) \w", line)]
@@ -576,18 +573,6 @@ def test_demo(world: Path, capsys: Capture) -> None:
         tried = run(capsys, *argv)
         assert tried.status == 0, tried.err
         assert words in tried.out
-
-
-@needs_samples
-def test_demo_without_the_maps_extra(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    ran = run(capsys, "demo", "-k", "2", "-q")
-    assert (ran.status, ran.err) == (0, "")
-    assert "pip install -e '.[maps]'" in ran.out
-    assert (world / "coquimbo_centers.json").exists()
-    assert not (world / "coquimbo_map.html").exists()
 
 
 @pytest.mark.parametrize("method", ["hst", "partition"])

@@ -73,10 +73,11 @@ def test_refusals_are_one_line(town, capsys, options, message):
 
 
 def test_the_map_shows_the_intervals(town, capsys):
-    pytest.importorskip("plotly", reason="needs the extra maps")
-    ran = run(capsys, *BASE, "--epsilon", "1", "--within", "150", "--map", "page.html")
+    said = ("--title", "a <b>", "--attribution", "© me")
+    ran = run(capsys, *BASE, "--epsilon", "1", "--within", "150", "--map", "page.html", *said)
     assert (ran.status, "wrote page.html" in ran.err) == (0, True)
     text = (town / "page.html").read_text("utf-8")
+    assert "<title>a &lt;b&gt;</title>" in text and '<p id="credit">© me</p>' in text
     assert "How well the centers serve" in text
     assert "Share within 150" in text
     assert "<summary>Privacy statement</summary>" in text

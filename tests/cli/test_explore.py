@@ -208,13 +208,6 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     assert quiet.err == "" and json.loads(quiet.out)["method"] == "local-search"
 
 
-def test_without_plotly_nothing_is_charged(world, capsys, monkeypatch):
-    monkeypatch.setattr("metricdp.cli.explore.find_spec", lambda name: None)
-    ran = run(capsys, *QUICK, "--output", "page.html", "--ledger", "new.ledger")
-    assert ran.status == 2 and "maps" in ran.err and not (world / "new.ledger").exists()
-    assert run(capsys, *PLAN, "--output", "page.html").status == 2
-
-
 def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("canary")

@@ -444,7 +444,6 @@ PAGES = {"write_map": ("path", "centers", "weights", "title", "receipt", "method
 
 @fuzz(80, case=spoiled(PAGES, 3), world=st.sampled_from(WORLDS[:-1]))
 def test_map_pages(case: Case, world: Any) -> None:
-    pytest.importorskip("plotly")
     from metricdp.report import write_map
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

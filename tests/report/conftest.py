@@ -1,10 +1,11 @@
-"""A browser for the tests of pages."""
+"""A browser for the tests of pages: one for a module, a window for each page that is opened."""
 
 from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None
 )
+Show = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +32,71 @@ def browser() -> Iterator[Any]:
             )
             yield program
             program.close()
+
+
+@pytest.fixture
+def show(browser: Any) -> Iterator[Show]:
+    """Open a page in a window of its own; what its console says, what it throws and what it asks of
+    the network ends up in ``page.troubles``.
+    """
+    windows = []
+
+    def go(path: Path, width: int = 900, height: int = 640, **options: Any) -> Any:
+        window = browser.new_context(viewport={"width": width, "height": height}, **options)
+        window.set_default_timeout(90_000)
+        windows.append(window)
+        page = window.new_page()
+        page.troubles = []
+        page.on("console", lambda message: page.troubles.append(message.text))
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on(
+            "request",
+            lambda asked: page.troubles.append(asked.url) if "http" in asked.url[:4] else None,
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=all]", state="attached")
+        return page
+
+    yield go
+    for window in windows:
+        window.close()
+
+
+def settle(page: Any) -> None:
+    """Wait until what was asked for is drawn."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def until(page: Any, there: str) -> None:
+    """Wait until an expression of the page's is true: its policy forbids what playwright's own
+    waiting needs.
+    """
+    for _ in range(900):
+        if page.evaluate(there):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never {there}")
+
+
+def canvas(page: Any) -> str:
+    """What is drawn, as text to compare."""
+    settle(page)
+    return str(page.evaluate("document.getElementById('ground').toDataURL()"))
+
+
+def seen(page: Any) -> tuple[float, float, float]:
+    """Width, left and bottom of what is shown, in the plane's units."""
+    settle(page)
+    at = page.evaluate("document.getElementById('stage').seen()")
+    view = at["view"]
+    return (
+        at["wide"] * view["per"],
+        view["x"] - at["wide"] / 2 * view["per"],
+        view["y"] - at["high"] / 2 * view["per"],
+    )
+
+
+def disks(page: Any) -> list[dict[str, Any]]:
+    """The centers on the screen: x, y, radius, number's place (pixels of the stage), record."""
+    settle(page)
+    return list(page.evaluate("document.getElementById('stage').seen().circles"))

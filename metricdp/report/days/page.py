@@ -19,17 +19,14 @@ from metricdp.arguments import file_path
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
-from metricdp.report.colors import PALETTE, ink_on
+from metricdp.report.canvas.network import Network
+from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
+from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import embedded
-from metricdp.report.map.page import script_json
 from metricdp.report.words import receipt_html
 
-_STYLES = ("common.css", "explore/page.css", "days/page.css", "print.css")
-_SCRIPTS = ("common.js", "days/draw.js", "days/controls.js")
 _LAYERS = {"network": "Network", "trails": "Moves since the day before", "before": "Old places"}
-_MOST_POINTS = 60_000
 _NOTES = (
     "Each day's centers are those of the released present of that day: post-processing, free.",
     "A center keeps its number while it stays; one that moves takes the number of the old center "
@@ -42,7 +39,12 @@ _NOTES = (
 
 
 def days_page(
-    metric: Metric, history: Sequence[Any], *, receipt: Any = None, title: str | None = None
+    metric: Metric,
+    history: Sequence[Any],
+    *,
+    receipt: Any = None,
+    title: str | None = None,
+    attribution: str | None = None,
 ) -> str:
     """Return an HTML page that shows how centers moved from day to day.
 
@@ -58,6 +60,8 @@ def days_page(
     receipt : Receipt, optional
         The stream's.
     title : str, optional
+    attribution : str, optional
+        Whose data the network is: shown on the map.
 
     Returns
     -------
@@ -99,14 +103,13 @@ def days_page(
     named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
     pieces = {
         "TITLE": escape(named),
-        "STYLE": "".join(map(asset, _STYLES)),
+        "STYLE": styles("explore/page.css", "days/page.css"),
         "LAST": str(len(days) - 1),
-        "LAYERS": _layers(),
-        "TOOLS": asset("tools.html"),
+        "STAGE": stage_html(named, _LAYERS, attribution),
         "RECEIPT": "" if receipt is None else receipt_html(receipt) + embedded(receipt),
-        "NOTES": _notes(),
+        "NOTES": notes_html(_NOTES),
         "DATA": script_json(_scene(metric, days)),
-        "SCRIPT": "".join(map(asset, _SCRIPTS)),
+        "SCRIPT": scripts("days/draw.js", "days/controls.js"),
     }
     return filled(asset("days/page.html"), pieces)
 
@@ -127,23 +130,11 @@ def write_days(
 
 
 def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
-    plane = drawing.project(metric)
-    points = plane.points
-    placed = points[np.isfinite(points).all(axis=1)]
-    pairs, _ = drawing.edge_pairs(metric, points)
-    lines = points[pairs].reshape(-1) if len(pairs) else np.empty(0)
-    some = placed[:: max(1, len(placed) // _MOST_POINTS)] if not len(pairs) else placed[:0]
-    low, high = placed.min(axis=0), placed.max(axis=0)
-    told = _numbered(metric, points, days)
-    return {
-        "box": [*low.tolist(), *high.tolist()],
-        "unit": plane.unit,
-        "palette": PALETTE,
-        "inks": [ink_on(color) for color in PALETTE],
-        "edges": drawing.packed(lines, "float32"),
-        "points": drawing.packed(some.reshape(-1), "float32"),
+    net = Network(metric)
+    told = _numbered(metric, net.everywhere, days)
+    return net.told() | {
         "names": {day["day"]: day["name"] for day in told},
-        "days": told,
+        "levels": told,
     }
 
 
@@ -165,7 +156,7 @@ def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> l
                 "alarm": bool(day.alarm),
                 "centers": [
                     {
-                        "rank": i,
+                        "rank": i + 1,
                         "color": i % len(PALETTE),
                         "id": str(metric.ids[p]),
                         **_spot(points[p]),
@@ -214,15 +205,3 @@ def _from(points: NDArray[np.float64], before: list[int], i: int) -> list[float]
     if i >= len(before) or not np.isfinite(points[before[i]]).all():
         return None
     return [float(v) for v in points[before[i]]]
-
-
-def _layers() -> str:
-    line = (
-        '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
-    )
-    return "".join(line.format(key, name) for key, name in _LAYERS.items())
-
-
-def _notes() -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in _NOTES)
-    return f'<section class="notes"><h2>Reading this page</h2><ul>{items}</ul></section>'

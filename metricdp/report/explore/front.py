@@ -129,36 +129,44 @@ class Exploration:
             **plan,
         }
 
-    def page(self, title: str | None = None) -> str:
+    def page(self, title: str | None = None, *, attribution: str | None = None) -> str:
         """The HTML page.
 
         Parameters
         ----------
         title : str, optional
+        attribution : str, optional
+            Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
 
         Returns
         -------
         str
-            About 2 MB for plotly.js, and 8 bytes a vertex of a large network.
+            About 60 kB, and 8 bytes a vertex of a large network.
 
         Raises
         ------
-        MissingExtraError
-            plotly is not installed.
+        InputError
+            The title or the attribution is no text.
 
         Notes
         -----
         Complexity: one search for the nearest centers a level, a picture of half a million pixels,
         sorting and compressing.
         """
-        if title is not None and not isinstance(title, str):
-            raise InputError("title must be text")
-        return explore_page(self, title)
+        if not all(text is None or isinstance(text, str) for text in (title, attribution)):
+            raise InputError("title and attribution must be text")
+        return explore_page(self, title, attribution)
 
-    def write(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        title: str | None = None,
+        *,
+        attribution: str | None = None,
+    ) -> Path:
         """Write the page to a file, wholly or not at all; return the path."""
         target = file_path(path, "path")
-        write_whole(target, self.page(title))
+        write_whole(target, self.page(title, attribution=attribution))
         return target
 
     def _repr_html_(self) -> str:

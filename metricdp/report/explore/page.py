@@ -4,17 +4,15 @@ Everything that is a user's is escaped.
 
 from __future__ import annotations
 
-from functools import cache
 from html import escape
 from typing import Any
 
 from metricdp.methods.remarks import percent
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
+from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.explore.scene import scene
-from metricdp.report.map.page import plotly_js, script_json
 from metricdp.report.words import receipt_html
 
 Shown = Any
@@ -31,21 +29,14 @@ _MADE_UP = (
 _LAYERS = {
     "network": "Network",
     "territories": "Territories",
-    "coreset": "Coreset",
+    "demand": "Coreset",
     "centers": "Private centers",
 }
 _EXACT = "Centers without privacy"
-_STYLES = ("common.css", "explore/page.css", "print.css")
-_SCRIPTS = [
-    "common.js",
-    *(f"explore/{name}.js" for name in ("data", "view", "canvas", "words", "controls")),
-]
-"""One function's body in pieces, each using what those before it define."""
 
 
-def explore_page(shown: Shown, title: str | None = None) -> str:
+def explore_page(shown: Shown, title: str | None = None, attribution: str | None = None) -> str:
     """Return the page; see `Exploration.page`."""
-    library = _library()
     drawn, notes = scene(shown.universe, shown.levels, shown.exact_centers, shown.made_up)
     drawn["who"] = "record" if shown.receipt is None else shown.receipt.unit
     drawn["delta"] = (
@@ -55,13 +46,11 @@ def explore_page(shown: Shown, title: str | None = None) -> str:
     )
     drawn["mass"] = "simulated demand" if shown.made_up else "noisy demand"
     centers = f"{shown.k:,} center{'' if shown.k == 1 else 's'} · {shown.universe.name}"
+    kind = "A plan" if shown.made_up else "Privacy levels"
+    named = title if title is not None else f"{kind} for {centers}"
     pieces = {
-        "TITLE": escape(
-            title
-            if title is not None
-            else f"{'A plan' if shown.made_up else 'Privacy levels'} for {centers}"
-        ),
-        "STYLE": "".join(map(asset, _STYLES)),
+        "TITLE": escape(named),
+        "STYLE": styles("explore/page.css"),
         "BANNER": _banner(shown),
         "LAST": str(len(shown.levels) - 1),
         "START": str(len(shown.levels) // 2),
@@ -69,24 +58,16 @@ def explore_page(shown: Shown, title: str | None = None) -> str:
             _tick(i, level.name, float(level.epsilon)) for i, level in enumerate(shown.levels)
         ),
         "CROWD": "many" if len(shown.levels) > 5 else "few",
-        "TOOLS": asset("tools.html"),
-        "LAYERS": _layers(shown),
+        "STAGE": stage_html(named, _layers(shown), attribution),
         "ACCURACY": _accuracy(shown),
         "NOUN": str(drawn["noun"]).capitalize(),
         "MASS": str(drawn["mass"]).capitalize(),
         "RECEIPT": _price(shown),
-        "NOTES": _notes([*notes, *_reading(shown)]),
+        "NOTES": notes_html([*notes, *_reading(shown)]),
         "DATA": script_json(drawn),
-        "LIBRARY": library,
-        "SCRIPT": "".join(map(asset, _SCRIPTS)),
+        "SCRIPT": scripts("explore/words.js", "explore/controls.js"),
     }
     return filled(asset("explore/page.html"), pieces)
-
-
-@cache
-def _library() -> str:
-    """plotly.js, compressed once a process."""
-    return drawing.squeezed_text(plotly_js())
 
 
 def _tick(i: int, name: str, epsilon: float) -> str:
@@ -103,7 +84,7 @@ def _banner(shown: Shown) -> str:
     )
 
 
-def _layers(shown: Shown) -> str:
+def _layers(shown: Shown) -> dict[str, str]:
     names = dict(_LAYERS)
     if isinstance(shown.universe, EuclideanSpace):
         del names["network"]
@@ -111,10 +92,7 @@ def _layers(shown: Shown) -> str:
         names["network"] = "Points"
     if shown.exact_centers is not None:
         names["exact"] = "Centers without noise" if shown.made_up else _EXACT
-    box = (
-        '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
-    )
-    return "".join(box.format(key, name) for key, name in names.items())
+    return names
 
 
 def _accuracy(shown: Shown) -> str:
@@ -180,8 +158,8 @@ def _price(shown: Shown) -> str:
 def _reading(shown: Shown) -> list[str]:
     what = "simulated" if shown.made_up else "released"
     told = [
-        f"Black dots: the {what} coreset, summed over squares that follow the zoom; area is "
-        f"proportional to weight. Dots below a "
+        f"Gray disks: the {what} coreset, summed over squares that follow the zoom; area is "
+        f"proportional to weight. Sums below a "
         "thousandth of the heaviest are not drawn.",
         "A center keeps its number and color from level to level where that is possible.",
         "Keyboard: Tab to the slider or to the map; there the arrow keys move, plus and minus "
@@ -198,8 +176,3 @@ def _reading(shown: Shown) -> list[str]:
             f"data."
         )
     return told
-
-
-def _notes(notes: list[str]) -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<section class="notes"><h2>Reading this page</h2><ul>{items}</ul></section>'

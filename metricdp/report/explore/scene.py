@@ -23,14 +23,16 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report import drawing
-from metricdp.report.colors import PALETTE, ink_on
-from metricdp.report.map.page import center_records
+from metricdp.report.canvas.network import (
+    Network,
+    center_records,
+    frame,
+    packed_weights,
+    span,
+    steps,
+)
 from metricdp.report.words import sureness
 
-STEPS = 1 << 20
-"""Places are drawn on a grid of so many steps."""
-_WEIGHTS = 50_000
-"""Distinct weights that a level keeps; more are rounded to three digits."""
 _BOX_PIXELS = 400
 _MATCHED = 400
 """Up to so many centers keep rank and color between levels where they can."""
@@ -94,13 +96,6 @@ def scene(
         drawn.append(stage.level(level, before))
         before = drawn[-1]
     told = {
-        "unit": stage.unit,
-        "layout": stage.unit is None,
-        "noun": stage.noun,
-        "palette": list(PALETTE),
-        "inks": [ink_on(color) for color in PALETTE],
-        "steps": STEPS,
-        "box": stage.box,
         **stage.shared(),
         "levels": [entry.data for entry in drawn],
         "example": example,
@@ -121,9 +116,11 @@ class _Drawn:
 class _Stage:
     """What networks and boxes have in common."""
 
-    unit: str | None
     noun: str
-    box: list[float]
+
+    def shared(self) -> dict[str, Any]:
+        """What all levels have in common."""
+        raise NotImplementedError
 
     def level(self, level: Level, before: _Drawn | None) -> _Drawn:
         """One level, its centers ranked like those of the level before it that they are nearest
@@ -156,12 +153,6 @@ class _Stage:
     ) -> tuple[dict[str, Any], NDArray[np.int64]]:
         raise NotImplementedError
 
-    def steps(self, points: Points) -> NDArray[np.int64]:
-        """Places as steps of the drawing's grid, shape (n, 2)."""
-        low = np.array(self.box[:2])
-        span = _span(self.box)
-        return np.clip(np.rint((points - low) / span * (STEPS - 1)), 0, STEPS - 1).astype(np.int64)
-
     def markers(self, centers: Any) -> list[dict[str, Any]]:
         """Centers without privacy: what is written at them, and where they are."""
         places = self.places(centers)
@@ -179,56 +170,30 @@ class _Network(_Stage):
     """
 
     def __init__(self, metric: Metric) -> None:
-        self.metric, plane = metric, drawing.project(metric)
-        self.unit, self.everywhere = plane.unit, plane.points
-        self.noun = "points" if metric.graph is None else "vertices"
-        kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
-        self.order = kept[drawing.z_order(plane.points[kept])]
-        self.points = plane.points[self.order]
-        self.box = [*self.points.min(axis=0).tolist(), *self.points.max(axis=0).tolist()]
-        new = np.full(len(plane.points), -1, dtype=np.int64)
-        new[self.order] = np.arange(len(self.order))
-        self.edges = np.sort(new[drawing.all_edges(metric, plane.points)], axis=1)
-        self.edges = self.edges[np.lexsort((self.edges[:, 1], self.edges[:, 0]))]
-        self.ground = (
-            drawing.ground(self.points, self.edges)
-            if self.unit is not None and len(self.points) > 2
-            else None
-        )
+        self.metric = metric
+        self.net = Network(metric)
+        self.noun = self.net.noun
 
     def shared(self) -> dict[str, Any]:
-        at = self.steps(self.points)
-        tails = self.edges[:, 0]
-        heads = self.edges[:, 1]
-        parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
-        return {name: drawing.squeezed(values) for name, values in parts.items()}
+        return self.net.told()
 
     def places(self, centers: Any) -> Points:
-        return self.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
+        return self.net.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
 
     def territories(
         self, centers: Any, places: Points, release: Any, color: Any
     ) -> tuple[dict[str, Any], NDArray[np.int64]]:
         label = self.metric.nearest(centers)[0]
         if color is None:
-            around = self.order[self.edges]
-            color = drawing.territory_colors(
-                label,
-                around,
-                self.everywhere,
-                np.asarray(self.metric.positions(centers), dtype=np.int64),
-            )
+            position = np.asarray(self.metric.positions(centers), dtype=np.int64)
+            color = self.net.colors(label, position)
         coreset = release.coreset()
         weights = np.zeros(len(self.metric))
         weights[np.asarray(self.metric.positions(list(coreset.points)), dtype=np.int64)] = (
             coreset.weights
         )
-        values, index = np.unique(_few(weights[self.order]), return_inverse=True)
         data = {
-            "centers": center_records(centers, places, label, color, weights),
-            "label": drawing.squeezed(label[self.order]),
-            "weight": {"index": drawing.squeezed(index), "values": drawing.packed(values, "f4")},
-            "shade": None if self.ground is None else self.ground.painted(color[label[self.order]]),
+            **self.net.answer(centers, label, color, weights),
             "size": len(coreset.weights),
             "total": float(coreset.weights.sum()),
             "parts": _parts(release),
@@ -236,24 +201,7 @@ class _Network(_Stage):
         return data, color
 
     def notes(self, drawn: list[_Drawn]) -> list[str]:
-        told = []
-        if self.unit is None:
-            told.append(
-                "The universe has no coordinates: places are a layout computed from public "
-                "distances (pivot MDS), not geography."
-            )
-        else:
-            told.append(
-                "Shading: the territory of what is nearest on the page. Territories themselves "
-                "follow the metric's distances."
-            )
-        if len(self.order) < len(self.everywhere):
-            lost = len(self.everywhere) - len(self.order)
-            told.append(
-                f"{lost:,} of {len(self.everywhere):,} {self.noun} have no coordinates and are "
-                f"not drawn; figures count them."
-            )
-        return told
+        return self.net.remarks()
 
 
 class _Box(_Stage):
@@ -261,10 +209,9 @@ class _Box(_Stage):
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
-        self.unit = ""
         self.noun = "points"
         self.box = [*space.lower.tolist(), *space.upper.tolist()]
-        pixel = _span(self.box) / _BOX_PIXELS
+        pixel = span(self.box) / _BOX_PIXELS
         columns, rows = np.maximum(
             1, np.rint((space.upper - space.lower) / pixel).astype(int)
         ).tolist()
@@ -283,7 +230,8 @@ class _Box(_Stage):
         )
 
     def shared(self) -> dict[str, Any]:
-        return {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
+        nothing = {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
+        return frame("", self.noun, self.box) | nothing
 
     def places(self, centers: Any) -> Points:
         return np.asarray(centers, dtype=np.float64).reshape(-1, 2)
@@ -301,15 +249,13 @@ class _Box(_Stage):
         points = np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2)
         weights = np.asarray(coreset.weights)
         order = drawing.z_order(points) if len(points) else np.empty(0, np.int64)
-        at = self.steps(points[order])
-        values = _few(weights[order])
-        distinct, index = np.unique(values, return_inverse=True)
+        at = steps(points[order], self.box)
         label = near.query(points)[1] if len(points) else order
         data = {
             "centers": center_records([_called(c) for c in centers], places, label, color, weights),
             "x": drawing.squeezed(at[:, 0]),
             "y": drawing.squeezed(at[:, 1]),
-            "weight": {"index": drawing.squeezed(index), "values": drawing.packed(distinct, "f4")},
+            "weight": packed_weights(weights[order]),
             "shade": self.ground.painted(color[near.query(self.pixels)[1]]),
             "size": len(weights),
             "total": float(weights.sum()),
@@ -337,23 +283,8 @@ def _matched(places: Points, before: Points | None) -> NDArray[np.int64]:
     return np.asarray(linear_sum_assignment(distance)[1], dtype=np.int64)
 
 
-def _few(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights, rounded to three digits if nearly all differ."""
-    if len(weights) <= _WEIGHTS or len(np.unique(weights)) <= _WEIGHTS:
-        return weights
-    with np.errstate(divide="ignore"):
-        digit = np.where(
-            weights > 0, 10.0 ** np.floor(np.log10(np.maximum(weights, 1e-300)) - 2), 1.0
-        )
-    return np.rint(weights / digit) * digit
-
-
 def _parts(release: Any) -> int | None:
     return getattr(getattr(release, "partition", None), "n_parts", None)
-
-
-def _span(box: list[float]) -> float:
-    return max(box[2] - box[0], box[3] - box[1]) or 1.0
 
 
 def _called(center: Any) -> str:

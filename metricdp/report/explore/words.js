@@ -1,11 +1,6 @@
 // What the page says about a level. Ids are the user's: they become text nodes, never HTML.
 
-const number = (v) =>
-  Math.abs(v) >= 100
-    ? Math.round(v).toLocaleString("en-US")
-    : Math.abs(v) < 0.005
-      ? "0"
-      : String(Number(v.toPrecision(3)));
+const slider = byId("level");
 const element = (tag, text, parent) => {
   const e = document.createElement(tag);
   if (text !== null) e.textContent = text; // text, never markup: ids are the user's
@@ -49,7 +44,7 @@ const words = () => {
       data.noun +
       (l.parts ? ", from " + l.parts.toLocaleString("en-US") + " public parts" : ""),
   );
-  fact(data.example ? "Simulated demand" : "Noisy demand", number(l.total) + " in all");
+  fact(data.example ? "Simulated demand" : "Noisy demand", amount(l.total) + " in all");
   if (l.mean)
     fact(
       "Mean distance",
@@ -73,7 +68,7 @@ const words = () => {
     mark.style.color = data.inks[c.color];
     element("span", c.id, button);
     element("td", c.vertices.toLocaleString("en-US"), row);
-    element("td", number(c.mass || 0), row);
+    element("td", amount(c.mass || 0), row);
     row.addEventListener("click", () => go(l.centers[i]));
   });
   document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Hashable, Sequence
 from html import escape
@@ -14,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import file_path, floats, hashable, integer, listed, shown
 from metricdp.atomic import write_whole
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
+from metricdp.report.canvas.network import STEPS, Network, short
+from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.words import (
@@ -30,10 +33,12 @@ from metricdp.report.words import (
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
 
+MAX_IDS = 60_000
+"""Points up to which each answers to the pointer with its id."""
 _LAYERS = {
     "network": "Network",
     "territories": "Territories",
-    "mass": "{mass}",
+    "demand": "{mass}",
     "centers": "Centers",
 }
 
@@ -53,7 +58,7 @@ def map_page(
 ) -> str:
     """Return an HTML page with the network, the centers, their territories and the noisy demand.
 
-    The page loads nothing: plotly.js, data and style are inside it, and its content security policy
+    The page loads nothing: script, data and style are inside it, and its content security policy
     forbids network requests. Nothing private is an argument: all is public or post-processing of a
     release.
 
@@ -66,7 +71,7 @@ def map_page(
         Distinct, the user's own.
     weights : array_like of float, shape (n_points,), optional
         Noisy demand per point in the order of ``metric.ids`` (a release's ``weights``), shown as
-        sums over a public grid.
+        sums over squares of a public grid that follow the zoom.
     title : str, optional
         Instead of "20 centers · Coquimbo · ε = 1".
     receipt : Receipt, optional
@@ -88,12 +93,10 @@ def map_page(
     Returns
     -------
     str
-        About 4.8 MB for plotly.js, and 8–60 bytes a point and 11 bytes an edge.
+        About 60 kB, and 10–25 bytes a point.
 
     Raises
     ------
-    MissingExtraError
-        plotly is not installed.
     InputError
         No centers, repeated ones, weights of another length or not finite, both a receipt and a
         basis.
@@ -105,34 +108,28 @@ def map_page(
     Equal arguments give equal pages. Complexity: one multi-source shortest path computation, O((n +
     m) log n) for the drawing, and 51 rows of the metric more where a layout has to be computed.
     """
-    library = plotly_js()
     said = (title, method, attribution)
     if not all(text is None or isinstance(text, str) for text in said) or (
         k is not None and integer(k) is None
     ):
         raise InputError("title, method and attribution must be text, and k an integer")
     chosen, noisy = _checked(metric, centers, weights, receipt, basis)
-    position = np.asarray(metric.positions(chosen), dtype=np.int64)
-    scene, notes = _scene(
-        metric, chosen, position, noisy, "weight" if receipt is None else "noisy demand"
-    )
-    scene["centers"] = _with_intervals(scene["centers"], evaluation)
+    scene = _scene(metric, chosen, noisy, "weight" if receipt is None else "noisy demand")
+    answer = scene["levels"][0]
+    answer["centers"] = _with_intervals(answer["centers"], evaluation)
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
     pieces = {
         "TITLE": escape(named),
-        "STYLE": asset("common.css") + asset("print.css"),
-        "LAYERS": _layers(scene),
-        "TOOLS": asset("tools.html"),
-        "CREDIT": f'<p id="credit">{escape(attribution)}</p>' if attribution else "",
+        "STYLE": styles(),
+        "STAGE": stage_html(named, _layers(scene), attribution),
         "RESULT": _result(
             _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation),
             receipt,
             basis,
         ),
-        "NOTES": _notes(notes),
-        "DATA": script_json(scene),
-        "PLOTLY": library,
-        "SCRIPT": asset("common.js") + asset("map/page.js"),
+        "NOTES": notes_html(scene["notes"] + _notes(answer), "Reading this map"),
+        "DATA": script_json({key: v for key, v in scene.items() if key not in ("mean", "notes")}),
+        "SCRIPT": scripts("map/page.js"),
     }
     return filled(asset("map/page.html"), pieces)
 
@@ -167,15 +164,6 @@ def write_map(
     text = map_page(metric, centers, **options)
     write_whole(target, text)
     return target
-
-
-def plotly_js() -> str:
-    """The library's script, as text; `MissingExtraError` without plotly."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtraError("the map page", "maps") from None
-    return str(get_plotlyjs())
 
 
 def _checked(
@@ -220,51 +208,62 @@ def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
 
 
 def _scene(
-    metric: Metric,
-    centers: list[Hashable],
-    position: NDArray[np.int64],
-    noisy: NDArray[np.float64] | None,
-    mass_name: str,
-) -> tuple[dict[str, Any], list[str]]:
-    """Everything the page's script draws, and the notes on what it leaves out."""
+    metric: Metric, centers: list[Hashable], noisy: NDArray[np.float64] | None, mass: str
+) -> dict[str, Any]:
+    """Everything the page's script draws; ``notes`` say what it leaves out, ``mean`` is for the
+    panel.
+    """
+    position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
-    plane = drawing.project(metric)
-    pairs, n_edges = drawing.edge_pairs(metric, plane.points)
-    kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
-    new = np.full(len(plane.points), -1, dtype=np.int64)
-    new[kept] = np.arange(len(kept))
-    points = plane.points[kept]
-    color = drawing.territory_colors(label, pairs, plane.points, position)
-    spots = None if noisy is None else drawing.bubbles(points, noisy[kept])
-    many = len(kept) > drawing.MAX_IDS
-    noun = "points" if metric.graph is None else "vertices"
-    shaded = plane.unit is not None and len(points) > 2
-    scene = {
-        "unit": plane.unit,
-        "layout": plane.unit is None,
-        "palette": list(PALETTE),
-        "inks": [ink_on(color) for color in PALETTE],
-        "box": [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()],
-        "x": drawing.packed(points[:, 0], "f4"),
-        "y": drawing.packed(points[:, 1], "f4"),
-        "label": drawing.packed(label[kept], "u2" if len(centers) < 2**16 else "i4"),
-        "edges": drawing.packed(new[pairs].ravel(), "i4"),
-        "distance": drawing.packed(distance[kept] if not many else [], "f4"),
-        "weights": None if noisy is None or many else drawing.packed(noisy[kept], "f4"),
-        "ids": None if many else [str(metric.ids[i]) for i in kept.tolist()],
-        "massName": mass_name,
-        "noun": noun,
-        "bubbles": None if spots is None else _rounded(spots),
-        "shade": drawing.shading(points, label[kept], color, new[pairs]) if shaded else None,
-        "centers": center_records(centers, plane.points[position], label, color, noisy),
+    net = Network(metric)
+    color = net.colors(label, position)
+    told = net.told() | {
+        "levels": [net.answer(centers, label, color, noisy)],
+        "mass": mass,
+        "measure": f" {metric.measured_in}" if metric.measured_in else "",
         "mean": _mean_distance(distance, noisy),
+        "notes": net.remarks() + _unplaced(net.everywhere[position]),
+        "ids": None,
     }
-    hidden = int((new[position] < 0).sum())
-    return scene, [
-        *_notes_on_places(plane.unit, len(kept), len(label), hidden, noun),
-        *_notes_on_limits(len(kept), len(pairs), n_edges),
-        *_notes_on_bubbles(spots),
-    ]
+    if len(net.order) > MAX_IDS:
+        told["notes"].append(
+            f"Above {MAX_IDS:,} {net.noun} only centers and squares answer to the pointer."
+        )
+        return told
+    names = json.dumps([str(metric.ids[i]) for i in net.order.tolist()], separators=(",", ":"))
+    return told | {"ids": drawing.squeezed_text(names), "far": _far(distance[net.order])}
+
+
+def _unplaced(places: NDArray[np.float64]) -> list[str]:
+    lost = int((~np.isfinite(places).all(axis=1)).sum())
+    if not lost:
+        return []
+    what = "center has" if lost == 1 else "centers have"
+    return [f"{lost:,} {what} no coordinates: see the table."]
+
+
+def _far(distance: NDArray[np.float64]) -> dict[str, Any]:
+    """Distances for the script, on a grid of 2^20 steps; -1 where there is no way."""
+    known = np.isfinite(distance)
+    step = float(distance[known].max(initial=0.0)) / STEPS or 1.0
+    at = np.where(known, np.rint(np.where(known, distance, 0.0) / step), -1).astype(np.int64)
+    return {"step": step, **drawing.squeezed(at)}
+
+
+def _notes(answer: dict[str, Any]) -> list[str]:
+    """How to read the demand and the halos, where there are any."""
+    notes = []
+    if answer["weight"] is not None:
+        notes.append(
+            "Gray disks: sums of weights over squares that follow the zoom; area is proportional "
+            "to the sum. Sums below a thousandth of the largest, and negative ones, as noise "
+            "makes some, are not drawn."
+        )
+    if "low" in answer["centers"][0]:
+        notes.append(
+            "Halos around centers: the wider, the less is known of how much each one serves."
+        )
+    return notes
 
 
 def _mean_distance(
@@ -274,35 +273,10 @@ def _mean_distance(
     mass.
     """
     if noisy is None:
-        return _short(distance.mean())
+        return short(distance.mean()) if np.isfinite(distance).all() else None
     total = float(noisy.sum())
     mean = float(noisy @ distance) / total if total > 0 else -1.0
-    return _short(mean) if 0 <= mean < np.inf else None
-
-
-def center_records(
-    ids: list[Hashable],
-    places: NDArray[np.float64],
-    label: NDArray[np.int64],
-    color: NDArray[np.int64],
-    noisy: NDArray[np.float64] | None,
-) -> list[dict[str, Any]]:
-    """One record a center: what its marker, its hover text and its row in the table show."""
-    vertices = np.bincount(label, minlength=len(ids)).tolist()
-    mass = None if noisy is None else np.bincount(label, weights=noisy, minlength=len(ids)).tolist()
-    placed = np.asarray(np.isfinite(places).all(axis=1)).tolist()
-    return [
-        {
-            "id": str(identifier),
-            "rank": c + 1,
-            "color": int(color[c]),
-            "vertices": vertices[c],
-            "mass": None if mass is None else _short(mass[c]),
-            "x": _short(places[c, 0]) if placed[c] else None,
-            "y": _short(places[c, 1]) if placed[c] else None,
-        }
-        for c, identifier in enumerate(ids)
-    ]
+    return short(mean) if 0 <= mean < np.inf else None
 
 
 def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict[str, Any]]:
@@ -312,73 +286,16 @@ def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict
         return centers
     ends = zip(np.asarray(loads.low).tolist(), np.asarray(loads.high).tolist())
     return [
-        record | {"low": _short(low), "high": _short(high)}
+        record | {"low": short(low), "high": short(high)}
         for record, (low, high) in zip(centers, ends)
     ]
-
-
-def _notes_on_places(
-    unit: str | None, drawn: int, n_points: int, hidden_centers: int, noun: str
-) -> list[str]:
-    if unit is None:
-        notes = [
-            "The universe has no coordinates: places are a layout computed from public distances "
-            "(pivot MDS), "
-            "not geography."
-        ]
-    else:
-        notes = [
-            "Shading: the territory of what is nearest on the page. Territories themselves follow "
-            "the metric's "
-            "distances."
-        ]
-    if drawn < n_points:
-        also = (
-            f", {hidden_centers:,} of them center{'' if hidden_centers == 1 else 's'}"
-            if hidden_centers
-            else ""
-        )
-        notes.append(
-            f"{n_points - drawn:,} of {n_points:,} {noun} have no coordinates and are not "
-            f"drawn{also}; "
-            "the table counts them."
-        )
-    return notes
-
-
-def _notes_on_limits(drawn: int, m_drawn: int, n_edges: int) -> list[str]:
-    notes = []
-    if n_edges > drawing.MAX_EDGES:
-        notes.append(
-            f"Of {n_edges:,} edges only the {m_drawn:,} longest as drawn are shown; every vertex "
-            f"is a dot."
-        )
-    if drawn > drawing.MAX_IDS:
-        notes.append(
-            f"Above {drawing.MAX_IDS:,} vertices only centers and bubbles answer to the pointer."
-        )
-    return notes
-
-
-def _notes_on_bubbles(spots: dict[str, Any] | None) -> list[str]:
-    if spots is None:
-        return []
-    what = (
-        "the sum of weights over a cell of a public grid" if spots["cell"] else "a vertex's weight"
-    )
-    notes = [f"Bubbles: area is proportional to {what}."]
-    if spots["negative"]:
-        notes.append(
-            f"{spots['negative']:,} bubbles whose sum is negative, as noise makes some, are not "
-            f"drawn."
-        )
-    return notes
 
 
 def _summary(
     metric: Metric, scene: dict[str, Any], method: str | None, k: int | None, evaluation: Any
 ) -> str:
-    weighted = scene["bubbles"] is not None
+    answer = scene["levels"][0]
+    weighted = answer["weight"] is not None
     noun = str(scene["noun"]).capitalize()
     facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
     graph = metric.graph
@@ -387,15 +304,15 @@ def _summary(
         facts.append((links.capitalize(), count))
     facts += [("Method", method)] if method else []
     facts += [("Centers asked for", f"{k:,}")] if k is not None else []
-    total = sum(c["mass"] for c in scene["centers"]) if weighted else 0.0
-    facts += [(str(scene["massName"]).capitalize(), f"{grouped(total)} in all")] if weighted else []
+    total = sum(c["mass"] for c in answer["centers"]) if weighted else 0.0
+    facts += [(str(scene["mass"]).capitalize(), f"{_grouped(total)} in all")] if weighted else []
     mean = _mean_said(metric, scene, evaluation)
     facts += [("Mean distance", mean)] if mean else []
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
     head = f"<th>Center</th><th>{noun}</th>" + (
-        f"<th>{str(scene['massName']).capitalize()}</th>" if weighted else ""
+        f"<th>{str(scene['mass']).capitalize()}</th>" if weighted else ""
     )
-    rows = "".join(_row(c, weighted) for c in scene["centers"])
+    rows = "".join(_row(c, weighted) for c in answer["centers"])
     return (
         f"<section><h2>Clustering</h2><dl>{listed}</dl></section>"
         f"<section><h2>Centers</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>"
@@ -404,22 +321,24 @@ def _summary(
 
 def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
     """The mean distance with its interval, where one is known: then no other figure of it."""
-    unit = unit_said(metric)
+    unit = _unit_said(metric)
     told = {} if evaluation is None else evaluation.to_dict()
     known = dict(figures_of(told)).get("Mean distance")
     if known is not None:
-        low, high = grouped(known["low"]), grouped(known["high"])
+        low, high = _measured(known["low"]), _measured(known["high"])
         level = show_number(100 * told.get("level", 0.95))
-        return f"{grouped(known['estimate'])}{unit}; {level} % interval {low} to {high}"
+        return f"{_measured(known['estimate'])}{unit}; {level} % interval {low} to {high}"
     if scene["mean"] is None:
         return ""
     over = (
-        f"by {scene['massName']}" if scene["bubbles"] is not None else f"over all {scene['noun']}"
+        f"by {scene['mass']}"
+        if scene["levels"][0]["weight"] is not None
+        else f"over all {scene['noun']}"
     )
-    return f"{grouped(scene['mean'])}{unit}, {over}"
+    return f"{_measured(scene['mean'])}{unit}, {over}"
 
 
-def unit_said(metric: Metric) -> str:
+def _unit_said(metric: Metric) -> str:
     """What distances are measured in, as it stands after a figure."""
     return f" {metric.measured_in}" if metric.measured_in else f" ({metric.measured})"
 
@@ -430,44 +349,37 @@ def _row(center: dict[str, Any], weighted: bool) -> str:
     shown = f"{mark}<span>{escape(center['id'])}</span>"
     spoken = escape(f"Center {center['rank']}, {center['id']}: show on the map", quote=True)
     name = f'<button type="button" title="Show on the map" aria-label="{spoken}">{shown}</button>'
-    mass = f"<td>{grouped(center['mass'])}</td>" if weighted else ""
+    mass = f"<td>{_grouped(center['mass'])}</td>" if weighted else ""
     cells = f"<td>{name}</td><td>{center['vertices']:,}</td>{mass}"
     return f'<tr data-center="{center["rank"] - 1}">{cells}</tr>'
 
 
-def _layers(scene: dict[str, Any]) -> str:
-    absent = {"network": not scene["edges"]["bdata"], "mass": scene["bubbles"] is None}
-    mass = str(scene["massName"]).capitalize()
-    return "".join(
-        f'<label><input type="checkbox" value="{name}" checked><span class="key {name}"></span>'
-        f"{shown.format(mass=mass)}</label>"
-        for name, shown in _LAYERS.items()
-        if not absent.get(name)
-    )
-
-
-def _notes(notes: list[str]) -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<section class="notes"><h2>Reading this map</h2><ul>{items}</ul></section>'
-
-
-def script_json(scene: dict[str, Any]) -> str:
-    """JSON that may stand inside a script element: no character there can end it."""
-    text = json.dumps(scene, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _rounded(spots: dict[str, Any]) -> dict[str, Any]:
+def _layers(scene: dict[str, Any]) -> dict[str, str]:
+    absent = {
+        "network": not scene["tails"]["n"],
+        "demand": scene["levels"][0]["weight"] is None,
+    }
+    mass = str(scene["mass"]).capitalize()
     return {
-        key: [_short(v) for v in value] if isinstance(value, np.ndarray) else value
-        for key, value in spots.items()
+        name: shown.format(mass=mass) for name, shown in _LAYERS.items() if not absent.get(name)
     }
 
 
-def _short(value: Any) -> float:
-    return float(f"{float(value):.7g}")
-
-
-def grouped(value: float) -> str:
+def _grouped(value: float) -> str:
     """A noisy sum as people read it."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
+
+
+def _measured(value: float) -> str:
+    """A distance as people read it, in units of any size.
+
+    >>> [_measured(v) for v in (31415.9, 31.4159, 0.000031, 0)]
+    ['31,416', '31.4', '0.000031', '0']
+    """
+    if abs(value) >= 1e15 or 0 < abs(value) < 1e-6:
+        return f"{value:.3g}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    digits = 1 if abs(value) >= 10 or value == 0 else 2 - math.floor(math.log10(abs(value)))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

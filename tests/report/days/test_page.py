@@ -15,6 +15,7 @@ from metricdp.methods.finite.stream import PastDay
 from metricdp.report import days_page, write_days
 from metricdp.report.days.page import _kept
 from tests.cli_world import run
+from tests.report.conftest import canvas, until
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
 SIDE = 9
@@ -40,7 +41,8 @@ def past(metric, *days):
 
 def data_of(page):
     text = re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1]
-    return json.loads(text)
+    told = json.loads(text)
+    return told | {"days": told["levels"]}
 
 
 def test_days_hold_their_centers_with_numbers_that_stay():
@@ -105,51 +107,38 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "b.html").exists()
 
 
-def test_a_browser_moves_through_the_days(browser, tmp_path):
+def test_a_browser_moves_through_the_days(show, tmp_path):
     metric = streets(lambda i: f"{i}{EVIL}")
     days = past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79), (1, 41, 79))
     path = write_days(tmp_path / "a.html", metric, days)
-    page = browser.new_page(viewport={"width": 1100, "height": 700})
-    wrong, asked = [], []
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready=all]", timeout=30_000)
+    page = show(path, 1100, 700)
     assert page.text_content("#chosen").startswith("2026-11-04")
     assert page.locator("#centers tr").count() == 3
 
-    def picture():
-        return page.evaluate("document.getElementById('ground').toDataURL()")
-
-    def until(there):
-        for _ in range(300):
-            if there():
-                return
-            page.wait_for_timeout(100)
-        raise AssertionError("it did not come about")
-
-    last = picture()
+    last = canvas(page)
     page.focus("#level")
     page.keyboard.press("ArrowLeft")
     assert page.text_content("#chosen").startswith("2026-11-03")
     assert "2 centers moved · alarm" in page.text_content("#chosen")
-    assert picture() != last  # the lines from where two centers were
+    assert canvas(page) != last  # the lines from where two centers were
     assert page.text_content("#centers tr:nth-child(2) td:last-child") == "2026-11-02"
-    moved = picture()
+    moved = canvas(page)
     page.uncheck('#layers input[value="trails"]')
     page.uncheck('#layers input[value="before"]')
-    assert picture() != moved
+    assert canvas(page) != moved
     page.keyboard.press("Home")
     page.click("#play")
-    until(lambda: page.input_value("#level") == "3" and page.text_content("#play") == "Play")
-    whole = picture()
+    until(page, "document.getElementById('level').value === '3'")
+    until(page, "document.getElementById('play').textContent === 'Play'")
+    whole = canvas(page)
     page.click("#zoom-in")
-    assert picture() != whole
+    assert canvas(page) != whole
     page.click("#whole")
+    near = page.evaluate("stage.seen().view.per")
     page.mouse.move(400, 400)
     page.mouse.wheel(0, -300)
-    until(lambda: picture() != whole)
-    assert page.evaluate("window.stolen") is None
-    assert not wrong and [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    page.close()
+    until(page, f"stage.seen().view.per < {near}")
+    page.mouse.move(400, 300)
+    said = page.locator("#centers button").first.get_attribute("aria-label")
+    assert said == f"Center 1, 1{EVIL}: show on the map"
+    assert page.evaluate("window.stolen") is None and page.troubles == []

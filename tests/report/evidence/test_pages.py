@@ -1,13 +1,9 @@
 """Map and explore pages hold the statement; the map shows intervals of an evaluation."""
 
-import pytest
-
 import metricdp as mdp
 from metricdp.report import write_map
 from metricdp.report.words import intervals_html
 from tests.report.evidence.test_front import demanded, grid, told
-
-pytest.importorskip("plotly", reason="needs the extra maps")
 
 
 def test_the_map_holds_statement_and_intervals(tmp_path):

@@ -5,7 +5,6 @@ import html
 import itertools
 import json
 import re
-import zlib
 from fractions import Fraction
 
 import networkx as nx
@@ -15,9 +14,11 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.report import drawing
-from metricdp.report.explore.scene import _few, _matched, level_names
+from metricdp.report.canvas.network import _few
+from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
-from tests.report.map.test_map import read_png
+from tests.report.conftest import canvas, settle
+from tests.report.map.test_map import read_png, unsqueezed
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
 SIDE = 12
@@ -48,21 +49,6 @@ def data_of(page):
             1
         ]
     )
-
-
-def text_of(page):
-    """The page without the compressed library."""
-    return re.sub(r'<script type="text/plain" id="library">[^<]*</script>', "", page)
-
-
-def unsqueezed(packed):
-    """A naive inverse of `drawing.squeezed`."""
-    raw, n, out, value = zlib.decompress(base64.b64decode(packed["z"])), packed["n"], [], 0
-    for i in range(n):
-        folded = sum(raw[plane * n + i] << (8 * plane) for plane in range(4))
-        value += -(folded + 1) // 2 if folded % 2 else folded // 2
-        out.append(value)
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +104,7 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
     assert (
         levels.plan is None
         and len(levels.levels) == 2
-        and "Predicted accuracy" not in text_of(levels.page())
+        and "Predicted accuracy" not in levels.page()
     )
 
 
@@ -212,14 +198,14 @@ def test_pictures_of_territories_have_the_centers_colors(shown):
 
 
 def test_without_the_administrator_no_center_without_privacy_is_anywhere(metric, shown):
-    page = text_of(shown.page())
+    page = shown.page()
     assert (
         "Do not publish" not in page
         and 'value="exact"' not in page
         and data_of(page)["exact"] is None
     )
     whole = explored(metric, administrator=records(metric), objective="k-means")
-    page = text_of(whole.page())
+    page = whole.page()
     assert "Do not publish this page" in page and 'role="alert"' in page and 'value="exact"' in page
     assert {metric.ids[0], metric.ids[-1]} <= {c["id"] for c in data_of(page)["exact"]}
     assert (
@@ -238,7 +224,7 @@ def test_ids_names_and_titles_are_text():
     metric = roads(lambda i: f"{EVIL}{i}")
     levels = explored(metric, names=[f"{EVIL}a", "b"], administrator=records(metric))
     for page in (levels.page(), levels.page(title=EVIL)):
-        assert "<img" not in page and page.count("<script") == 3 == page.count("</script")
+        assert "<img" not in page and page.count("<script") == 2 == page.count("</script")
         assert data_of(page)["levels"][0]["centers"][0]["id"].startswith(EVIL)
     framed = levels._repr_html_()
     assert (
@@ -250,7 +236,7 @@ def test_ids_names_and_titles_are_text():
 
 
 def test_the_page_loads_nothing_from_anywhere(shown):
-    page = text_of(shown.page())
+    page = shown.page()
     assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
     assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
@@ -269,16 +255,16 @@ def test_predictions_are_simulated_for_the_released_total_or_a_guess(metric):
         1
     ].forecast == told.plan.forecast(0)
     assert explored(metric, repeats=1, records=77).plan.records == 77
-    page = text_of(told.page())
+    page = told.page()
     assert "Predicted accuracy" in page and "runs on 800 made-up records, not from the data" in page
     assert data_of(page)["levels"][0]["forecast"] is not None and "prediction" in told.to_dict()
-    assert "Predicted accuracy" not in text_of(explored(metric).page())
+    assert "Predicted accuracy" not in explored(metric).page()
 
 
 def test_a_plans_page_is_of_made_up_demand_alone(metric):
     told = mdp.plan(metric, records=300, k=3, epsilons=[1, "0.2"], repeats=1)
     levels = mdp.Exploration.of_plan(told)
-    page = text_of(levels.page())
+    page = levels.page()
     assert levels.receipt is None and "Nothing private took part, nothing was charged" in page
     assert (
         "Do not publish" not in page
@@ -406,33 +392,14 @@ def test_words_about_privacy():
 
 
 @pytest.fixture
-def visit(browser, tmp_path):
-    """Open an exploration's page; what the console says and what the page asks of the network ends
-    up in ``page.troubles``.
-    """
-    opened = []
+def visit(show, tmp_path):
+    """Open an exploration's page."""
+    paths = (tmp_path / f"{i}.html" for i in itertools.count())
 
     def go(levels, width=860, height=540, **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        context.set_default_timeout(90_000)
-        page = context.new_page()
-        page.troubles = []
-        page.on("console", lambda message: page.troubles.append(message.text))
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                page.troubles.append(request.url) if request.url.startswith("http") else None
-            ),
-        )
-        page.goto(levels.write(tmp_path / f"{len(opened)}.html").as_uri())
-        page.wait_for_selector("html[data-ready=all]", state="attached", timeout=90_000)
-        opened.append(context)
-        return page
+        return show(levels.write(next(paths)), width, height, **options)
 
-    yield go
-    for context in opened:
-        context.close()
+    return go
 
 
 COUNT = """async ([shot, colors, tolerance]) => {
@@ -456,15 +423,6 @@ def pixels(page, *colors, tolerance=12):
     wanted = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors]
     shot = base64.b64encode(page.locator("#stage").screenshot()).decode()
     return page.evaluate(COUNT, [shot, wanted, tolerance])
-
-
-def canvas(page):
-    """A fingerprint of the canvas."""
-    return page.evaluate("document.getElementById('ground').toDataURL()")
-
-
-def settle(page):
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def test_browser_slider_layers_and_keyboard(visit, metric):
@@ -496,21 +454,19 @@ def test_browser_slider_layers_and_keyboard(visit, metric):
     red, dark, *centers = pixels(page, *colors)
     assert red > 100 and dark > 300 and sum(centers) > 300  # one may lie over another
     page.uncheck("#layers input[value=exact]")
-    for layer in ("coreset", "territories", "network"):
+    for layer in ("demand", "territories", "network"):
         before = canvas(page)
         page.uncheck(f"#layers input[value={layer}]")
         settle(page)
         assert canvas(page) != before, layer
+    page.uncheck("#layers input[value=centers]")
+    assert pixels(page, "#c01818")[0] < red / 2  # what is left is the legend
+    settle(page)
     assert page.evaluate(
         "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.every((v) => v === "
         "0))(ground)"
     )
-    page.uncheck("#layers input[value=centers]")
-    settle(page)
-    assert (
-        sum(pixels(page, *colors)[2:]) < 0.4 * sum(centers) and pixels(page, "#c01818")[0] < red / 2
-    )  # what is left is the legend
-    for layer in ("network", "territories", "coreset"):
+    for layer in ("network", "territories", "demand"):
         page.check(f"#layers input[value={layer}]")
     settle(page)
 
@@ -594,6 +550,9 @@ def test_browser_shows_layouts_and_boxes(visit):
     levels = explored(social)
     page = visit(levels, 500, 400)
     assert page.locator("#scale").is_hidden() and page.troubles == []
+    page = page.context.new_page()
+    page.troubles = []
+    page.on("pageerror", lambda error: page.troubles.append(str(error)))
     page.set_content(
         levels._repr_html_()
     )  # as a notebook shows it, in a frame that may do nothing but run

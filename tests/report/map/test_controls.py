@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
+import metricdp as mdp
 from metricdp.report import write_map
+from tests.report.conftest import Show, canvas, disks, seen, until
 from tests.report.map.test_map import RECEIPT, grid, read_png
 
 SIDE = 30
@@ -18,46 +23,24 @@ CENTERS = [0, 15 * SIDE + 15, 15 * SIDE + 16, SIDE * SIDE - 1]
 Visit = Callable[..., Any]
 
 
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A map of four centers, two of which lie together."""
+    weights = np.random.default_rng(3).random(SIDE * SIDE)
+    about = {"weights": weights, "receipt": RECEIPT, "attribution": "© <somebody>"}
+    path = tmp_path_factory.mktemp("four") / "map.html"
+    return write_map(path, grid(SIDE), CENTERS, **about)
+
+
 @pytest.fixture
-def visit(browser: Any, tmp_path: Path) -> Iterator[Visit]:
-    """Open a map of four centers, two of which lie together; ``page.troubles`` is its console."""
-    contexts = []
-
-    def go(width: int = 900, height: int = 640, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        context.set_default_timeout(90_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.troubles = []
-        page.on("console", lambda message: page.troubles.append(message.text))
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        weights = np.random.default_rng(3).random(SIDE * SIDE)
-        about = {"weights": weights, "receipt": RECEIPT, "attribution": "© <somebody>"}
-        page.goto(write_map(tmp_path / "map.html", grid(SIDE), CENTERS, **about).as_uri())
-        page.wait_for_selector("html[data-ready]", state="attached")
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
+def visit(show: Show, four: Path) -> Visit:
+    return partial(show, four)
 
 
-def seen(page: Any) -> tuple[float, float, float]:
-    """Width, left and bottom of what is shown, in kilometers."""
-    x, y = page.evaluate(
-        "(({ xaxis, yaxis }) => [xaxis.range, yaxis.range])"
-        "(document.getElementById('map')._fullLayout)"
-    )
-    return x[1] - x[0], x[0], y[0]
-
-
-def settled(page: Any, before: tuple[float, float, float]) -> tuple[float, float, float]:
-    """What is shown once it has changed."""
-    for _ in range(300):
-        if seen(page) != before:
-            break
-        page.wait_for_timeout(50)
-    page.wait_for_timeout(150)
+def reached(page: Any, width: float) -> tuple[float, float, float]:
+    """What is seen once it is so wide: a tap is taken for one a moment later."""
+    now = "stage.seen().wide * stage.seen().view.per"
+    until(page, f"Math.abs({now} / {width} - 1) < 1e-9")
     return seen(page)
 
 
@@ -65,15 +48,13 @@ def test_every_button_answers_to_the_mouse(visit: Visit) -> None:
     page = visit()
     first = seen(page)
     page.click("#zoom-in")
-    near = settled(page, first)
-    assert near[0] == pytest.approx(first[0] / 1.6)
+    assert seen(page)[0] == pytest.approx(first[0] / 1.6)
     page.click("#zoom-out")
-    assert settled(page, near) == pytest.approx(first)
+    assert seen(page) == pytest.approx(first)
     page.click("#zoom-out")
-    far = settled(page, first)
-    assert far[0] == pytest.approx(first[0] * 1.6)
+    assert seen(page)[0] == pytest.approx(first[0] * 1.6)
     page.click("#whole")
-    assert settled(page, far) == pytest.approx(first)
+    assert seen(page) == pytest.approx(first)
     with page.expect_download() as download:
         page.click("#save")
     assert download.value.suggested_filename == "metricdp-map.png"
@@ -81,20 +62,81 @@ def test_every_button_answers_to_the_mouse(visit: Visit) -> None:
     stage = page.locator("#stage").bounding_box()
     assert picture.shape[:2] == pytest.approx((2 * stage["height"], 2 * stage["width"]), abs=2)
     assert picture.shape[2] == 3 or (picture[:, :, 3] == 255).all()  # not on a see-through ground
+    corner = picture[-40:, picture.shape[1] // 2 :, :3].astype(int)
+    assert (np.ptp(corner, axis=(0, 1)) > 50).all()  # whose data it is, is on the picture too
     assert page.troubles == []
+
+
+def test_mouse_and_wheel_move_the_map(visit: Visit) -> None:
+    page = visit()
+    stage = page.locator("#stage").bounding_box()
+    first = seen(page)
+    at = stage["x"] + 0.3 * stage["width"], stage["y"] + 0.5 * stage["height"]
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + 50, at[1] + 20, steps=3)
+    page.mouse.up()
+    per = first[0] / stage["width"]
+    moved = seen(page)
+    assert moved == pytest.approx((first[0], first[1] - 50 * per, first[2] + 20 * per))
+    page.mouse.wheel(0, -400)
+    until(page, f"stage.seen().view.per < {0.7 * per}")
+    near = seen(page)
+    share = (at[0] + 50 - stage["x"]) / stage["width"]  # what is under the pointer stays there
+    assert near[1] + share * near[0] == pytest.approx(moved[1] + share * moved[0])
+    page.mouse.wheel(0, 90_000)  # never so far away, or so near, that it is lost
+    until(page, f"stage.seen().view.per > {10 * per}")
+    assert seen(page)[0] == pytest.approx(20 * first[0])
+    page.mouse.dblclick(*at)
+    assert seen(page) == pytest.approx(first)
+    page.mouse.wheel(0, -90_000)
+    until(page, f"stage.seen().view.per < {per / 1000}")
+    assert seen(page)[0] == pytest.approx(first[0] / 3000) and page.troubles == []
 
 
 def test_every_button_answers_to_fingers(visit: Visit) -> None:
     page = visit(390, 800, has_touch=True, is_mobile=True)
     first = seen(page)
     page.tap("#zoom-in")
-    near = settled(page, first)
-    assert near[0] == pytest.approx(first[0] / 1.6)
+    assert reached(page, first[0] / 1.6)[1] > first[1]
     page.tap("#whole")
-    assert settled(page, near) == pytest.approx(first)
+    assert reached(page, first[0]) == pytest.approx(first)
+    assert not page.locator("#layers label").first.is_visible()
+    page.tap("#layers summary")
     for name in ("#zoom-in", "#zoom-out", "#whole", "#save", "#layers label"):
         box = page.locator(name).first.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390, name
+    page.tap("#layers label:last-child")
+    until(page, "stage.seen().circles.length === 0")
+
+
+def test_fingers_move_zoom_and_ask(visit: Visit) -> None:
+    page = visit(390, 800, has_touch=True, is_mobile=True)
+    stage = page.locator("#stage").bounding_box()
+    first = seen(page)
+    touch = partial(page.context.new_cdp_session(page).send, "Input.dispatchTouchEvent")
+
+    def drag(*steps: list[tuple[float, float]]) -> None:
+        for i, fingers in enumerate(steps):
+            points = [{"x": stage["x"] + x, "y": stage["y"] + y} for x, y in fingers]
+            touch({"type": "touchMove" if i else "touchStart", "touchPoints": points})
+        touch({"type": "touchEnd", "touchPoints": []})
+
+    drag([(200, 200)], [(230, 200)], [(260, 210)])
+    per = first[0] / stage["width"]
+    until(page, f"stage.seen().view.x < {first[1] + first[0] / 2 - 59.5 * per}")
+    before = seen(page)
+    assert before == pytest.approx((first[0], first[1] - 60 * per, first[2] + 10 * per))
+    drag([(150, 200), (250, 200)], [(120, 200), (280, 200)], [(100, 200), (300, 200)])
+    after = reached(page, before[0] / 2)
+    middle = before[1] + before[0] * 200 / stage["width"]
+    assert after[1] + after[0] * 200 / stage["width"] == pytest.approx(middle)
+    page.tap("#whole")
+    reached(page, first[0])
+    disk = disks(page)[0]
+    page.touchscreen.tap(stage["x"] + disk["x"], stage["y"] + disk["y"])
+    until(page, "tip.textContent.startsWith('Center 1 · 0\\n') && !tip.hidden")
+    assert page.troubles == []
 
 
 def test_keys_move_the_map(visit: Visit) -> None:
@@ -110,44 +152,87 @@ def test_keys_move_the_map(visit: Visit) -> None:
     ]:
         before = seen(page)
         page.keyboard.press(key)
-        after = settled(page, before)
+        after = seen(page)
         assert after[0] == pytest.approx(width * before[0]), key
         if x is not None:
             assert [np.sign(round(b - a, 9)) for a, b in zip(before[1:], after[1:])] == [x, y]
     page.keyboard.press("0")
-    assert settled(page, after) == pytest.approx(first)
+    assert seen(page) == pytest.approx(first)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#layers') !== null")
 
 
 def test_layers_and_rows_answer_to_clicks(visit: Visit) -> None:
     page = visit()
-    shown = "document.getElementById('map')._fullData.map((t) => t.visible === true)"
+    whole = canvas(page)
+    hidden = set()
     for box in page.locator("#layers label").all():
         box.click()
-        page.wait_for_function(f"({shown}).includes(false)")
+        hidden.add(canvas(page))
         box.click()
-        page.wait_for_function(f"!({shown}).includes(false)")
+        assert canvas(page) == whole
+    assert len(hidden | {whole}) == 5
     first = seen(page)
     page.click("tbody tr:nth-child(4) button")
-    near = settled(page, first)
-    assert near[0] == pytest.approx(first[0] / 4)
-    page.mouse.move(450, 300)
-    page.mouse.wheel(0, 300)
-    assert settled(page, near)[0] > near[0]
+    assert seen(page)[0] == pytest.approx(first[0] / 4)
+    stage = page.locator("#stage").bounding_box()
+    last = next(disk for disk in disks(page) if disk["c"]["rank"] == 4)
+    middle = stage["width"] / 2, stage["height"] / 2
+    assert (last["x"], last["y"]) == pytest.approx(middle, abs=1)
+
+
+def test_what_the_pointer_is_told(visit: Visit) -> None:
+    page = visit()
+    stage = page.locator("#stage").bounding_box()
+    disk = disks(page)[3]
+    page.mouse.move(stage["x"] + disk["x"], stage["y"] + disk["y"])
+    said = page.inner_text("#tip").split("\n")
+    assert said[0] == "Center 4 · 899" and said[1].endswith("vertices in its territory")
+    page.click("tbody tr:nth-child(4) button")
+    disk = next(disk for disk in disks(page) if disk["c"]["rank"] == 4)
+    step = stage["width"] / (seen(page)[0] / 0.963)  # a vertex is 0.963 km west of the next
+    page.mouse.move(stage["x"] + disk["x"] - step, stage["y"] + disk["y"])
+    said = page.inner_text("#tip").split("\n")
+    assert said[:3] == ["898", "territory of center 4", "distance to it 1"]
+    assert said[3].startswith("noisy demand 0.")
+    page.mouse.move(1, 1)
+    assert not page.locator("#tip").is_visible()
 
 
 def test_markers_that_would_lie_on_each_other_are_smaller(visit: Visit) -> None:
     page = visit(390, 700)
-    first = seen(page)
-    sizes = "document.getElementById('map').data.at(-1).marker.size"
-    alone, left, right, _ = page.evaluate(sizes)
-    at = "document.getElementById('map').data.at(-1).x"
-    apart = page.evaluate(f"{at}[2] - {at}[1]") / first[0] * 390
-    assert left == right < alone and (left + right) / 2 < apart
+    alone, left, right, _ = disks(page)
+    apart = np.hypot(left["x"] - right["x"], left["y"] - right["y"])
+    assert left["r"] == right["r"] < alone["r"] and left["r"] + right["r"] < apart
     page.click("tbody tr:nth-child(2) button")
-    settled(page, first)
-    page.wait_for_function(f"new Set({sizes}).size === 1")
+    assert len({disk["r"] for disk in disks(page)}) == 1
+
+
+def test_numbers_of_centers_in_one_place_do_not_cover_each_other(
+    show: Show, tmp_path: Path
+) -> None:
+    graph = nx.path_graph(9)
+    nx.set_node_attributes(graph, {v: (0.0, 0.0) if v < 6 else (v, v) for v in graph}, "pos")
+    for v, (x, y) in nx.get_node_attributes(graph, "pos").items():
+        graph.nodes[v].update(x=x, y=y)
+    universe = mdp.GraphMetric(graph, weight=None)
+    page = show(write_map(tmp_path / "map.html", universe, [0, 1, 2, 3, 4, 5], basis="public"))
+    places = [disk["label"] for disk in disks(page)]
+    gaps = [
+        max(abs(a[0] - b[0]) / 9, abs(a[1] - b[1]) / 12)
+        for i, a in enumerate(places)
+        for b in places[:i]
+    ]
+    assert len(places) == 6 and min(gaps) >= 0.99 and page.troubles == []
+
+
+def test_many_centers_have_numbers_where_the_view_is_near(show: Show, tmp_path: Path) -> None:
+    page = show(write_map(tmp_path / "map.html", grid(20), list(range(200)), basis="public"))
+    assert len(disks(page)) == 200 and all(disk["label"] is None for disk in disks(page))
+    page.click("tbody tr:nth-child(150) button")
+    page.click("#zoom-in")
+    near = disks(page)
+    assert 0 < len(near) <= 60 and all(disk["label"] for disk in near)
 
 
 def test_what_is_said_on_the_map(visit: Visit) -> None:
@@ -161,27 +246,57 @@ def test_what_is_said_on_the_map(visit: Visit) -> None:
 
 
 def test_print_is_one_sheet_and_shows_what_the_screen_does(visit: Visit) -> None:
-    page = visit(1400, 900)
+    page = visit(1400, 900, color_scheme="dark")
     first = seen(page)
     sheet = page.pdf(format="A4", print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
+    places = disks(page)
     page.emulate_media(media="print")
     stage = page.locator("#stage").bounding_box()
-    drawing = page.locator("#map .main-svg").first.bounding_box()
+    drawing = page.locator("#ground").bounding_box()
     assert (drawing["width"], drawing["height"]) == pytest.approx(
         (stage["width"], stage["height"]), abs=1
     )
-    assert stage["width"] <= 680 and seen(page) == first
+    assert stage["width"] <= 680 and seen(page) == first and disks(page) == places
     results, receipt = (page.locator(name).bounding_box() for name in ("tbody", ".receipt"))
     assert stage["y"] + stage["height"] <= results["y"]
     assert receipt["x"] > results["x"] or receipt["y"] > results["y"]
     assert not page.locator("#tools").is_visible()
+    shot = read_png(page.locator("#stage").screenshot())[:, :, :3].astype(int)
+    colors = page.evaluate("JSON.parse(document.getElementById('map-data').textContent).palette")
+    shrunk = stage["width"] / page.evaluate("stage.seen().wide")
+    for disk in places:  # each center where it is on the screen, in its own color
+        y, x = (int(shrunk * disk[axis]) for axis in "yx")
+        around = shot[max(y - 4, 0) : y + 5, max(x - 4, 0) : x + 5]
+        hue = colors[disk["c"]["color"]]
+        wanted = [int(hue[i : i + 2], 16) for i in (1, 3, 5)]
+        assert np.abs(around - wanted).sum(axis=2).min() < 40, disk["c"]["id"]
+    assert (shot[2:6, shot.shape[1] // 2] > 230).all()  # on white, whatever the screen's colors
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colors_of_the_screen_are_followed(visit: Visit, scheme: str) -> None:
     page = visit(color_scheme=scheme)
-    for where in ("body", "#stage", "#tools"):
+    for where in ("body", "#stage"):
         style = f"getComputedStyle(document.querySelector('{where}'))"
         color = page.evaluate(f"{style}.backgroundColor")
         assert (int(re.findall(r"\d+", color)[0]) < 80) == (scheme == "dark"), where
+    before = canvas(page)
+    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    assert canvas(page) != before  # at once, without opening it anew
+
+
+def test_resizing_keeps_the_whole_or_the_place(visit: Visit) -> None:
+    page = visit(1000, 700)
+    page.set_viewport_size({"width": 800, "height": 500})
+    until(page, "stage.seen().wide < 500")
+    assert {disk["c"]["rank"] for disk in disks(page)} == {1, 2, 3, 4}
+    inside = [0 < disk["x"] < 460 and 0 < disk["y"] < 500 for disk in disks(page)]
+    assert all(inside)
+    page.click("tbody tr:nth-child(1) button")
+    place = seen(page)[0] / page.evaluate("stage.seen().wide")
+    page.set_viewport_size({"width": 1000, "height": 700})
+    until(page, "stage.seen().wide > 500")
+    assert seen(page)[0] / page.evaluate("stage.seen().wide") == pytest.approx(place)
+    ground = base64.b64decode(canvas(page).split(",")[1])
+    assert read_png(ground).shape[:2] == (page.evaluate("stage.seen().high"), 660)

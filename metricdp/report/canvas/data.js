@@ -1,16 +1,8 @@
-// Reading the page's data: public points and edges, and each level's coreset, colors and picture.
+// Reading the page's data: public points and edges, and what each level adds (days are levels too).
 //
-// The scripts of a page are one function's body in pieces: common, then data, view, canvas, words,
-// controls; each uses what those before it define.
+// Points lie along a Z-order; BLOCK of them, or of edges, share a box, so that what is out of view
+// is skipped.
 
-const ground = byId("ground"),
-  slider = byId("level");
-const data = JSON.parse(byId("map-data").textContent);
-if (typeof DecompressionStream === "undefined") {
-  byId("problem").textContent = "This page needs a browser of 2023 or later.";
-  byId("problem").hidden = false;
-  return;
-}
 const bytes = (text) => {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const raw = atob(text),
@@ -32,6 +24,10 @@ const integers = async (p) => {
   return out;
 };
 const floats = (p) => new Float32Array(bytes(p.bdata).buffer);
+const steps = async (p) => {
+  // a quantity on a grid of steps; -1 is infinite
+  return Float64Array.from(await integers(p), (v) => (v < 0 ? Infinity : v * p.step));
+};
 
 // ---- what is drawn
 const box = data.box,
@@ -40,7 +36,7 @@ const box = data.box,
 const BLOCK = 512;
 const bounded = (n, low, high, left, right) => {
   // boxes around every BLOCK of a list
-  const blocks = new Float32Array(4 * Math.ceil(n / BLOCK));
+  const blocks = new Float64Array(4 * Math.ceil(n / BLOCK));
   for (let b = 0; 4 * b < blocks.length; b++) {
     let x0 = Infinity,
       x1 = -Infinity,
@@ -59,8 +55,8 @@ const bounded = (n, low, high, left, right) => {
 const points = async (px, py) => {
   const [ix, iy] = await Promise.all([integers(px), integers(py)]),
     n = ix.length;
-  const x = new Float32Array(n),
-    y = new Float32Array(n);
+  const x = new Float64Array(n),
+    y = new Float64Array(n);
   for (let i = 0; i < n; i++) {
     x[i] = box[0] + unit * ix[i];
     y[i] = box[1] + unit * iy[i];
@@ -69,7 +65,15 @@ const points = async (px, py) => {
     fy = (i) => y[i];
   return { n, x, y, blocks: bounded(n, fy, fy, fx, fx) };
 };
-const opened = [];
+const opened = [],
+  ready = [];
+const picture = async (shade) => {
+  if (!shade) return null;
+  const image = new Image();
+  image.src = shade.source;
+  await image.decode();
+  return image;
+};
 const open = (i) =>
   (opened[i] =
     opened[i] ||
@@ -78,54 +82,31 @@ const open = (i) =>
       const l = data.levels[i];
       const [at, index, label, image] = await Promise.all([
         l.x ? points(l.x, l.y) : shared,
-        integers(l.weight.index),
+        l.weight ? integers(l.weight.index) : null,
         l.label ? integers(l.label) : null,
         picture(l.shade),
       ]);
-      const values = floats(l.weight.values),
-        weight = Float32Array.from(index, (j) => values[j]);
+      const values = l.weight && floats(l.weight.values),
+        weight = index && Float32Array.from(index, (j) => values[j]);
       const hue = label && Uint8Array.from(label, (c) => l.centers[c].color);
-      return (ready[i] = { at, weight, hue, image, shade: l.shade });
+      return (ready[i] = { ...l, at, weight, label, hue, image });
     })());
-const ready = [];
-const picture = async (shade) => {
-  if (!shade) return null;
-  const image = new Image();
-  image.src = shade.source;
-  await image.decode();
-  return image;
-};
-let now = Number(slider.value),
-  tails,
-  heads,
-  edgeBlocks,
-  shared,
-  inkLength = 0;
-shared = points(data.x, data.y);
-{
-  const [at, t, reach] = await Promise.all([shared, integers(data.tails), integers(data.reach)]);
-  shared = at;
-  tails = t;
-  heads = reach;
-  for (let e = 0; e < tails.length; e++) heads[e] += tails[e];
-  const { x, y } = at;
-  edgeBlocks = bounded(
-    tails.length,
-    (e) => Math.min(y[tails[e]], y[heads[e]]),
-    (e) => Math.max(y[tails[e]], y[heads[e]]),
-    (e) => Math.min(x[tails[e]], x[heads[e]]),
-    (e) => Math.max(x[tails[e]], x[heads[e]]),
-  );
-  for (let e = 0; e < tails.length; e++)
-    inkLength += Math.max(Math.abs(x[tails[e]] - x[heads[e]]), Math.abs(y[tails[e]] - y[heads[e]]));
-  await open(now);
-}
-const layers = {};
-document.querySelectorAll("#layers input").forEach((b) => {
-  layers[b.value] = b.checked;
-});
-if (window.matchMedia("(max-width: 760px)").matches) byId("layers").open = false;
-const palette = data.palette.map((c) => parseInt(c.slice(1), 16)),
-  GREY = 0x8b9095;
-const css = (c, a) =>
-  "rgba(" + (c >> 16) + "," + ((c >> 8) & 255) + "," + (c & 255) + "," + a + ")";
+
+const [shared, tails, reach] = await Promise.all([
+  points(data.x, data.y),
+  integers(data.tails),
+  integers(data.reach),
+]);
+const heads = reach.map((r, e) => r + tails[e]);
+const edgeBlocks = bounded(
+  tails.length,
+  (e) => Math.min(shared.y[tails[e]], shared.y[heads[e]]),
+  (e) => Math.max(shared.y[tails[e]], shared.y[heads[e]]),
+  (e) => Math.min(shared.x[tails[e]], shared.x[heads[e]]),
+  (e) => Math.max(shared.x[tails[e]], shared.x[heads[e]]),
+);
+const inkLength = tails.reduce((sum, a, e) => {
+  const dx = shared.x[a] - shared.x[heads[e]],
+    dy = shared.y[a] - shared.y[heads[e]];
+  return sum + Math.max(Math.abs(dx), Math.abs(dy));
+}, 0);

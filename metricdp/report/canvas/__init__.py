@@ -1,0 +1,3 @@
+"""The drawing that all pages share: a public universe on a canvas, what was released on it, its
+centers, and the controls.
+"""

@@ -1,0 +1,201 @@
+"""A finite universe as the canvas draws it: its points and edges in an order that compresses, and
+for every answer the territories, the weights and the centers.
+
+Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own
+public ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.report import drawing
+from metricdp.report.colors import PALETTE, ink_on
+
+STEPS = 1 << 20
+"""Places are drawn on a grid of so many steps."""
+_WEIGHTS = 50_000
+"""Distinct weights that an answer keeps; more are rounded to three digits."""
+
+Points = NDArray[np.float64]
+
+
+def span(box: Sequence[float]) -> float:
+    """The longer side of left, bottom, right and top, which `STEPS` divide; 1 of a point."""
+    return max(box[2] - box[0], box[3] - box[1]) or 1.0
+
+
+def steps(points: Points, box: Sequence[float]) -> NDArray[np.int64]:
+    """Places as steps of the drawing's grid, shape (n, 2)."""
+    at = np.rint((points - np.asarray(box[:2])) / span(box) * (STEPS - 1))
+    return np.clip(at, 0, STEPS - 1).astype(np.int64)
+
+
+def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
+    """What the scripts know of any universe: its unit (None: a computed layout), what its points
+    are called, where it lies, and the colors.
+    """
+    return {
+        "unit": unit,
+        "layout": unit is None,
+        "noun": noun,
+        "palette": list(PALETTE),
+        "inks": [ink_on(color) for color in PALETTE],
+        "steps": STEPS,
+        "box": box,
+    }
+
+
+class Network:
+    """A finite universe in the plane.
+
+    Parameters
+    ----------
+    metric : Metric
+        Where it has no coordinates a layout is computed from its distances.
+
+    Attributes
+    ----------
+    unit : {"km", ""} or None
+        As of `drawing.Plane`.
+    everywhere : ndarray of float64, shape (n_points, 2)
+        All places in the metric's order, NaN where there is none.
+    order : ndarray of int64, shape (n,)
+        The points that have a place, as drawn: along a Z-order.
+    points : ndarray of float64, shape (n, 2)
+        Their places.
+    edges : ndarray of int64, shape (m, 2)
+        Ends as numbers in `order`.
+    """
+
+    def __init__(self, metric: Any) -> None:
+        plane = drawing.project(metric)
+        self.metric = metric
+        self.unit = plane.unit
+        self.everywhere = plane.points
+        self.noun = "points" if metric.graph is None else "vertices"
+        kept = np.flatnonzero(np.isfinite(plane.points).all(axis=1))
+        self.order = kept[drawing.z_order(plane.points[kept])]
+        self.points = plane.points[self.order]
+        self.box = [*self.points.min(axis=0).tolist(), *self.points.max(axis=0).tolist()]
+        new = np.full(len(plane.points), -1, dtype=np.int64)
+        new[self.order] = np.arange(len(self.order))
+        ends = np.sort(new[drawing.all_edges(metric, plane.points)], axis=1)
+        self.edges = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+
+    @cached_property
+    def ground(self) -> drawing.Ground | None:
+        """Which point each pixel belongs to; None without geography."""
+        if self.unit is None or len(self.points) < 3:
+            return None
+        return drawing.ground(self.points, self.edges)
+
+    def told(self) -> dict[str, Any]:
+        """What all answers share."""
+        at = steps(self.points, self.box)
+        tails, heads = self.edges[:, 0], self.edges[:, 1]
+        parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
+        squeezed = {name: drawing.squeezed(values) for name, values in parts.items()}
+        return frame(self.unit, self.noun, self.box) | squeezed
+
+    def colors(self, label: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A color for each territory, shape (k,), unlike its neighbors'."""
+        around = self.order[self.edges]
+        return drawing.territory_colors(label, around, self.everywhere, position)
+
+    def shade(self, label: NDArray[np.int64], color: NDArray[np.int64]) -> dict[str, Any] | None:
+        """The picture of the territories, if there is geography."""
+        return None if self.ground is None else self.ground.painted(color[label[self.order]])
+
+    def answer(
+        self,
+        centers: Sequence[Any],
+        label: NDArray[np.int64],
+        color: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+    ) -> dict[str, Any]:
+        """Centers, territories and weights of one answer; arrays in the metric's order."""
+        position = np.asarray(self.metric.positions(list(centers)), dtype=np.int64)
+        places = self.everywhere[position]
+        return {
+            "centers": center_records(list(centers), places, label, color, weights),
+            "label": drawing.squeezed(label[self.order]),
+            "weight": None if weights is None else packed_weights(weights[self.order]),
+            "shade": self.shade(label, color),
+        }
+
+    def remarks(self) -> list[str]:
+        """What a reader of the picture must know."""
+        if self.unit is None:
+            told = [
+                "The universe has no coordinates: places are a layout computed from public "
+                "distances (pivot MDS), not geography."
+            ]
+        else:
+            told = [
+                "Shading: the territory of what is nearest on the page. Territories themselves "
+                "follow the metric's distances."
+            ]
+        lost = len(self.everywhere) - len(self.order)
+        if lost:
+            verb = "has" if lost == 1 else "have"
+            told.append(
+                f"{lost:,} of {len(self.everywhere):,} {self.noun} {verb} no coordinates and "
+                f"{'is' if lost == 1 else 'are'} not drawn; figures count "
+                f"{'it' if lost == 1 else 'them'}."
+            )
+        return told
+
+
+def packed_weights(weights: NDArray[np.float64]) -> dict[str, Any]:
+    """Weights in the order of the drawing for the scripts: distinct values, and which is whose."""
+    values, index = np.unique(_few(weights), return_inverse=True)
+    return {"index": drawing.squeezed(index), "values": drawing.packed(values, "f4")}
+
+
+def _few(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights, rounded to three digits if nearly all differ."""
+    if len(weights) <= _WEIGHTS or len(np.unique(weights)) <= _WEIGHTS:
+        return weights
+    size = np.abs(weights)
+    digit = np.where(size > 0, 10.0 ** np.floor(np.log10(np.maximum(size, 1e-300)) - 2), 1.0)
+    return np.rint(weights / digit) * digit
+
+
+def center_records(
+    ids: list[Any],
+    places: Points,
+    label: NDArray[np.int64],
+    color: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> list[dict[str, Any]]:
+    """One record a center: what its marker, its hover text and its row in the table show."""
+    vertices = np.bincount(label, minlength=len(ids)).tolist()
+    mass = (
+        None
+        if weights is None
+        else np.bincount(label, weights=weights, minlength=len(ids)).tolist()
+    )
+    placed = np.asarray(np.isfinite(places).all(axis=1)).tolist()
+    return [
+        {
+            "id": str(identifier),
+            "rank": c + 1,
+            "color": int(color[c]),
+            "vertices": vertices[c],
+            "mass": None if mass is None else short(mass[c]),
+            "x": float(places[c, 0]) if placed[c] else None,
+            "y": float(places[c, 1]) if placed[c] else None,
+        }
+        for c, identifier in enumerate(ids)
+    ]
+
+
+def short(value: Any) -> float:
+    """A figure in seven digits."""
+    return float(f"{float(value):.7g}")
