@@ -1,0 +1,95 @@
+"""What the canvas is told of a universe: places, edges, weights and remarks, read back naively."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.report.canvas.network import (
+    STEPS,
+    Network,
+    center_records,
+    frame,
+    packed_weights,
+    span,
+    steps,
+)
+from tests.report.map.test_map import grid, unsqueezed
+
+
+def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
+    net = Network(grid(7))
+    told = net.told()
+    at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (STEPS - 1)
+    again = at * span(net.box) + net.box[:2]
+    np.testing.assert_allclose(again, net.points, atol=span(net.box) / STEPS)
+    assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
+
+
+def test_a_point_alone_has_a_place_too() -> None:
+    net = Network(grid(1))
+    assert span(net.box) == 1 and steps(net.points, net.box).tolist() == [[0, 0]]
+    assert net.told()["tails"]["n"] == 0 and net.ground is None
+
+
+def test_edges_are_told_once_each_way_or_not() -> None:
+    graph = nx.DiGraph([(0, 1, {"length": 1}), (1, 0, {"length": 2}), (1, 2, {"length": 1})])
+    graph.add_edge(2, 0, length=1)
+    for v, (x, y) in enumerate(((0, 0), (1, 0), (1, 1))):
+        graph.nodes[v].update(x=x, y=y)
+    net = Network(mdp.GraphMetric(graph, directed=True))
+    ends = net.order[net.edges]
+    assert {frozenset(pair) for pair in ends.tolist()} == {
+        frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))
+    }
+    told = net.told()
+    tails = np.array(unsqueezed(told["tails"]))
+    heads = tails + unsqueezed(told["reach"])
+    np.testing.assert_array_equal(np.c_[tails, heads], net.edges)
+
+
+@pytest.mark.parametrize("signs", [1.0, -1.0])
+def test_weights_come_back(signs: float) -> None:
+    weights = signs * np.random.default_rng(1).integers(0, 9, 400) / 4
+    told = packed_weights(weights)
+    values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
+    np.testing.assert_allclose(values[unsqueezed(told["index"])], weights)
+
+
+def test_many_weights_keep_three_digits_of_either_sign() -> None:
+    weights = np.random.default_rng(0).normal(0, 3, 60_000)
+    told = packed_weights(weights)
+    values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
+    assert len(values) < 20_000
+    back = values[unsqueezed(told["index"])]
+    assert np.abs(back / weights - 1).max() < 0.006
+
+
+def test_centers_without_a_place_are_records_too() -> None:
+    places = np.array([[1.5, 2.5], [np.nan, 0.0]])
+    label, color = np.array([0, 1, 1]), np.array([3, 4])
+    first, second = center_records(["a", 7], places, label, color, np.array([1.0, 2.0, -0.5]))
+    assert first == {
+        "id": "a",
+        "rank": 1,
+        "color": 3,
+        "vertices": 1,
+        "mass": 1.0,
+        "x": 1.5,
+        "y": 2.5,
+    }
+    assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
+
+
+def test_what_is_told_is_json_of_any_universe() -> None:
+    social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
+    for net in (Network(social), Network(grid(3))):
+        json.dumps(net.told(), allow_nan=False)
+        assert net.told()["layout"] == (net.unit is None) == (net.ground is None)
+    assert "not geography" in Network(social).remarks()[0]
+    assert frame("km", "vertices", [0, 0, 1, 1])["steps"] == STEPS
