@@ -23,6 +23,7 @@ _FEWEST_STEPS = 300
 _WORK = 3_000_000_000
 _PATIENCE = 30
 _LEAST = 1e-5
+_FINEST = 100
 _SHRINK_EVERY = 50
 _NODE_STEPS = 40
 _NODE_PACE = 0.5
@@ -30,6 +31,8 @@ _NODE_PATIENCE = 5
 _MOST_NODES = 4000
 _NODE_WORK = 20_000_000_000
 """Branches looked into, and entries evaluated in all of them: some ten seconds."""
+_MOST_BYTES = 400_000_000
+"""Of open branches."""
 _ROWS_AT_ONCE = 64
 _ONE_THREAD = 200_000
 """Entries up to which one thread is faster."""
@@ -123,6 +126,7 @@ class Ascent:
         self.rows = np.arange(entries.rows)
         self.must = np.isin(self.rows, fixed)
         self.bound, self.best = 0.0, np.zeros(len(beyond))
+        self.costs: Costs | None = None
 
     @classmethod
     def below(
@@ -155,6 +159,7 @@ class Ascent:
         upper = float(weights @ near)
         ascent = cls(entries, reach * weights, len(centers), upper, fixed, whole, deadline)
         ascent.best = np.minimum(second * weights, ascent.beyond)
+        ascent.costs = costs
         return ascent
 
     def count_in_integers(self, whole: bool) -> None:
@@ -175,7 +180,7 @@ class Ascent:
         steps = _WORK // max(len(self.entries.cost), 1)
         self.climb(self.best, int(np.clip(steps, _FEWEST_STEPS, _STEPS)))
         branches = self.bound <= self.target and not self.deadline.over
-        return self.rounded(self.branch() if branches else self.bound)
+        return self.rounded(self.branch()[1] if branches else self.bound)
 
     def climb(
         self,
@@ -186,7 +191,7 @@ class Ascent:
         least: float = _LEAST,
     ) -> None:
         """Polyak steps along deflected subgradients; a rise by less than `least` of the cost is in
-        vain.
+        vain. The smaller that is, the closer steps aim at the cost, and the smaller they get.
         """
         multipliers = np.minimum(multipliers, self.beyond)
         direction, count = np.zeros(len(multipliers)), np.empty(len(multipliers))
@@ -199,7 +204,7 @@ class Ascent:
                 top = value
                 self.best = multipliers.copy()
                 self.bound = max(self.bound, top)
-            if self.bound > self.target or self.deadline.over or pace < 1e-3:
+            if self.bound > self.target or self.deadline.over or pace < _FINEST * least:
                 return
             if vain >= patience:
                 pace = pace / 2
@@ -213,7 +218,7 @@ class Ascent:
             length = float(direction @ direction)
             if length == 0:
                 return
-            far = pace * (self.upper * (1 + 1e-3) - value) / length
+            far = pace * (self.upper * (1 + _FINEST * least) - value) / length
             multipliers = np.clip(multipliers + far * direction, 0.0, self.beyond)
             if step % _SHRINK_EVERY == _SHRINK_EVERY - 1:
                 self.shrink()
@@ -225,13 +230,7 @@ class Ascent:
         of the minimum.
         """
         m = self.entries.rows
-        reduced = np.empty(m)
-        threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
-        size = max(-(-m // threads), _ROWS_AT_ONCE)
-        in_threads(
-            lambda at: reduced_costs(*self.entries, multipliers, at, reduced[at : at + size]),
-            range(0, m, size),
-        )
+        reduced = self._reduced(multipliers)
         free = np.flatnonzero(~self.must)
         left = self.k - (m - len(free))
         cheapest = (
@@ -243,6 +242,30 @@ class Ascent:
         total = float(multipliers.sum())
         gain = float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
+
+    def _reduced(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+        m = self.entries.rows
+        reduced = np.empty(m)
+        threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
+        size = max(-(-m // threads), _ROWS_AT_ONCE)
+        in_threads(
+            lambda at: reduced_costs(*self.entries, multipliers, at, reduced[at : at + size]),
+            range(0, m, size),
+        )
+        return reduced
+
+    def by_number(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rigorous: what 0, 1, ... rows cost at least by these multipliers; infinite below the
+        number of those that must be open.
+        """
+        multipliers = np.minimum(multipliers, self.beyond)
+        reduced = self._reduced(multipliers)
+        total = float(multipliers.sum())
+        forced = np.count_nonzero(self.must)
+        gain = np.r_[0.0, np.cumsum(np.sort(reduced[~self.must]))] + reduced[self.must].sum()
+        rows = len(reduced)
+        error = (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
+        return np.r_[np.full(forced, np.inf), total + gain - error]
 
     def _error(self, total: float, gain: float) -> float:
         """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums,
@@ -275,7 +298,7 @@ class Ascent:
     def narrow(self) -> None:
         """Drop the entries that no better solution has: serving a demand point at more than its
         multiplier raises the bound by the difference, opening a row that the minimum leaves closed
-        by what that costs; what is not listed likewise.
+        by what that costs; what is not listed likewise, or it is listed now.
         """
         value, reduced, chosen = self._evaluate(self.best)
         free = chosen[~self.must[chosen]]
@@ -285,21 +308,36 @@ class Ascent:
         margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
         most = max(self.target - value + margin, 0.0)
         room = np.maximum(most - opening, 0.0)
+        self._list(self.best + most)
         self.entries = self.entries.among(np.arange(len(self.rows)), self.best, room)
         self.beyond = np.where(self.beyond - self.best > most, np.inf, self.beyond)
+
+    def _list(self, reach: NDArray[np.float64]) -> None:
+        """List what costs at most so much, if some of it is not listed and it is not too much."""
+        if self.costs is None or (self.beyond > reach).all():
+            return
+        weights = self.costs.weights
+        within = reach / weights * (1 + _EQUAL) + np.finfo(float).tiny
+        lists = self.costs.lists(within, MOST_LISTED)
+        if lists is None:
+            return
+        start, client, cost = transposed(*lists, self.costs.shape[0])
+        self.entries = Entries(start, client, cost * weights[client]).among(self.rows)
+        self.beyond = within * weights
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Close all other rows for good."""
         self.entries = self.entries.among(np.flatnonzero(kept))
         self.rows, self.must = self.rows[kept], self.must[kept]
 
-    def branch(self) -> float:
-        """Least cost of what is better than `upper`: exactly, or a bound of it where a limit was
-        reached; infinite if there is nothing.
+    def branch(
+        self, nodes: int = _MOST_NODES, work: float = _NODE_WORK
+    ) -> tuple[NDArray[np.int64] | None, float]:
+        """Rows of the best solution within the target, if it was found, and what each costs at
+        least: a bound where a limit was reached; infinite if there is nothing.
         """
         self.shrink()
-        entries = self.entries
-        left = _NODE_WORK
+        entries, numbers = self.entries, self.rows
         count = 0
         self.rows = np.arange(entries.rows)
         nothing = entries.among(self.rows[:0])
@@ -309,8 +347,10 @@ class Ascent:
         while open_:
             bound, _, node = heappop(open_)
             decided = node.decided()
-            if decided is not None or count >= _MOST_NODES or left < 0 or self.deadline.over:
-                return bound
+            if decided is not None:
+                return numbers[node.rows[decided]], bound
+            if count >= nodes or work < 0 or self.deadline.over or self._full(len(open_)):
+                return None, bound
             node.entries = entries.among(node.rows)
             row = node.pivot()
             for opens in (True, False):
@@ -321,12 +361,16 @@ class Ascent:
                 else:
                     child.keep(np.arange(len(node.rows)) != row)
                 child.visit()
-                left -= _NODE_STEPS * len(node.entries.cost)
+                work -= _NODE_STEPS * len(node.entries.cost)
                 count += 1
                 if child.bound <= self.target:
                     child.entries = nothing  # gathered again when its turn comes
                     heappush(open_, (child.bound, count, child))
-        return np.inf
+        return None, np.inf
+
+    def _full(self, nodes: int) -> bool:
+        """Whether so many open branches take too much memory."""
+        return nodes * (8 * len(self.beyond) + 9 * len(self.rows)) > _MOST_BYTES
 
     def visit(self) -> None:
         """Raise the bound of a branch, fix rows in it, and solve it if nothing is left to

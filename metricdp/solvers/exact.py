@@ -1,10 +1,11 @@
-"""The best centers, and a proof: dual ascent, fixing, then an integer program of the rest.
+"""The best centers, and a proof: dual ascent, fixing, then integer programs of the rest.
 
 `metricdp.solvers.bounds` gives multipliers ``l`` and a bound L of what anything better than the
 centers at hand costs. A row whose opening, or closing, would raise L above their cost is fixed
 (Beasley, EJOR 1985), and so is a pair: serving j from i raises L by ``c[i, j] - l[j]`` where that
-is positive. What is left is usually a small part of the pairs, and an integer program (HiGHS)
-settles it, or narrows the interval in the time there is.
+is positive. What is left is usually a small part of the pairs, which may fall into parts that are
+settled by themselves (`metricdp.solvers.parts`): an integer program (HiGHS) settles a part, or
+narrows its interval in the time there is; branches do where a part is too large for one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from metricdp.solvers.bounds import Certificate, judged, judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import Effort, solve_with
 from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.parts import TRUST, Found, cheapest_of_parts
 from metricdp.solvers.stopping import Deadline
 
 TIME_LIMIT = 600.0
@@ -32,10 +34,9 @@ _ASCENT_SHARE = 0.5
 _STEPS = 20_000
 _PATIENCE = 60
 _LEAST = 1e-7
-_MOST_PAIRS = 1_000_000
-"""Larger programs are not begun: branches follow instead."""
-_TRUST = 1e-7
-"""By so much, relative, the program's bound is lowered: its arithmetic is floating."""
+_MOST_PAIRS = 60_000
+"""Larger programs are not begun: branches follow instead, at most so many."""
+_MOST_NODES = 10_000_000
 
 
 def solve_exactly(
@@ -132,9 +133,7 @@ def settled(
     rows: NDArray[np.int64],
     cost_of: Callable[[NDArray[np.int64]], float],
 ) -> tuple[NDArray[np.int64], Certificate]:
-    """The best rows, from `rows` on: a long ascent, then the program of what is left, or else
-    branches.
-    """
+    """The best rows, from `rows` on: a long ascent, then what is left, part by part."""
     deadline, cost = ascent.deadline, ascent.upper
     fixed = np.flatnonzero(ascent.must)
     with Deadline(_ASCENT_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
@@ -144,9 +143,7 @@ def settled(
     if ascent.bound > ascent.target or deadline.over:
         return rows, Certificate(cost, min(cost, ascent.rounded(ascent.bound)))
     ascent.narrow()
-    if len(ascent.entries.cost) > _MOST_PAIRS:
-        return rows, Certificate(cost, min(cost, ascent.rounded(ascent.branch())))
-    chosen, least = _program(ascent, deadline)
+    chosen, least = cheapest_of_parts(ascent, _settled_part)
     bound = max(ascent.bound, least)
     if chosen is not None:
         better = cost_of(chosen)
@@ -154,14 +151,25 @@ def settled(
             rows = np.r_[fixed, np.setdiff1d(chosen, fixed)]
             cost = ascent.upper = better
             ascent.count_in_integers(ascent.whole)
-    if bound <= ascent.target and bound > cost * (1 - 2 * _TRUST):
+    if bound <= ascent.target and bound > cost * (1 - 2 * TRUST):
         bound = max(
-            bound, ascent.branch()
-        )  # only what the program's arithmetic cannot tell is open
+            bound, ascent.branch()[1]
+        )  # only what the programs' arithmetic cannot tell is open
     return rows, Certificate(cost, min(cost, ascent.rounded(bound)))
 
 
-def _program(ascent: Ascent, deadline: Deadline) -> tuple[NDArray[np.int64] | None, float]:
+def _settled_part(ascent: Ascent) -> Found:
+    """By a program, or by branches where that is too large."""
+    ascent.shrink()
+    if ascent.bound > ascent.target:
+        return None, np.inf
+    ascent.narrow()
+    if len(ascent.entries.cost) > _MOST_PAIRS:
+        return ascent.branch(_MOST_NODES, np.inf)
+    return _program(ascent, ascent.deadline)
+
+
+def _program(ascent: Ascent, deadline: Deadline) -> Found:
     """Rows of the best solution among the entries that are left, if any was found, and what each
     solution among them costs at least: infinite if there is none better than the one at hand.
 
@@ -181,7 +189,7 @@ def _program(ascent: Ascent, deadline: Deadline) -> tuple[NDArray[np.int64] | No
     opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
     cost = np.r_[np.zeros(m), levels.step]
     count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
-    room = ascent.target * (1 + _TRUST) - levels.base
+    room = ascent.target * (1 + TRUST) - levels.base
     rules = [
         LinearConstraint(beyond + before + opens, levels.first.astype(float), np.inf),
         LinearConstraint(count, float(ascent.k), float(ascent.k)),
@@ -196,12 +204,12 @@ def _program(ascent: Ascent, deadline: Deadline) -> tuple[NDArray[np.int64] | No
     found = solved(cost, rules, whole, most, deadline, most=np.inf)
     if found.x is None:
         bound = levels.base + found.bound
-        return None, np.inf if found.proven else bound - _TRUST * abs(bound)
+        return None, np.inf if found.proven else bound - TRUST * abs(bound)
     chosen = ascent.rows[np.flatnonzero(found.x[:m] > 0.5)]
     bound = levels.base + found.bound
     if len(chosen) != ascent.k:
         return None, -np.inf
-    return chosen, bound - _TRUST * abs(bound)
+    return chosen, bound - TRUST * abs(bound)
 
 
 class _Levels(NamedTuple):

@@ -1,0 +1,111 @@
+"""Least costs by parts against all choices, on blocks that fall into parts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.solvers import exact, parts
+from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.near_lists import BlockCosts
+from metricdp.solvers.stopping import NEVER, Deadline
+
+
+def towns(seed, whole):
+    """A block of three groups far from each other, of which one row serves nobody well."""
+    rng = np.random.default_rng(seed)
+    block = rng.integers(300, 400, (10, 15)).astype(float)
+    for rows, columns in ((slice(0, 3), slice(0, 5)), (slice(3, 6), slice(5, 9))):
+        block[rows, columns] = rng.integers(0, 30, block[rows, columns].shape)
+    block[6:9, 9:] = rng.integers(0, 30, (3, 6))
+    return block if whole else block + rng.random(block.shape)
+
+
+def least(block, k, opened=()):
+    choices = (c for c in combinations(range(len(block)), k) if set(opened) <= set(c))
+    return min(float(block[list(c)].min(axis=0).sum()) for c in choices)
+
+
+def narrowed(block, rows, fixed, whole):
+    costs = BlockCosts(block, np.ones(block.shape[1]))
+    ascent = Ascent.below(costs, rows, fixed, whole, NEVER)
+    ascent.climb(ascent.best, 15)
+    ascent.shrink()
+    return ascent
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 2))
+def test_groups_are_settled_one_by_one(seed, whole, n_fixed):
+    block = towns(seed, whole)
+    k = 3 + seed % 4
+    fixed = np.arange(n_fixed) * 3
+    rows = np.union1d(np.array([0, 3, 6]), np.arange(k))[:k]
+    best = least(block, k, fixed)
+    given_cost = block[rows].min(axis=0).sum()
+    ascent = narrowed(block, rows, fixed, whole)
+    if ascent.bound > ascent.target:
+        assert best >= ascent.target
+        return
+    ascent.narrow()
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    if chosen is None:
+        assert bound == np.inf
+        assert best == pytest.approx(given_cost)
+    else:
+        assert len(np.unique(chosen)) == k
+        assert np.isin(fixed, chosen).all()
+        assert bound <= best * (1 + 1e-12)
+        assert block[chosen].min(axis=0).sum() == pytest.approx(best)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
+    block = towns(seed, whole)
+    ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), whole)
+    if ascent.bound > ascent.target:
+        return
+    ascent.narrow()
+    for part in parts._parts(ascent):
+        known = np.full((len(part.rows), len(part.beyond)), np.inf)
+        start, client, cost = part.entries
+        for i in range(len(known)):
+            known[i, client[start[i] : start[i + 1]]] = cost[start[i] : start[i + 1]]
+        known = np.minimum(known, part.beyond)
+        for q in range(1, len(part.rows) + 1):
+            if ascent.must[part.rows].sum() <= q:
+                must = np.flatnonzero(ascent.must[part.rows])
+                assert part.lower[q] <= least(known, q, must) * (1 + 1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_centers_are_shared_out_as_by_trying_all_ways(values):
+    class Known:
+        def __init__(self, lower):
+            self.lower = np.array(lower, float)
+
+    known = [Known(lower) for lower in values]
+    for k in range(sum(len(lower) - 1 for lower in values) + 1):
+        ways = [ways for ways in np.ndindex(*[len(lower) for lower in values]) if sum(ways) == k]
+        sums = {way: sum(lower[q] for lower, q in zip(values, way)) for way in ways}
+        value, shares, most = parts._shared_out(known, k, 50.0 + 40)
+        assert value == min(sums.values()) == sums[tuple(shares)]
+        for i, q in enumerate(shares):
+            rest = min(s - values[i][q] for way, s in sums.items() if way[i] == q)
+            assert most[i] == 90.0 - rest
+
+
+def test_without_time_the_bound_is_below_the_best():
+    block = towns(3, True)
+    ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
+    ascent.narrow()
+    ascent.deadline = Deadline(0.0)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    assert chosen is None
+    assert bound <= least(block, 4)
