@@ -26,15 +26,31 @@ def _read(message: NDArray, low: float, step: float, x: float) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _deposit(message: NDArray, low: float, step: float, x: float, amount: float) -> None:
-    """The adjoint of `_read`."""
-    at = (x - low) / step
-    if at < -1e-9 or at > len(message) - 1 + 1e-9:
-        return
-    i = min(max(int(at), 0), len(message) - 2)
-    f = at - i
-    message[i] += amount * (1.0 - f)
-    message[i + 1] += amount * f
+def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple[int, int]:
+    """Those g of first, …, last for which start + pace · g lies in [0, top]: an interval of
+    integers, empty if its end is below its beginning.
+    """
+    if pace <= 0.0:
+        if start < -1e-9 or start > top + 1e-9:
+            return first, first - 1
+        return first, last
+    most = (top + 1e-9 - start) / pace
+    least = (-1e-9 - start) / pace
+    if most < first or least > last:
+        return first, first - 1
+    return max(first, int(np.ceil(least))), min(last, int(np.floor(most)))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _support(message: NDArray, least: float) -> tuple[int, int]:
+    """First and last index of more than `least`."""
+    first = 0
+    last = len(message) - 1
+    while first <= last and message[first] <= least:
+        first += 1
+    while last > first and message[last] <= least:
+        last -= 1
+    return first, last
 
 
 @njit(cache=True, nogil=True)
@@ -76,25 +92,30 @@ def upward(
         v = m + i
         left = children[i, 0]
         right = children[i, 1]
-        top = 0.0
-        for g in range(grid):
-            inside[v, g] = 0.0
-            if seen[v, g] <= _RARE:
+        inside[v] = 0.0
+        first, last = _support(seen[v], _RARE)
+        for q in range(fractions.shape[1]):
+            chance = chances[i, q]
+            if chance <= _RARE:
                 continue
-            x = low[v] + step[v] * g
-            total = 0.0
-            for q in range(fractions.shape[1]):
-                if chances[i, q] > _RARE:
-                    a = _read(inside[left], low[left], step[left], fractions[i, q] * x)
-                    if a > 0.0:
-                        total += (
-                            chances[i, q]
-                            * a
-                            * _read(
-                                inside[right], low[right], step[right], (1.0 - fractions[i, q]) * x
-                            )
-                        )
-            inside[v, g] = total * seen[v, g]
+            # where on the children's grids the shares of the node's values lie: linear in g
+            start_l = (fractions[i, q] * low[v] - low[left]) / step[left]
+            pace_l = fractions[i, q] * step[v] / step[left]
+            start_r = ((1.0 - fractions[i, q]) * low[v] - low[right]) / step[right]
+            pace_r = (1.0 - fractions[i, q]) * step[v] / step[right]
+            begin, end = _within(first, last, start_l, pace_l, grid - 1)
+            begin, end = _within(begin, end, start_r, pace_r, grid - 1)
+            for g in range(begin, end + 1):
+                at_l = start_l + pace_l * g
+                at_r = start_r + pace_r * g
+                j = min(max(int(at_l), 0), grid - 2)
+                k = min(max(int(at_r), 0), grid - 2)
+                a = inside[left, j] + (at_l - j) * (inside[left, j + 1] - inside[left, j])
+                b = inside[right, k] + (at_r - k) * (inside[right, k + 1] - inside[right, k])
+                inside[v, g] += chance * a * b
+        top = 0.0
+        for g in range(first, last + 1):
+            inside[v, g] *= seen[v, g] if seen[v, g] > _RARE else 0.0
             top = max(top, inside[v, g])
         if top > 0.0:
             inside[v] /= top
@@ -125,6 +146,7 @@ def downward(
     """
     m = len(children) + 1
     grid = inside.shape[1]
+    mass = np.empty(grid)
     for i in range(m - 2, -1, -1):
         v = m + i
         left = children[i, 0]
@@ -133,24 +155,36 @@ def downward(
         outside[right] = 0.0
         posterior[i] = 0.0
         for g in range(grid):
-            mass = outside[v, g] * seen[v, g]
-            if mass <= _NEGLIGIBLE:
+            mass[g] = outside[v, g] * seen[v, g]
+        first, last = _support(mass, _NEGLIGIBLE)
+        for q in range(fractions.shape[1]):
+            chance = chances[i, q]
+            if chance <= _RARE:
                 continue
-            x = low[v] + step[v] * g
-            for q in range(fractions.shape[1]):
-                if chances[i, q] <= _RARE:
-                    continue
-                x_left = fractions[i, q] * x
-                x_right = (1.0 - fractions[i, q]) * x
-                a = _read(inside[left], low[left], step[left], x_left)
-                b = _read(inside[right], low[right], step[right], x_right)
-                if b > 0.0:
-                    _deposit(outside[left], low[left], step[left], x_left, mass * chances[i, q] * b)
-                if a > 0.0:
-                    _deposit(
-                        outside[right], low[right], step[right], x_right, mass * chances[i, q] * a
-                    )
-                posterior[i, q] += mass * chances[i, q] * a * b
+            start_l = (fractions[i, q] * low[v] - low[left]) / step[left]
+            pace_l = fractions[i, q] * step[v] / step[left]
+            start_r = ((1.0 - fractions[i, q]) * low[v] - low[right]) / step[right]
+            pace_r = (1.0 - fractions[i, q]) * step[v] / step[right]
+            begin, end = _within(first, last, start_l, pace_l, grid - 1)
+            begin, end = _within(begin, end, start_r, pace_r, grid - 1)
+            found = 0.0
+            for g in range(begin, end + 1):
+                at_l = start_l + pace_l * g
+                at_r = start_r + pace_r * g
+                j = min(max(int(at_l), 0), grid - 2)
+                k = min(max(int(at_r), 0), grid - 2)
+                f = at_l - j
+                h = at_r - k
+                a = inside[left, j] + f * (inside[left, j + 1] - inside[left, j])
+                b = inside[right, k] + h * (inside[right, k + 1] - inside[right, k])
+                from_right = mass[g] * chance * b
+                from_left = mass[g] * chance * a
+                outside[left, j] += from_right * (1.0 - f)
+                outside[left, j + 1] += from_right * f
+                outside[right, k] += from_left * (1.0 - h)
+                outside[right, k + 1] += from_left * h
+                found += from_right * a
+            posterior[i, q] = found
         for child in (left, right):
             total = outside[child].sum()
             if total > 0.0:
