@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from instances import Instance, members, spots
+from instances import Instance, heavy, members, spots
 
 import metricdp as mdp
 from metricdp.methods.finite import looks
@@ -37,6 +37,16 @@ INSTANCES = {
     "liechtenstein 10,000": (
         lambda seed: spots("liechtenstein", 10_000, seed or 7),
         (30,),
+        (0.1, 0.25, 1.0),
+    ),
+    "rome_osm heavy 3,000": (
+        lambda seed: heavy("rome_osm", 3000, seed or 7),
+        (10,),
+        (0.1, 0.25, 1.0),
+    ),
+    "liechtenstein heavy 3,000": (
+        lambda seed: heavy("liechtenstein", 3000, seed or 7),
+        (10,),
         (0.1, 0.25, 1.0),
     ),
     "email-Enron": (lambda seed: members("email-Enron", seed=seed or 9), (5, 20), (0.25, 1.0)),
@@ -98,8 +108,8 @@ def main() -> None:
                 for how, draws in ((ONE, options.one_look_draws), (NEW, options.draws)):
                     if draw >= draws:
                         continue
-                    few = np.inf if how == ONE else looks.ENOUGH_FOR_TWO
-                    with mock.patch.object(looks, "ENOUGH_FOR_TWO", few):
+                    few = np.inf if how == ONE else looks.ENOUGH
+                    with mock.patch.object(looks, "ENOUGH", few):
                         release = mdp.release(metric, demand, epsilon=epsilon)
                     for k in ks:
                         centers = metric.positions(release.k_median(k).centers)

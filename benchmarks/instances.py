@@ -124,6 +124,15 @@ def spots_in_the_plane(
     return cKDTree(coordinates).query(drawn)[1]
 
 
+def heavy_vertices(
+    metric: mdp.GraphMetric, size: int, many: int = 10, share: float = 0.8, seed: int = 7
+) -> np.ndarray:
+    """`size` vertices with repeats: a share of them on a few single vertices, the rest anywhere."""
+    rng = np.random.default_rng(seed)
+    heavy = rng.choice(rng.choice(len(metric), many, replace=False), round(size * share))
+    return np.concatenate([heavy, rng.integers(0, len(metric), size - len(heavy))])
+
+
 def members_around(
     metric: mdp.GraphMetric, size: int, seeds: int = 6, decay: float = 2.0, seed: int = 9
 ) -> np.ndarray:
@@ -151,6 +160,12 @@ def spots(name: str, size: int, seed: int = 7) -> Instance:
     """A road network with demand in a dozen neighborhoods, drawn in its own coordinates."""
     metric = road_network(name)
     return metric, spots_in_the_plane(np.asarray(metric.coordinates, float), size, seed=seed)
+
+
+def heavy(name: str, size: int, seed: int = 7) -> Instance:
+    """A road network with demand on ten vertices, for the most part."""
+    metric = road_network(name)
+    return metric, heavy_vertices(metric, size, seed=seed)
 
 
 def social_network(name: str) -> mdp.GraphMetric:

@@ -34,7 +34,9 @@ def two_pairs() -> World:
 
 
 def look_cases() -> Iterator[tuple[Case, bool]]:
-    """Two looks and three at four points; one look where the noisy count says so."""
+    """Two looks and three at four points, where light parts are not split; one look where the noisy
+    count says so.
+    """
     for looks in ("two looks", "three looks"):
         for relation in RELATIONS:
             case = Case(
@@ -56,16 +58,14 @@ def _release(looks: str, hint: float | None, demand: Any, ledger: Any) -> Any:
     import metricdp as mdp
     from metricdp.methods.finite import looks as rules
 
-    shares = [look.share for look in rules.THREE]
-    finer = (1.0, 1.5, 2.0)
+    two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0)
+    three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
     changed = {
         "FEWEST_PARTS": 2,
         "PARTS_FACTOR": 0.0,
-        "ENOUGH_FOR_TWO": ENOUGH,
-        "ENOUGH_FOR_THREE": ENOUGH if looks == "three looks" else float("inf"),
-        "FAST_GROWTH": 0.0,
-        "TWO": (rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5)),
-        "THREE": tuple(rules.Look(*look) for look in zip(shares, finer)),
+        "ENOUGH": ENOUGH,
+        "THREE": two if looks == "two looks" else tuple(rules.Look(*look) for look in three),
+        "ENOUGH_FOR_FAST": float("inf"),
     }
     with ExitStack() as stack:
         for name, value in changed.items():

@@ -6,11 +6,13 @@ the universe; each later one is finer where the looks before it found demand.
 
 - Few records per unit of noise: one look. It spends all on coarse parts; looking twice would see
   noise twice.
-- Where balls grow like those of the plane (roads, points in few dimensions): two looks, the second
-  with twice the parts that its noise would call for.
-- Where they grow faster (social networks): a part's radius hardly falls with its size, so that only
-  much finer parts tell more, down to single points; three looks, as soon as there are records
-  enough.
+- Records enough: three looks. A coarse one finds the regions, one four times as fine the places in
+  them, and a last one, down to single points, what stands on a few of them. A later cut splits no
+  part in which fewer records than some units of its noise are expected: where demand is spread, the
+  last look is a second, coarse opinion, and little is lost; where it is heavy, it gets close.
+- Where balls grow faster than those of the plane (social networks): a part's radius hardly falls
+  with its size, so that only much finer parts tell more. There the last look, with the largest
+  share, splits every part, as soon as there are records enough for that too.
 
 The constants were measured: ``benchmarks/adaptive.md`` says on which instances.
 """
@@ -27,25 +29,32 @@ MOST_PARTS = 1 << 15
 """Of a look; at most so many, as the estimator's time and memory grow with them: beyond, there are
 so many records for the noise that nothing is left to gain.
 """
-ENOUGH_FOR_TWO = 200.0
-ENOUGH_FOR_THREE = 600.0
-"""Records per unit of noise, if all of epsilon went into one look, from which on there are so many
-looks.
+ENOUGH = 200.0
+ENOUGH_FOR_FAST = 600.0
+"""Records per unit of noise, if all of epsilon went into one look, from which on there are three
+looks, and from which on their plan may be that of fast growth.
 """
 FAST_GROWTH = 3.0
 """Dimension (`metricdp.partitions.finite.ward.Hierarchy.growth`) beyond which balls grow fast."""
 
 
 class Look(NamedTuple):
-    """One look: its share of epsilon, and by what factor it has more parts than one look would."""
+    """One look: its share of epsilon, by what factor it has more parts than one look would, and in
+    units of its own noise the records that must be expected in a part that it splits.
+    """
 
     share: Fraction
     finer: float
+    least: float = 0.0
 
 
 ONE = (Look(Fraction(1), 1.0),)
-TWO = (Look(Fraction(1, 3), 1.0), Look(Fraction(2, 3), 2.0))
-THREE = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 2), 16.0))
+THREE = (
+    Look(Fraction(1, 5), 1.0),
+    Look(Fraction(1, 2), 4.0, 2.0),
+    Look(Fraction(3, 10), 16.0, 3.0),
+)
+FAST = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 2), 16.0))
 """Looks from coarse to fine; shares add up to 1."""
 
 
@@ -62,9 +71,9 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
         Of the hierarchy.
     """
     enough = records / scale
-    if enough < ENOUGH_FOR_TWO:
+    if enough < ENOUGH:
         return ONE
-    return THREE if growth > FAST_GROWTH and enough >= ENOUGH_FOR_THREE else TWO
+    return FAST if growth > FAST_GROWTH and enough >= ENOUGH_FOR_FAST else THREE
 
 
 def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:

@@ -3,7 +3,7 @@ estimate from all of them, any number of questions.
 
 1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed
    (`records_hint`).
-2. Decide on one to three looks and their shares of the rest (`metricdp.methods.finite.looks`), from
+2. Decide on one look or three and their shares of the rest (`metricdp.methods.finite.looks`), from
    the noise, that number and how fast balls of the universe grow.
 3. For each look, cut the public hierarchy of the universe into parts, the first time by the
    universe alone, then finer where the estimate so far is dense, and release the histogram.
@@ -246,7 +246,11 @@ def partition_release(
         share = look.share / left
         left -= look.share
         scale = purse.scale(share)
-        parts = whole.cut(number_of_parts(float(total or 0.0), scale, look.finer), looked.density)
+        parts = whole.cut(
+            number_of_parts(float(total or 0.0), scale, look.finer),
+            looked.density,
+            look.least * scale / max(float(total or 0.0), 1.0),
+        )
         if areas is not None:
             parts = whole.joined([areas, parts])
         query = HistogramQuery(

@@ -100,12 +100,15 @@ class Hierarchy:
         self.points: dict[int, NDArray[np.int64]] = {}
         self.root = self._grow_root(seed)
 
-    def cut(self, n_parts: int, density: NDArray[np.float64] | None = None) -> PartitionTree:
+    def cut(
+        self, n_parts: int, density: NDArray[np.float64] | None = None, least: float = 0.0
+    ) -> PartitionTree:
         """Partition into `n_parts` parts (at most one a point): again and again the node that costs
         most to serve is split in two.
 
         With a public `density`, shape (n_points,), a node's cost is taken times its mean density:
-        parts get finer where it is higher.
+        parts get finer where it is higher. A node of less than the mass `least` is not split, so
+        that there may be fewer parts.
         """
         n_parts = min(n_parts, len(self.universe))
         mass = None if density is None else self._masses(density)
@@ -121,7 +124,8 @@ class Hierarchy:
         bar = progress(total=n_parts, label="public partition", unit="part")
         while heap and len(heap) + finished < n_parts:
             _, node = heapq.heappop(heap)
-            if self.left[node] < 0 and not self._refine(node):
+            light = mass is not None and mass(node) < least
+            if light or (self.left[node] < 0 and not self._refine(node)):
                 internal.append(-1 - node)
                 finished += 1
                 continue
