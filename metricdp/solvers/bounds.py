@@ -48,6 +48,10 @@ class Certificate:
     cost: float
     lower_bound: float
 
+    def __post_init__(self) -> None:
+        for name in ("cost", "lower_bound"):  # whole numbers of NumPy are no JSON
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     @property
     def gap(self) -> float:
         """The centers cost at most this fraction of their cost more than the best: 0 if they are

@@ -2,6 +2,7 @@
 rounded down.
 """
 
+import json
 import os
 from fractions import Fraction
 
@@ -93,6 +94,11 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
     ones = np.ones(costs.shape[1])
     choices = naive.itertools.combinations(range(len(costs)), len(centers))
     assert value <= min(naive.cost(costs, ones, c) for c in choices if set(opened) <= set(c))
+
+
+def test_a_certificate_is_json_whatever_it_was_computed_with():
+    told = Certificate(np.int64(7), np.float32(6.0)).to_dict()
+    assert json.loads(json.dumps(told)) == {"cost": 7.0, "lower_bound": 6.0, "gap": 1 / 7}
 
 
 def test_reduced_costs_by_definition():
