@@ -1,4 +1,5 @@
-"""Public graphs by name: OR-Library p-median, DIMACS road networks, SNAP social networks.
+"""Public universes by name: OR-Library p-median, TSPLIB points, DIMACS road networks, SNAP social
+networks.
 
 A set is taken from the folder that ``METRICDP_DATA`` names, if it is there, else from a cache, else
 from its publisher. Wherever it comes from, its content must have the checksum that is recorded in
@@ -8,7 +9,7 @@ from its publisher. Wherever it comes from, its content must have the checksum t
 >>> mdp.datasets.describe("pmed1").optimum
 5819
 >>> len(mdp.datasets.names())
-45
+50
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from typing import Any
 
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
 from metricdp.metrics.graph import GraphMetric, read_graph
+from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.progress import progress
+from metricdp.universe.formats.tsplib import read_points
 from metricdp.universe.text import read_bytes
 
 FOLDER_VARIABLE = "METRICDP_DATA"
@@ -54,7 +57,7 @@ class DatasetInfo:
     collection : str
         Who publishes it.
     vertices, edges : int
-        As loaded.
+        As loaded; a set of points has no edges.
     lengths : str
         What edge lengths are.
     k, optimum : int or None
@@ -102,7 +105,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set in memory: the `metric`, and what is known of it (`info`).
+    """A data set in memory: the `metric`, of a graph or of points, and what is known (`info`).
 
     Examples
     --------
@@ -112,7 +115,7 @@ class Dataset:
     (100, 5, 5819)
     """
 
-    metric: GraphMetric
+    metric: GraphMetric | EuclideanMetric
     info: DatasetInfo
 
     @property
@@ -201,7 +204,7 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
     Returns
     -------
     Path
-        A graph file whose content has the recorded checksum: in the folder ``METRICDP_DATA``
+        A file whose content has the recorded checksum: in the folder ``METRICDP_DATA``
         (perhaps gzipped) if it lies there, else in the cache (unpacked).
 
     Raises
@@ -257,7 +260,10 @@ def load(name: str, *, cache: str | Path | None = None) -> Dataset:
     (GraphMetric('pmed1.txt', 100 points), 5, 5819)
     """
     info = describe(name)
-    return Dataset(read_graph(fetch(name, cache=cache), **info.read), info)
+    path = fetch(name, cache=cache)
+    if info.edges == 0:
+        return Dataset(EuclideanMetric(read_points(path)), info)
+    return Dataset(read_graph(path, **info.read), info)
 
 
 @cached

@@ -72,7 +72,7 @@ BEST = {
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
 _FOLDERS = ("", "tsplib", "plan/tsplib")
-"""Where in METRICDP_DATA the points may be."""
+"""Where in METRICDP_DATA the points may be. Without a folder they are fetched by name."""
 _EXACT = 1e-7
 _COLUMNS = [
     Column("instance", "instance"),
@@ -87,6 +87,7 @@ _COLUMNS = [
 ]
 _EPILOG = """\
 examples:
+  metricdp bench tsplib --instances rl1304 -p 100              points fetched by name
   metricdp bench tsplib points                                 rl1304.tsp, ... in the folder points
   metricdp bench tsplib points --instances rl1304 -p 100,500 --effort thorough
   metricdp bench tsplib points --instances fl1400 --exact --time-limit 600
@@ -108,7 +109,10 @@ def register(suites: Any) -> ArgumentParser:
         "compare with the best values known.",
         epilog=_EPILOG,
     )
-    where = "folder with rl1304.tsp, fl1400.tsp, ... (default: METRICDP_DATA, or tsplib in it)"
+    where = (
+        "folder with rl1304.tsp, fl1400.tsp, ... (default: METRICDP_DATA, or tsplib in it; else "
+        "the points are fetched by name, see metricdp datasets)"
+    )
     parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
     named = "names with commas between (default: all files of which values are known)"
     parser.add_argument("--instances", metavar="LIST", help=named)
@@ -162,7 +166,8 @@ def run(
     Parameters
     ----------
     folder : path-like, optional
-        Where the ``.tsp`` files are; the folder METRICDP_DATA, or ``tsplib`` in it, by default.
+        Where the ``.tsp`` files are; the folder METRICDP_DATA, or ``tsplib`` in it, by default,
+        and if that is not set `metricdp.datasets.fetch` gets them by name.
     instances : str, optional
         Names with commas between; by default all files of which values are known.
     p : str, optional
@@ -177,8 +182,8 @@ def run(
 
     Raises
     ------
-    InputError, GraphFileError
-        A bad argument; no such instance; a file that cannot be read.
+    InputError, GraphFileError, DownloadError, MissingExtraError
+        A bad argument; no such instance; a file that cannot be read, or not be fetched.
     """
     start = time.perf_counter()
     where = _folder(folder)
@@ -201,22 +206,29 @@ def run(
     return Report("tsplib", settings, _COLUMNS, rows, *_summary(rows, start), unfinished)
 
 
-def _folder(folder: str | Path | None) -> Path:
+def _folder(folder: str | Path | None) -> Path | None:
+    """Where the points are; None to fetch them by name."""
     if folder is not None:
         if not Path(folder).is_dir():
             raise InputError(f"{folder} is not a folder with TSPLIB files")
         return Path(folder)
     data = os.environ.get("METRICDP_DATA")
-    for part in _FOLDERS if data else ():
-        found = Path(data or "") / part
+    if not data:
+        return None
+    for part in _FOLDERS:
+        found = Path(data) / part
         if any(found.glob("*.tsp")):
             return found
-    raise InputError("give the folder with the .tsp files, or set METRICDP_DATA to one")
+    raise InputError(
+        f"METRICDP_DATA={data} has no .tsp files: give their folder, or unset it to download them"
+    )
 
 
-def _known(folder: Path) -> dict[str, dict[int, int]]:
+def _known(folder: Path | None) -> dict[str, dict[int, int]]:
     """Best values by instance and p: the published ones, and those the folder states."""
     known = {name: dict(values) for name, values in BEST.items()}
+    if folder is None:
+        return known
     path = folder / TABLE
     if path.is_file():
         try:
@@ -230,7 +242,12 @@ def _known(folder: Path) -> dict[str, dict[int, int]]:
     return known
 
 
-def _names(folder: Path, known: dict[str, dict[int, int]], instances: str | None) -> list[str]:
+def _names(
+    folder: Path | None, known: dict[str, dict[int, int]], instances: str | None
+) -> list[str]:
+    if folder is None:
+        asked = sorted(known) if instances is None else instances.split(",")
+        return [_point_set(name.strip()) for name in asked]
     there = sorted(path.stem for path in folder.glob("*.tsp"))
     if instances is None:
         found = [name for name in there if name in known]
@@ -242,6 +259,23 @@ def _names(folder: Path, known: dict[str, dict[int, int]], instances: str | None
         if name not in there:
             raise InputError(f"{folder} has no {name[:40]}.tsp")
     return names
+
+
+def _point_set(name: str) -> str:
+    """Name of a point set that can be fetched."""
+    from metricdp import datasets
+
+    info = datasets.describe(name)
+    if info.edges:
+        raise InputError(f"{info.name} is a graph, not one of TSPLIB's point sets")
+    return info.name
+
+
+def _points_of(where: Path | None, name: str) -> NDArray[np.float64]:
+    from metricdp import datasets
+    from metricdp.universe.formats.tsplib import read_points
+
+    return read_points(datasets.fetch(name) if where is None else where / f"{name}.tsp")
 
 
 def _numbers(text: str) -> list[int]:
@@ -256,35 +290,6 @@ def _numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
         raise InputError(f"-p must be whole numbers with commas between, got {text[:40]!r}")
     return sorted({int(part) for part in parts})
-
-
-def read_points(path: Path) -> NDArray[np.float64]:
-    """Points of a TSPLIB file with two coordinates a node, shape (n, 2).
-
-    Raises
-    ------
-    GraphFileError
-        It is none, or its coordinates are cut off.
-    """
-    import numpy as np
-
-    from metricdp.universe.text import read_text
-
-    header, _, body = read_text(path).partition("NODE_COORD_SECTION")
-    kind = header.partition("EDGE_WEIGHT_TYPE")[2].lstrip(" :\t").split("\n")[0].strip()
-    if not body or kind not in ("EUC_2D", "CEIL_2D"):
-        raise GraphFileError(path, "expected a TSPLIB file of type EUC_2D with NODE_COORD_SECTION")
-    size = header.partition("DIMENSION")[2].lstrip(" :\t").split("\n")[0].strip()
-    lines = body.partition("EOF")[0].split("\n")
-    try:
-        points = np.array([[float(x) for x in line.split()[1:3]] for line in lines if line.strip()])
-    except ValueError:
-        points = np.empty((0, 0))
-    if points.ndim != 2 or points.shape != (int(size) if size.isdigit() else -1, 2):
-        raise GraphFileError(path, f"expected {size[:20]} nodes with two coordinates each")
-    if not np.isfinite(points).all():
-        raise GraphFileError(path, "coordinates must be finite")
-    return points
 
 
 def rounded_down(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -305,7 +310,7 @@ def rounded_down(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def _solved(
     task: tuple[str, int],
     *,
-    where: Path,
+    where: Path | None,
     known: dict[str, dict[int, int]],
     asked: dict[str, Any],
     kept: dict[str, Any],
@@ -316,7 +321,7 @@ def _solved(
     name, p = task
     if name not in kept:
         kept.clear()
-        kept[name] = mdp.PrecomputedMetric(rounded_down(read_points(where / f"{name}.tsp")))
+        kept[name] = mdp.PrecomputedMetric(rounded_down(_points_of(where, name)))
     metric = kept[name]
     start = time.perf_counter()
     result = mdp.k_median(metric, k=p, **asked)

@@ -1,4 +1,4 @@
-"""``metricdp datasets``: public graphs by name, where they are and under what terms."""
+"""``metricdp datasets``: public graphs and points by name, where they are and on what terms."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "datasets",
-        help="public graphs by name: OR-Library, DIMACS, SNAP",
-        description="List public graphs that metricdp fetches by name: size, license, and "
-        "where they are on this machine.\n"
+        help="public graphs and points by name: OR-Library, TSPLIB, DIMACS, SNAP",
+        description="List public graphs and points that metricdp fetches by name: size, license, "
+        "and where they are on this machine.\n"
         "They are looked for in the folder METRICDP_DATA, then in a cache, then at their "
         "publisher's.",
         epilog=_EPILOG,
@@ -75,10 +75,7 @@ def _told(info: DatasetInfo, path: str | None) -> str:
     """All about one set, a line a fact."""
     facts = {
         "title": info.title,
-        "size": (
-            f"{info.vertices:,} vertices, {info.edges:,} edges; lengths: {info.lengths}; "
-            f"{_size(info)} unpacked"
-        ),
+        "size": (f"{_counted(info)}; lengths: {info.lengths}; {_size(info)} unpacked"),
         "problem": None if info.k is None else f"k = {info.k}, proven optimum {info.optimum}",
         "read with": ", ".join(info.read),
         "license": info.license,
@@ -90,6 +87,12 @@ def _told(info: DatasetInfo, path: str | None) -> str:
     return f"{info.name}\n" + "".join(
         f"  {key:<10} {value}\n" for key, value in facts.items() if value
     )
+
+
+def _counted(info: DatasetInfo) -> str:
+    if info.edges == 0:
+        return f"{info.vertices:,} points"
+    return f"{info.vertices:,} vertices, {info.edges:,} edges"
 
 
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
@@ -108,7 +111,7 @@ def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
                 info.name,
                 width,
                 f"{info.vertices:,}",
-                f"{info.edges:,}",
+                f"{info.edges:,}" if info.edges else "points",
                 _size(info),
                 k,
                 "yes" if path else "no",

@@ -61,6 +61,8 @@ def read_metric(args: Namespace) -> GraphMetric:
     options = {name: getattr(args, name) for name in _READ}
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
+        if known.edges == 0:
+            raise UsageError(f"{known.name} is a set of points, not a graph (mdp.datasets.load)")
         usual = dict(known.read)
         if options["directed"]:
             usual.pop("symmetrize", None)

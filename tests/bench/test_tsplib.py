@@ -11,6 +11,7 @@ import pytest
 
 from metricdp.bench import tsplib
 from metricdp.errors import GraphFileError
+from metricdp.universe.formats.tsplib import read_points
 from tests.cli_world import run
 
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
@@ -77,4 +78,4 @@ def test_broken_files_are_refused(tmp_path, broken):
     path = tmp_path / "a.tsp"
     path.write_text(broken)
     with pytest.raises(GraphFileError):
-        tsplib.read_points(path)
+        read_points(path)
