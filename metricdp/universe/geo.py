@@ -33,11 +33,14 @@ class Header:
     geometry : str or None
         What the layer declares its geometries to be.
     crs : str or None
+    kinds : tuple of str
+        Types of NumPy of the columns.
     """
 
     names: tuple[str, ...]
     geometry: str | None
     crs: str | None
+    kinds: tuple[str, ...]
 
 
 @cache
@@ -101,7 +104,8 @@ def header(path: str | Path, layer: str) -> Header:
     if facts is None:
         raise GraphFileError(path, f"layer {shown(layer)} cannot be read")
     fields = tuple(str(name) for name in facts["fields"])
-    return Header(fields, facts["geometry_type"], crs_text(facts["crs"]))
+    kinds = tuple(str(kind) for kind in facts["dtypes"])
+    return Header(fields, facts["geometry_type"], crs_text(facts["crs"]), kinds)
 
 
 def geojson_crs(content: dict[str, Any], path: str | Path) -> str:

@@ -197,9 +197,10 @@ def test_gdal_and_its_logs_say_nothing_of_a_cell(tmp_path, capfd, caplog):
         ]:
             file.execute(f'drop trigger "{name}"')
         file.execute("update homes set user = 'canary-7' where fid = 3")
-    PrivateDemand.from_frame(METRIC, path, user="user")
+    with pytest.raises(InputError) as refused:  # GDAL would make 0 of it
+        PrivateDemand.from_frame(METRIC, path, user="user")
     said = capfd.readouterr()
-    assert "canary" not in said.out + said.err + caplog.text
+    assert "canary" not in said.out + said.err + caplog.text + str(refused.value)
 
 
 def test_other_engines_and_layers_are_refused_in_words(tmp_path):

@@ -217,7 +217,9 @@ class Dask(Engine):
         parquet = is_parquet(path)
         found = None
         try:
-            found = dd.read_parquet(path) if parquet else _blocks(path)
+            # folders named column=value are no columns: types of such are guessed from all names
+            plain = {"partitioning": None}
+            found = dd.read_parquet(path, dataset=plain) if parquet else _blocks(path)
         except Exception:  # what a reader says may quote a row
             found = None
         if found is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.frames import Frame
@@ -16,17 +17,16 @@ from metricdp.records.engines.spilling import connected, duckdb_module
 
 
 class DuckFrame(LocalFrame):
-    """Rows that a connection of their own reads: files of Parquet, data sets of Arrow.
+    """Rows of a data set of Arrow, that a connection of their own reads.
 
     Parameters
     ----------
     native : callable
         From a connection to a relation.
-    path : str, optional
     """
 
-    def __init__(self, native: Callable[[Any], Any], path: str | None = None) -> None:
-        super().__init__(native, path)
+    def __init__(self, native: Callable[[Any], Any]) -> None:
+        super().__init__(native)
         with connected() as connection:
             self._columns = list(native(connection).columns)
 
@@ -49,6 +49,19 @@ class Relation(LocalFrame):
     lock = threading.RLock()
     """A connection answers one query at a time."""
 
+    def check(self, names: Sequence[Any]) -> None:
+        """As elsewhere; types of which Arrow, in which rows are handed out, has a part only are
+        refused: they would make one user of two.
+        """
+        super().check(names)
+        types = dict(zip(self.native.columns, map(str, self.native.types)))
+        for name in names:
+            if types[name] in _CUT:
+                raise InputError(
+                    f"column {shown(name)} is {types[name].lower()}, of which DuckDB hands out a "
+                    f"part only: cast it to text"
+                )
+
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
@@ -58,6 +71,10 @@ class Relation(LocalFrame):
         """Record batches of Arrow."""
         with self.lock:
             yield from streamed(self.native, names)
+
+
+_CUT = ("TIME WITH TIME ZONE", "UHUGEINT")
+"""Types of which Arrow has no counterpart: a time loses its zone, a number its sign."""
 
 
 class DuckDB(Engine):
@@ -78,7 +95,51 @@ class DuckDB(Engine):
         return DuckFrame(lambda connection: connection.from_arrow(table))
 
 
-def parquet(path: str) -> DuckFrame:
+class ParquetFiles(LocalFrame):
+    """Parquet files, each with the types that it declares itself: were several read as one table,
+    cells of all would be cast to the types of the first, which makes one user of ``7`` there and of
+    ``"007"`` and ``"7.0"`` elsewhere. Files that declare the same are read together.
+
+    Parameters
+    ----------
+    native : list of list of str
+        Paths, by what they declare.
+    path : str
+        What the caller named.
+    wide : set of str
+        Columns of decimals of more digits than DuckDB has.
+    """
+
+    def __init__(self, native: list[list[str]], path: str, wide: set[str]) -> None:
+        super().__init__(native, path)
+        self._wide = wide
+        with connected() as connection:
+            self._columns = [list(_files(connection, group).columns) for group in native]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns of the first file."""
+        return self._columns[0]
+
+    def check(self, names: Sequence[Any]) -> None:
+        """Of all files."""
+        super().check(names)
+        if any(name not in columns for columns in self._columns for name in names):
+            raise InputError(f"{self.path}: some of the files have not all columns that are named")
+        if wide := [name for name in names if name in self._wide]:
+            raise InputError(
+                f"{self.path}: column {shown(wide[0])} has decimals of more than {_DIGITS} digits, "
+                f"which DuckDB rounds: write them as text"
+            )
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Record batches of Arrow, of one kind of file after another."""
+        for group in self.native:
+            with connected() as connection:
+                yield from streamed(_files(connection, group), names)
+
+
+def parquet(path: str) -> ParquetFiles:
     """A frame of Parquet files: one, a folder, a glob.
 
     Raises
@@ -87,13 +148,40 @@ def parquet(path: str) -> DuckFrame:
         There is none that can be read.
     """
     where = path.rstrip("/") + "/*.parquet" if Path(path).is_dir() else path
-    quoted = "'" + where.replace("'", "''") + "'"
     error = duckdb_module().Error
     try:
-        return DuckFrame(lambda connection: connection.sql(f"FROM read_parquet({quoted})"), path)
+        with connected() as connection:
+            told = connection.sql(
+                "SELECT file_name, name, type, type_length, num_children, converted_type, scale, "
+                f"precision, logical_type FROM parquet_schema({_quoted(where)})"
+            ).fetchall()
+        kinds: dict[str, list[Any]] = {}
+        for file, *facts in told:
+            kinds.setdefault(file, []).append(tuple(facts))
+        groups: dict[Any, list[str]] = {}
+        for file in sorted(kinds):
+            groups.setdefault(tuple(kinds[file]), []).append(file)
+        wide = {facts[0] for group in groups for facts in group if (facts[6] or 0) > _DIGITS}
+        return ParquetFiles(list(groups.values()), path, wide)
     except error:  # what DuckDB says may quote a row
         pass
     raise InputError(f"{path}: {absent(path, 'Parquet')}")
+
+
+_DIGITS = 38
+"""Of decimals of DuckDB; it reads longer ones as floating-point numbers."""
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _files(connection: Any, paths: Sequence[str]) -> Any:
+    """A relation of files that declare the same. Folders named ``column=value`` are columns of
+    text: types guessed from all of them would be told by each.
+    """
+    listed = ", ".join(map(_quoted, paths))
+    return connection.sql(f"FROM read_parquet([{listed}], hive_types_autocast = false)")
 
 
 ENGINE = DuckDB()

@@ -25,6 +25,7 @@ from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.embedded import chunks, large
 from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.geopackage import check_cells
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce
 from metricdp.records.ingestion import geometry
@@ -40,6 +41,7 @@ from metricdp.universe.geo import (
 )
 
 _ROWS = VALUES // 8
+_TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")
 
 
 def is_geographic(path: str) -> bool:
@@ -97,6 +99,7 @@ class Layer(LocalFrame):
             self._layer, facts = chosen_layer(path, layer, layers_of(path))
         self.crs = facts.crs
         self._names = facts.names
+        self._kinds = dict(zip(facts.names, facts.kinds))
         self._shapes = facts.geometry
 
     @property
@@ -104,11 +107,23 @@ class Layer(LocalFrame):
         """Names of the columns, and of the place."""
         return [*self._names, *AXES]
 
+    def check(self, names: Sequence[Any]) -> None:
+        """As elsewhere; times, of which GDAL reads milliseconds only, would make one of two."""
+        super().check(names)
+        if times := [name for name in names if self._kinds.get(name, "").startswith(_TIMES)]:
+            raise InputError(
+                f"{self.path}: column {shown(times[0])} is a date with a time, of which "
+                f"milliseconds are read only: write it as text"
+            )
+
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Places from well-known binary, and other columns as they are."""
         from pyogrio.raw import open_arrow
 
+        assert self.path is not None
         plain = [name for name in names if name not in AXES]
+        if self.path.lower().endswith(".gpkg"):
+            check_cells(self.path, self._layer, self._kinds, plain)
         place = len(plain) < len(names)
         with (
             quiet_gdal(),

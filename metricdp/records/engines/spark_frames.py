@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -220,8 +221,9 @@ class Spark(Engine):
         frame = None
         start: list[str] = []
         try:
-            reader = SparkSession.builder.getOrCreate().read
-            frame = reader.parquet(path) if parquet else reader.text(path)
+            session = SparkSession.builder.getOrCreate()
+            with _untyped_folders(session):
+                frame = session.read.parquet(path) if parquet else session.read.text(path)
             if not parquet:  # rows of the start of a file, which Spark reads first
                 start = [row["value"] for row in frame.limit(100).collect()]
         except Exception:  # what a reader says may quote a row
@@ -230,6 +232,20 @@ class Spark(Engine):
             why = absent(path, "Parquet" if parquet else "text")
             raise InputError(f"{path}: {why} (by Spark, which needs Java)")
         return SparkFrame(frame, path, None if parquet else layout(start, path, asked))
+
+
+@contextmanager
+def _untyped_folders(session: Any) -> Iterator[None]:
+    """Folders named ``column=value`` are columns of text: Spark guesses types from all names, by
+    which ``007`` and ``7`` are one.
+    """
+    name = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = session.conf.get(name)
+    session.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(name, before)
 
 
 def _quoted(name: str) -> str:

@@ -67,7 +67,7 @@ def _from_pandas(series: Any) -> Column:
     kind = series.dtype
     if isinstance(kind, np.dtype) and kind.kind in "iuf":
         return series.to_numpy()
-    if str(kind).startswith(("str", "string")):
+    if str(kind).startswith(("str", "string")) or hasattr(kind, "pyarrow_dtype"):
         try:
             import pyarrow as pa
 
@@ -93,7 +93,25 @@ def _from_arrow(cells: Any) -> Column:
         return cells
     if pa.types.is_string_view(kind):
         return cells.cast(pa.large_string())
+    if kind == pa.time64("ns"):
+        return _times(cells)
     return cells.to_pylist()
+
+
+def _times(cells: Any) -> list[Any]:
+    """Times of day of an Arrow array of nanoseconds, of which Python's have no more than micro: one
+    that needs them is text, with nine digits.
+    """
+    import pyarrow as pa
+
+    count = cells.cast(pa.int64()).to_pylist()
+    return [
+        time
+        if n is None or n % 1000 == 0
+        else f"{n // 10**9 // 3600:02d}:"
+        f"{n // 10**9 // 60 % 60:02d}:{n // 10**9 % 60:02d}.{n % 10**9:09d}"
+        for time, n in zip(cells.to_pylist(), count)
+    ]
 
 
 def is_text(cells: Column) -> bool:
