@@ -1,7 +1,7 @@
 """The explore page of a large made-up road network: how big it is, how soon it shows, how fast the
 slider answers.
 
-    # needs the extra maps, playwright (PyPI) and chromium on the path
+    # needs playwright (PyPI) and chromium on the path
     python benchmarks/explore.py 300000
 
 Prints a JSON line for each size and each screen. Times are of the browser's own clock.
@@ -93,7 +93,7 @@ def hot_spots(metric: GraphMetric, records: int, seed: int = 0) -> list[int]:
 
 
 def measured(page: Path, screen: dict[str, object]) -> dict[str, object]:
-    """First paint, first map, library ready, and the slider's answers, in milliseconds."""
+    """First paint, first map, controls ready, and the slider's answers, in milliseconds."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium") or shutil.which("google-chrome")
@@ -123,7 +123,7 @@ def measured(page: Path, screen: dict[str, object]) -> dict[str, object]:
     return {
         "first_paint_ms": round(paint),
         "first_map_ms": round(marks["metricdp-first"]),
-        "library_ready_ms": round(marks["metricdp-ready"]),
+        "controls_ready_ms": round(marks["metricdp-ready"]),
         "slider_median_ms": round(float(np.median(moves))),
         "slider_90_ms": round(float(np.quantile(moves, 0.9))),
         "slider_max_ms": round(float(moves.max())),

@@ -34,7 +34,22 @@ const soon = () => {
     draw();
   });
 };
-let fits = true; // the whole is shown, and shall be after resizing
+let fits = true, // the whole is shown, and shall be after resizing
+  before = null; // the view that the screen had, while there is a sheet
+const turn = () => {
+  // to the sheet, which shows what the screen does in its own size, or back from it
+  if (printing() && !before) {
+    before = { view: { ...view }, wide, high };
+    measure();
+    const wider = Math.max(before.wide / wide, before.high / high);
+    Object.assign(view, fits ? whole() : { per: view.per * wider });
+  } else if (!printing() && before) {
+    Object.assign(view, before.view);
+    before = null;
+    measure();
+  }
+  draw();
+};
 const look = (to) => {
   Object.assign(view, to);
   const most = whole().per;
@@ -215,22 +230,22 @@ const begin = async (told) => {
   pointers();
   let fitted = [wide, high].join();
   new ResizeObserver(() => {
+    if (printing() || before) return;
     measure();
-    if ([wide, high].join() === fitted || printing()) return;
+    if ([wide, high].join() === fitted) return;
     fitted = [wide, high].join();
     if (fits) Object.assign(view, whole());
     draw();
   }).observe(stage);
-  const again = () => draw();
-  night.addEventListener("change", again);
-  onPaper.addEventListener("change", again);
+  night.addEventListener("change", () => draw());
+  onPaper.addEventListener("change", turn);
   for (const [kind, on] of [
     ["beforeprint", true],
     ["afterprint", false],
   ])
     window.addEventListener(kind, () => {
       sheet = on;
-      draw();
+      turn();
     });
   // what is on the screen, for scripts and tests
   stage.seen = () => ({ view: { ...view }, wide, high, circles });

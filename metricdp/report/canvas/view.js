@@ -1,7 +1,7 @@
-// The view {x, y, per}: its middle, and plane units a pixel. The stage's size is that on the
-// screen: a sheet shows the same picture, shrunk as a whole.
+// The view {x, y, per}: its middle, and plane units a pixel; and the stage's size, which on paper
+// is that of print.css.
 
-const PRINTED = { width: 680, height: 400 }; // pixels that a sheet has for the map
+const PRINTED = [680, 400];
 const view = { x: 0, y: 0, per: 1 };
 let now = 0, // the level shown
   wide = 50,
@@ -11,17 +11,13 @@ document.querySelectorAll("#layers input").forEach((b) => {
   layers[b.value] = b.checked;
 });
 const measure = () => {
-  if (printing()) return;
-  wide = Math.max(stage.clientWidth, 50);
-  high = Math.max(stage.clientHeight, 50);
-  const style = document.documentElement.style;
-  style.setProperty("--width", wide + "px");
-  style.setProperty("--height", high + "px");
-  style.setProperty("--shrink", Math.min(1, PRINTED.width / wide, PRINTED.height / high));
+  [wide, high] = printing()
+    ? PRINTED
+    : [Math.max(stage.clientWidth, 50), Math.max(stage.clientHeight, 50)];
 };
 const resolution = () =>
   printing()
-    ? Math.max(1, Math.min(3, 2200 / wide)) // some 300 dots an inch
+    ? 2 // some 200 dots an inch
     : Math.min(window.devicePixelRatio || 1, 2);
 const whole = () => {
   // clear of the frame, and of the buttons above

@@ -247,31 +247,37 @@ def test_what_is_said_on_the_map(visit: Visit) -> None:
 
 def test_print_is_one_sheet_and_shows_what_the_screen_does(visit: Visit) -> None:
     page = visit(1400, 900, color_scheme="dark")
-    first = seen(page)
+    page.click("tbody tr:nth-child(2) button")
+    page.click("#zoom-out")
+    first, places = seen(page), disks(page)
     sheet = page.pdf(format="A4", print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
-    places = disks(page)
+    assert seen(page) == first and disks(page) == places
     page.emulate_media(media="print")
     stage = page.locator("#stage").bounding_box()
     drawing = page.locator("#ground").bounding_box()
     assert (drawing["width"], drawing["height"]) == pytest.approx(
         (stage["width"], stage["height"]), abs=1
     )
-    assert stage["width"] <= 680 and seen(page) == first and disks(page) == places
+    assert stage["width"] <= 680
+    on_paper, middle = seen(page), first[1] + first[0] / 2
+    assert on_paper[0] >= first[0] and on_paper[1] + on_paper[0] / 2 == pytest.approx(middle)
+    places = disks(page)
+    assert {disk["c"]["rank"] for disk in places} >= {2, 3}
     results, receipt = (page.locator(name).bounding_box() for name in ("tbody", ".receipt"))
     assert stage["y"] + stage["height"] <= results["y"]
     assert receipt["x"] > results["x"] or receipt["y"] > results["y"]
     assert not page.locator("#tools").is_visible()
     shot = read_png(page.locator("#stage").screenshot())[:, :, :3].astype(int)
     colors = page.evaluate("JSON.parse(document.getElementById('map-data').textContent).palette")
-    shrunk = stage["width"] / page.evaluate("stage.seen().wide")
-    for disk in places:  # each center where it is on the screen, in its own color
-        y, x = (int(shrunk * disk[axis]) for axis in "yx")
+    for disk in places:  # each center where it is, in its own color
+        y, x = (int(disk[axis]) for axis in "yx")
         around = shot[max(y - 4, 0) : y + 5, max(x - 4, 0) : x + 5]
         hue = colors[disk["c"]["color"]]
         wanted = [int(hue[i : i + 2], 16) for i in (1, 3, 5)]
         assert np.abs(around - wanted).sum(axis=2).min() < 40, disk["c"]["id"]
-    assert (shot[2:6, shot.shape[1] // 2] > 230).all()  # on white, whatever the screen's colors
+    ground = page.evaluate("getComputedStyle(document.getElementById('stage')).backgroundColor")
+    assert min(map(int, re.findall(r"\d+", ground))) > 230  # whatever the screen's colors
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
