@@ -56,7 +56,7 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
     Returns
     -------
     rows : ndarray of int64 or None
-        In the ascent's own numbers; None if there are none, or time was short.
+        In the ascent's own numbers; None if there are none. Where time is short, the best known.
     bound : float
         What any solution within the target costs at least; infinite if there is none.
     """
@@ -69,7 +69,8 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
         for part in parts:
             part.tries += 1
     while True:
-        value, shares, most = _shared_out(parts, ascent.k, ascent.target)
+        lower = [part.lower for part in parts]
+        value, shares, most = _shared_out(lower, ascent.k, ascent.target)
         if value > ascent.target:
             return None, np.inf
         asked = [
@@ -77,13 +78,8 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
             for i, (part, q) in enumerate(zip(parts, shares))
             if not part.exact[q]
         ]
-        if not asked:
-            chosen = [part.chosen[q] for part, q in zip(parts, shares) if q in part.chosen]
-            if len(chosen) < len(parts):
-                return None, value
-            return ascent.rows[np.concatenate(chosen)], value
-        if ascent.deadline.over:
-            return None, value
+        if not asked or ascent.deadline.over:
+            return _best_known(parts, ascent), value
         i = min(asked)[2]
         parts[i].ask(shares[i], most[i], settle, ascent.deadline, seconds)
 
@@ -109,24 +105,43 @@ def _parts(ascent: Ascent) -> list[Part] | None:
     return parts
 
 
-def _shared_out(parts: list[Part], k: int, target: float) -> tuple[float, list[int], list[float]]:
-    """The cheapest way by the bounds to share out k centers: its cost, the centers of each part,
-    and the most that a part may cost with them for the whole to stay within the target.
+def _best_known(parts: list[Part], ascent: Ascent) -> NDArray[np.int64] | None:
+    """Rows of the cheapest way to put together what was found in the parts, if any is within the
+    target.
+    """
+    costs = []
+    for part in parts:
+        cost = np.full(len(part.lower), np.inf)
+        for q, rows in part.found.items():
+            cost[q] = part.cost(rows)
+        costs.append(cost)
+    _, shares, _ = _shared_out(costs, ascent.k, ascent.target * (1 + 2 * TRUST))
+    if not shares:
+        return None
+    return ascent.rows[np.concatenate([part.rows[part.found[q]] for part, q in zip(parts, shares)])]
+
+
+def _shared_out(
+    costs: list[NDArray[np.float64]], k: int, target: float
+) -> tuple[float, list[int], list[float]]:
+    """The cheapest way to share out k centers, by what each part costs with 0, 1, ...: its cost,
+    the centers of each part, and the most that a part may cost with them for the whole to stay
+    within the target; none of them where it cannot.
     """
     ahead = [np.zeros(1)]
-    for part in parts:
-        ahead.append(_joined(ahead[-1], part.lower, k))
+    for part in costs:
+        ahead.append(_joined(ahead[-1], part, k))
     behind = [np.zeros(1)]
-    for part in reversed(parts):
-        behind.append(_joined(behind[-1], part.lower, k))
+    for part in reversed(costs):
+        behind.append(_joined(behind[-1], part, k))
     behind.reverse()
     value = float(ahead[-1][k]) if len(ahead[-1]) > k else np.inf
     if value > target:
         return value, [], []
     shares: list[int] = []
     left = k
-    for i in range(len(parts) - 1, -1, -1):
-        before, own = ahead[i], parts[i].lower
+    for i in range(len(costs) - 1, -1, -1):
+        before, own = ahead[i], costs[i]
         q = np.arange(max(0, left - len(before) + 1), min(left, len(own) - 1) + 1)
         best = int(q[np.argmin(own[q] + before[left - q])])
         shares.append(best)
@@ -163,8 +178,8 @@ class Part:
         Whether it is settled.
     tries : ndarray of int64, shape (n_rows + 1,)
         How often it was asked.
-    chosen : dict of int to ndarray of int64
-        Rows of the settled values that are of interest.
+    found : dict of int to ndarray of int64
+        The part's own numbers of so many rows, the best seen.
     """
 
     def __init__(
@@ -185,7 +200,7 @@ class Part:
         self.lower = np.full(size, -np.inf)
         self.exact = np.zeros(size, bool)
         self.tries = np.zeros(size, np.int64)
-        self.chosen: dict[int, NDArray[np.int64]] = {}
+        self.found: dict[int, NDArray[np.int64]] = {}
         self._learn(self._ascent(size - 1, np.inf))
         if len(found.cost) == 0:
             self._without_choice()
@@ -201,7 +216,7 @@ class Part:
         for q in range(int(self.must.sum()), len(rows) + 1):
             self.lower[q] = self.beyond.sum()
             self.exact[q] = True
-            self.chosen[q] = self.rows[rows[:q]]
+            self.found[q] = rows[:q]
 
     def _ascent(self, q: int, most: float) -> Ascent:
         """For what costs at most `most` with q centers."""
@@ -242,11 +257,13 @@ class Part:
         if bound > most:
             self.exact[q] = True
             bound = np.floor(most) + 1 if self.whole else np.nextafter(most, np.inf)
-        elif chosen is not None and self._cost(chosen) <= bound * (1 + 2 * TRUST):
-            self.exact[q] = True
-            self.chosen[q] = self.rows[chosen]
-        elif self.tries[q] > _MOST_TRIES:
-            self.exact[q] = True
+        else:
+            reached = chosen is not None and self.cost(chosen) <= bound * (1 + 2 * TRUST)
+            self.exact[q] = reached or self.tries[q] > _MOST_TRIES
+        if chosen is not None and (
+            q not in self.found or self.cost(chosen) < self.cost(self.found[q])
+        ):
+            self.found[q] = chosen
         values = np.full(len(self.lower), -np.inf)
         values[q] = bound
         kept = self.exact[q]
@@ -254,7 +271,8 @@ class Part:
         self._raise(values)
         self.exact[q] = kept
 
-    def _cost(self, rows: NDArray[np.int64]) -> float:
+    def cost(self, rows: NDArray[np.int64]) -> float:
+        """Of serving the part from some of its rows."""
         least = self.beyond.copy()
         cheapest(*self.entries, rows, least)
         return float(least.sum())

@@ -86,11 +86,7 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_centers_are_shared_out_as_by_trying_all_ways(values):
-    class Known:
-        def __init__(self, lower):
-            self.lower = np.array(lower, float)
-
-    known = [Known(lower) for lower in values]
+    known = [np.array(lower, float) for lower in values]
     for k in range(sum(len(lower) - 1 for lower in values) + 1):
         ways = [ways for ways in np.ndindex(*[len(lower) for lower in values]) if sum(ways) == k]
         sums = {way: sum(lower[q] for lower, q in zip(values, way)) for way in ways}
