@@ -71,6 +71,11 @@ def durable_file(target: Path) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as error:  # as above
+        Path(temporary).unlink(missing_ok=True)
+        if error.filename in (None, temporary):
+            error.filename = str(target)
+        raise
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -55,7 +55,7 @@ def read_metric(args: Namespace) -> GraphMetric:
     import metricdp as mdp
 
     if args.format == cost_tables.NAME:
-        raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster")
+        raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster and stream")
     path = args.graph
     doing(f"reading {Path(path).name}")
     options = {name: getattr(args, name) for name in _READ}

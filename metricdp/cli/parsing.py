@@ -292,7 +292,7 @@ _GRAPH_OPTIONS = (
         "--format",
         "NAME",
         f"one of {', '.join(FORMATS)} (default: told by ending and content); of metricdp "
-        f"cluster also costs, a table of sites × clients",
+        f"cluster and stream also costs, a table of sites × clients",
     ),
     (
         "--symmetrize",

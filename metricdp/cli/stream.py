@@ -21,6 +21,10 @@ same --day again counts nothing and tells the same, so a step that was cut short
 The state is private: keep it where the demand is kept, and never go back to an older copy."""
 
 
+_OF_TABLES = {"unreachable": None, "map": None, "tree": None}
+"""Options of other commands, of which the reader of ``--format costs`` asks."""
+
+
 def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
@@ -89,7 +93,7 @@ def _register_init(actions: Any) -> None:
         loss="delta of a new ledger (default: the stream's)",
     )
     parsing.add_quiet(parser)
-    parser.set_defaults(run=run_init, demand=None)
+    parser.set_defaults(run=run_init, demand=None, **_OF_TABLES)
 
 
 def _register_step(actions: Any) -> None:
@@ -108,7 +112,7 @@ def _register_step(actions: Any) -> None:
     group.add_argument("--save-release", metavar="FILE", help=kept)
     group.add_argument("--output", metavar="FILE", help="the JSON of stdout, to a file as well")
     parsing.add_quiet(parser)
-    parser.set_defaults(run=run_step)
+    parser.set_defaults(run=run_step, **_OF_TABLES)
 
 
 def run_init(args: Namespace) -> int:
@@ -125,7 +129,7 @@ def run_init(args: Namespace) -> int:
     )
     if not Path(args.state).exists():
         budget.check_budget(budget_of, whole_cost(args.epsilon, args.delta or 0))
-    metric = inputs.read_metric(args)
+    metric = inputs.read_universe(args)
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
         stream = mdp.Stream(
@@ -167,9 +171,9 @@ def run_step(args: Namespace) -> int:
             if users
             else "this stream protects records (event level): leave --user out"
         )
-    metric = inputs.read_metric(args)
-    if args.k is not None and args.k > len(metric):
-        raise UsageError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    metric = inputs.read_universe(args)
+    if args.k is not None and args.k > len(metric.sites):
+        raise UsageError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} places")
     stream = mdp.Stream.open(args.state, metric)
     args.max_contributions = settings["max_contributions"] if users else None
     release = stream.step(inputs.read_demand(args, metric), day=args.day)

@@ -145,6 +145,25 @@ def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None])
         _check_target(option, path, Path(real))
 
 
+KEPT = ("--ledger", "STATE")
+"""Targets that are gone on from, and never replaced."""
+_JOURNAL, _ARCHIVE = b'{"line": {', b"PK\x03\x04"
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a file is the journal of a ledger or the state of a stream: nothing can make these
+    again.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(_JOURNAL))
+    if start.startswith(_ARCHIVE):
+        from metricdp.methods.finite.stream_file import opened
+
+        with suppress(InputError):
+            return bool(opened(path))
+    return start == _JOURNAL
+
+
 def _check_target(option: str, path: str, real: Path) -> None:
     problem = 0
     try:
@@ -154,6 +173,11 @@ def _check_target(option: str, path: str, real: Path) -> None:
             real.exists() and not real.is_file()
         ):  # a device or a pipe must not be replaced by a file
             raise InputError(f"{option} {path} is not a regular file")
+        if option not in KEPT and real.exists() and _is_kept(real):
+            raise InputError(
+                f"{option} {path} is a ledger or the state of a stream, and would be lost: name "
+                f"another file"
+            )
         handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
         os.close(handle)
         Path(trial).unlink()

@@ -1,4 +1,6 @@
-"""``metricdp stream``: what its actions say of themselves."""
+"""``metricdp stream``: what its actions say of themselves, read, and leave alone."""
+
+import json
 
 from tests.cli_world import run
 
@@ -8,3 +10,48 @@ def test_an_action_is_called_by_its_name(capsys):
     assert ran.status == 2 and "(see metricdp stream step --help)" in ran.err
     ran = run(capsys, "stream", "step", "--help")
     assert ran.out.startswith("usage: metricdp stream step [-h]")
+
+
+def test_what_is_kept_between_days_is_not_written_over(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roads.csv").write_text("from,to,length\n1,2,5\n2,3,5\n3,4,5\n")
+    (tmp_path / "day.csv").write_text("vertex\n1\n4\n")
+    paid = ("--epsilon", "1", "--ledger", "a.ledger", "--parts", "2", "-q")
+    for state in ("a.stream", "b.stream"):
+        more = ("--epsilon-budget", "2") if state == "a.stream" else ()
+        ran = run(capsys, "stream", "init", state, "roads.csv", *paid, *more)
+        assert ran.status == 0, ran.err
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "--day", "1", "-q")
+    for option in ("--save-release", "--output"):
+        for name in ("a.ledger", "b.stream"):
+            ran = run(capsys, *step, option, name)
+            assert ran.status == 2 and "would be lost" in ran.err
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    for _ in range(2):  # a release is replaced
+        assert run(capsys, *step, "--save-release", "day.release").status == 0
+
+
+def test_a_table_of_costs_and_one_way_roads(tmp_path, monkeypatch, capsys):
+    """Centers are sites of the table; one-way roads go on as they were begun."""
+    monkeypatch.chdir(tmp_path)
+    costs = [f"{v},{site},{abs(v - at) + 1}" for v in range(8) for site, at in (("A", 0), ("B", 7))]
+    (tmp_path / "costs.csv").write_text("client,site,cost\n" + "\n".join(costs) + "\n")
+    ways = [f"{i},{i + 1},1\n{i + 1},{i},2" for i in range(7)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(ways) + "\n")
+    (tmp_path / "day.csv").write_text("vertex\n" + "6\n" * 4000)
+    paid = ("--epsilon", "9", "--horizon", "2", "--parts", "4", "-q")
+    step = ("--demand", "day.csv", "--day", "1", "-k", "1", "-q")
+    # noise of scale 2/9 on 4,000 records at one place
+    for universe, center in (
+        (("costs.csv", "--format", "costs"), {"B"}),
+        (("roads.csv", "--directed"), {5, 6, 7}),
+    ):
+        state = f"{center}.stream"
+        assert run(capsys, "stream", "init", state, *universe, *paid).status == 0
+        ran = run(capsys, "stream", "step", state, *universe, *step)
+        assert ran.status == 0, ran.err
+        assert set(json.loads(ran.out)["centers"]) <= center
+        assert run(capsys, "stream", "step", state, *universe, *step).out == ran.out
+        many = run(capsys, "stream", "step", state, *universe, *step[:-2], "99", "-q")
+        assert many.status == 2 and "has only" in many.err

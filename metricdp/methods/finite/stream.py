@@ -17,10 +17,12 @@ everything else on the ledger.
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +42,7 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, begin, observe, whole_cost
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
+from metricdp.unique import Unique
 
 PARTS = 128
 """Of the partition, where no number of records is guessed."""
@@ -141,7 +144,7 @@ class PastDay(NamedTuple):
     alarm: bool
 
 
-class Stream:
+class Stream(Unique):
     """Private releases of the present, day after day, for one budget.
 
     **Privacy.** See the module. *Event level* protects each record and each day's presence of a
@@ -198,6 +201,8 @@ class Stream:
     >>> release.day, sorted(release.k_median(k=2).centers)
     (3, [2, 7])
     """
+
+    _why = "a day counted in both would be told twice with the same noise"
 
     def __init__(
         self,
@@ -260,6 +265,7 @@ class Stream:
         query = HistogramQuery(self._partition)
         self.counting = Counting(query, schedule, cost, payer.neighboring, unit, m)
         self._file = None if path is None else StreamFile(file_path(path, "path"), metric)
+        self._lock, self._process = Lock(), os.getpid()
         self._state = self._begun(payer)
 
     @classmethod
@@ -488,11 +494,17 @@ class Stream:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the file's lock, with what other processes counted taken in."""
+        """Hold all locks, with what other processes counted taken in."""
         if self._file is None:
-            yield
+            with self._lock:
+                if os.getpid() != self._process:
+                    raise InputError(
+                        "a forked process would tell days with the same noise: begin the stream "
+                        "with path="
+                    )
+                yield
             return
-        with self._file.locked():
+        with self._lock, self._file.locked():
             known = self._file.read(self.counting, self._settings)
             if known is None or known.name != self._state.name:
                 raise InputError(f"{self._file.path}: the stream's file is gone, or another one's")

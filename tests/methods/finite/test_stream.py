@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx as nx
@@ -320,3 +323,21 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert refused.status == 2 and "event level" in refused.err
     refused = run(capsys, "stream", "show", "none.stream")
     assert refused.status == 2 and "no such stream" in refused.err
+
+
+def test_a_stream_is_never_there_twice(tmp_path):
+    """Two that go on from one state would tell a day twice with the same noise."""
+    stream = mdp.Stream(PATH, epsilon=1, horizon=9)
+    for twice in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied"):
+            twice(stream)
+    with patched(os, "getpid", lambda: -1), pytest.raises(InputError, match="path="):
+        stream.step(demand(1))
+    assert stream.step(demand(1)).day == 1
+
+
+def test_threads_take_turns():
+    stream = mdp.Stream(PATH, epsilon=1, horizon=40)
+    with silent(), ThreadPoolExecutor(4) as pool:
+        days = list(pool.map(lambda _: stream.step(demand(1)).day, range(20)))
+        assert sorted(days) == list(range(1, 21)) and stream.release.counts.sum() == 20
