@@ -58,7 +58,7 @@ def _release(looks: str, hint: float | None, demand: Any, ledger: Any) -> Any:
     import metricdp as mdp
     from metricdp.methods.finite import looks as rules
 
-    two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0)
+    two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0, True)
     three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
     changed = {
         "FEWEST_PARTS": 2,

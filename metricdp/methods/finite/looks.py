@@ -9,7 +9,8 @@ the universe; each later one is finer where the looks before it found demand.
 - Records enough: three looks. A coarse one finds the regions, one four times as fine the places in
   them, and a last one, down to single points, what stands on a few of them. A later cut splits no
   part in which fewer records than some units of its noise are expected: where demand is spread, the
-  last look is a second, coarse opinion, and little is lost; where it is heavy, it gets close.
+  last look is a second, coarse opinion, and little is lost. But a part in which so many are
+  expected that they would show if they stood on one of its points is split into its points.
 - Where balls grow faster than those of the plane (social networks): a part's radius hardly falls
   with its size, so that only much finer parts tell more. There the last look, with the largest
   share, splits every part, as soon as there are records enough for that too.
@@ -29,30 +30,45 @@ MOST_PARTS = 1 << 15
 """Of a look; at most so many, as the estimator's time and memory grow with them: beyond, there are
 so many records for the noise that nothing is left to gain.
 """
-ENOUGH = 200.0
+ENOUGH = 150.0
 ENOUGH_FOR_FAST = 600.0
 """Records per unit of noise, if all of epsilon went into one look, from which on there are three
 looks, and from which on their plan may be that of fast growth.
+"""
+SHOWS = 3.0
+"""What stands on one of s points shows if it is more than ln s + `SHOWS` units of the noise that
+each of the points would get.
 """
 FAST_GROWTH = 3.0
 """Dimension (`metricdp.partitions.finite.ward.Hierarchy.growth`) beyond which balls grow fast."""
 
 
 class Look(NamedTuple):
-    """One look: its share of epsilon, by what factor it has more parts than one look would, and in
-    units of its own noise the records that must be expected in a part that it splits.
+    """One look at where the demand is.
+
+    Attributes
+    ----------
+    share : Fraction
+        Of epsilon.
+    finer : float
+        By what factor it has more parts than one look would.
+    least : float
+        Records that must be expected in a part that it splits, in units of its own noise.
+    points : bool
+        Whether it goes down to the points of parts where what stands on one of them would show.
     """
 
     share: Fraction
     finer: float
     least: float = 0.0
+    points: bool = False
 
 
 ONE = (Look(Fraction(1), 1.0),)
 THREE = (
     Look(Fraction(1, 5), 1.0),
-    Look(Fraction(1, 2), 4.0, 2.0),
-    Look(Fraction(3, 10), 16.0, 3.0),
+    Look(Fraction(2, 5), 4.0, 2.0),
+    Look(Fraction(2, 5), 16.0, 3.0, points=True),
 )
 FAST = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 2), 16.0))
 """Looks from coarse to fine; shares add up to 1."""

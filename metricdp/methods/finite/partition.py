@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Pool, zcdp_epsilon
 from metricdp.accounting.cost import ZCDP
 from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.finite.looks import number_of_parts, planned
+from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
 from metricdp.methods.method import Method
 from metricdp.methods.question import NET_POINTS, Question
 from metricdp.methods.result import Result
@@ -246,11 +246,7 @@ def partition_release(
         share = look.share / left
         left -= look.share
         scale = purse.scale(share)
-        parts = whole.cut(
-            number_of_parts(float(total or 0.0), scale, look.finer),
-            looked.density,
-            look.least * scale / max(float(total or 0.0), 1.0),
-        )
+        parts = looked.cut(look, float(total or 0.0), scale)
         if areas is not None:
             parts = whole.joined([areas, parts])
         query = HistogramQuery(
@@ -299,6 +295,28 @@ class Looked:
         self.releases: list[Release] = []
         self.density: NDArray[np.float64] | None = None
         self.estimate: Estimate | None = None
+
+    def cut(self, look: Look, total: float, scale: float) -> PartitionTree:
+        """Where to look next: public, as all that it follows was released.
+
+        Parameters
+        ----------
+        look : Look
+        total : float
+            Noisy number of records.
+        scale : float
+            Of the noise that this look will have.
+        """
+        number = number_of_parts(total, scale, look.finer)
+        if self.density is None or self.estimate is None:
+            return self.whole.cut(number)
+        shown = None
+        if look.points:
+            sizes = self.tree.sizes[: self.tree.n_parts]
+            shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
+            shown = shows[self.tree.labels]
+            number = min(number + int(shown.sum()), MOST_PARTS)
+        return self.whole.cut(number, self.density, look.least * scale / max(total, 1.0), shown)
 
     def add(self, parts: PartitionTree, histogram: Release, *, many: bool) -> None:
         """Estimate anew; `many` if there are several looks in all."""

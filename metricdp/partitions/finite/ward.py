@@ -101,17 +101,23 @@ class Hierarchy:
         self.root = self._grow_root(seed)
 
     def cut(
-        self, n_parts: int, density: NDArray[np.float64] | None = None, least: float = 0.0
+        self,
+        n_parts: int,
+        density: NDArray[np.float64] | None = None,
+        least: float = 0.0,
+        shown: NDArray[np.bool_] | None = None,
     ) -> PartitionTree:
         """Partition into `n_parts` parts (at most one a point): again and again the node that costs
         most to serve is split in two.
 
         With a public `density`, shape (n_points,), a node's cost is taken times its mean density:
         parts get finer where it is higher. A node of less than the mass `least` is not split, so
-        that there may be fewer parts.
+        that there may be fewer parts; unless it has a point of those that are `shown`, shape
+        (n_points,).
         """
         n_parts = min(n_parts, len(self.universe))
         mass = None if density is None else self._masses(density)
+        shows = None if shown is None else self._masses(shown.astype(np.float64))
 
         def urgency(node: int) -> float:
             return (
@@ -124,7 +130,7 @@ class Hierarchy:
         bar = progress(total=n_parts, label="public partition", unit="part")
         while heap and len(heap) + finished < n_parts:
             _, node = heapq.heappop(heap)
-            light = mass is not None and mass(node) < least
+            light = mass is not None and mass(node) < least and not (shows and shows(node))
             if light or (self.left[node] < 0 and not self._refine(node)):
                 internal.append(-1 - node)
                 finished += 1
@@ -181,6 +187,8 @@ class Hierarchy:
         known: dict[int, float] = {}
 
         def mass(node: int) -> float:
+            if node in known:
+                return known[node]
             stack = [node]
             while stack:
                 v = stack[-1]

@@ -347,7 +347,10 @@ def _shares(
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + _AROUND * noise
-    columns = [betaincinv(a, b, _QUANTILES), np.clip(observed, 0.0, 1.0)]
+    sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
+    spread_evenly = _CONCENTRATION * sizes[:, None]
+    quantiles = betaincinv(spread_evenly, _CONCENTRATION - spread_evenly, _QUANTILES)
+    columns = [quantiles[split], np.clip(observed, 0.0, 1.0)]
     if any_share:
         columns.append(np.repeat(_ANY[None], m - 1, axis=0))
     drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
