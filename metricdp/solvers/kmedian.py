@@ -16,6 +16,8 @@ from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.near_lists import MetricCosts
+from metricdp.solvers.neighborhoods import near_search
 from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -146,8 +148,10 @@ def solve(
     (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000
     vertices, then at full resolution; what several searches found is searched once more, all their
     centers together, by exact rows. At the end no center of a graph can be improved by moving it to
-    a neighboring vertex, unless a time limit struck. Elsewhere by rows of distances to what lies
-    near each center (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
+    a neighboring vertex, unless a time limit struck. Points of few dimensions
+    with many centers by swaps and kicks on lists of what is near, found by a k-d tree
+    (`metricdp.solvers.neighborhoods`); elsewhere by rows of distances to what lies near each center
+    (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
     figures in ``benchmarks/graph_solver.md``.
     """
     n, n_sites = len(metric), len(metric.sites)
@@ -198,12 +202,11 @@ def solve(
     if starts is not None and n > _LARGE:
         problem = replace(problem, effort=_EFFORT)
     with deadline:
-        search = (
-            _by_rows(problem, _start(problem, starts))
-            if metric.network is None
-            else _on_network(problem, metric.network, starts)
-        )
-    return Solution(search.centers, search.cost)
+        if metric.network is not None:
+            search = _on_network(problem, metric.network, starts)
+            return Solution(search.centers, search.cost)
+        start = _start(problem, starts)
+        return _on_lists(problem, start) or _by_rows(problem, start)
 
 
 _matrices = Kept()
@@ -445,7 +448,26 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
     return cells[_searched(inner, coarse, start).centers]
 
 
-def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
+def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Solution | None:
+    """Swaps and kicks on lists of what is near each demand point, where a k-d tree finds it and
+    there are enough centers.
+    """
+    demand = np.flatnonzero(problem.weights)
+    weights = problem.weights[demand]
+    costs = MetricCosts(problem.metric, problem.allowed, demand, weights, problem.power)
+    if not costs.by_tree or (weights < 0).any() or problem.deadline.over:
+        return None
+    found = near_search(
+        costs,
+        problem.rng,
+        first=np.searchsorted(problem.allowed, centers),
+        opened=np.searchsorted(problem.allowed, problem.opened),
+        deadline=problem.deadline,
+    )
+    return None if found is None else Solution(problem.allowed[found[1]], found[0])
+
+
+def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
     opened = len(problem.opened)
     deadline = problem.deadline
@@ -461,4 +483,4 @@ def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
     for share in _ROW_SHARES:
         search.round(share, _NEARBY, problem.rng)
     search.descend(_NEARBY // 2, problem.rng)
-    return search
+    return Solution(search.centers, search.cost)

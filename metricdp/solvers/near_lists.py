@@ -137,6 +137,11 @@ class MetricCosts:
         if vectors is not None and vectors.points.shape[1] <= _TREE_DIMENSIONS:
             self._points, self._norm = vectors
 
+    @property
+    def by_tree(self) -> bool:
+        """Whether what is near is found by a k-d tree."""
+        return self._points is not None
+
     def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
         measure = self.metric.grid_rows if self.steps else self.metric.distance_rows
         return measure(sources, targets).astype(np.float64)

@@ -47,6 +47,9 @@ _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of the lists that a chain looks at: so many and for each center so many times the mean
 list of a center; at most so many.
 """
+_QUICK_ENTRIES = 8_000_000
+_QUICK_WORK = 40
+"""Of a quick search: longest lists, and how often a chain looks at each entry of them."""
 _SLICE = 20_000_000
 """Between looks at the clock."""
 _VAIN_ROUNDS = 2
@@ -116,6 +119,46 @@ def thorough_search(
     return best[1], best[0]
 
 
+def near_search(
+    costs: Costs,
+    rng: np.random.Generator,
+    *,
+    first: NDArray[np.int64],
+    opened: NDArray[np.int64],
+    deadline: Deadline = NEVER,
+) -> Found | None:
+    """Improve rows by a descent and a short chain of kicks on lists of what is near: seconds for
+    100,000 demand points and thousands of centers.
+
+    Parameters
+    ----------
+    costs, rng, first, opened, deadline
+        As `thorough_search`.
+
+    Returns
+    -------
+    (cost, rows) or None
+        None where the lists would be too long, as for few centers.
+
+    Examples
+    --------
+    >>> from metricdp.solvers.near_lists import BlockCosts
+    >>> line = np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))
+    >>> rng, nothing = np.random.default_rng(0), np.empty(0, np.int64)
+    >>> costs = BlockCosts(line, np.ones(60))
+    >>> near_search(costs, rng, first=np.arange(20), opened=nothing)[0]
+    40.0
+    """
+    search = _Search(costs, opened, deadline)
+    before = search.found(first)
+    near = search._near(before[1], _QUICK_ENTRIES)
+    if near is None:
+        return None
+    work = _QUICK_WORK * len(near.site)
+    rows = search._chains(near, [before[1]], rng, work, _HEATS[:1])[0]
+    return min(search.found(rows), before, key=lambda one: one[0])
+
+
 class _Search:
     """One problem, the rows that stay and the deadline."""
 
@@ -153,14 +196,14 @@ class _Search:
         ends = [self.found(union[rows]) for rows in relinked]
         return min(best, *ends, key=lambda one: one[0])
 
-    def _near(self, rows: NDArray[np.int64]) -> Near | None:
+    def _near(self, rows: NDArray[np.int64], most: int = MOST_ENTRIES) -> Near | None:
         """Lists of what is near where these rows are the centers."""
         second = self.costs.two_nearest(rows)[1]
         weights = self.costs.weights
         for times in _REACHES:
             reach = times * second + second.mean() / 4
             reach[weights < 0] = np.inf
-            lists = self.costs.lists(reach, MOST_ENTRIES)
+            lists = self.costs.lists(reach, most)
             if lists is not None:
                 start, _, cost = lists
                 whole = np.isinf(reach)

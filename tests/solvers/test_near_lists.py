@@ -99,3 +99,25 @@ def test_thorough_without_a_block_finds_what_it_finds_with_one(monkeypatch):
     costs = [metric.nearest(one.centers)[1].sum() for one in (quick, block, lists)]
     assert costs[1] <= costs[0] * (1 + 1e-9)
     assert costs[2] <= costs[1] * 1.002
+
+
+def test_points_with_many_centers_are_searched_on_lists():
+    """As good as rows of distances, the opened kept, and within the candidates."""
+    rng = np.random.default_rng(8)
+    points = mdp.EuclideanMetric(rng.random((600, 2)))
+    weights = rng.integers(0, 3, 600).astype(float)
+    allowed = np.flatnonzero(rng.random(600) < 0.5)
+    opened = allowed[[3, 7]]
+    start = np.r_[opened, np.setdiff1d(allowed, opened)[:58]]
+    problem = kmedian._Problem(
+        points, weights, 60, 1, np.sort(allowed), rng, opened=np.sort(opened)
+    )
+    found = kmedian._on_lists(problem, start)
+    rows = kmedian._by_rows(problem, start)
+    assert found.cost <= rows.cost * 1.01
+    assert found.cost == pytest.approx(weights @ points.nearest_to(found.centers)[1])
+    assert len(np.unique(found.centers)) == 60
+    assert np.isin(found.centers, allowed).all()
+    assert np.isin(opened, found.centers).all()
+    wide = mdp.EuclideanMetric(rng.random((600, 9)))
+    assert kmedian._on_lists(kmedian._Problem(wide, weights, 60, 1, allowed, rng), start) is None
