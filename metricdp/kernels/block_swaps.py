@@ -395,12 +395,18 @@ def block_swaps(
             shared = _change(block[row], weights, labels, losses, space)
             slot = np.argmin(change)
             if shared + change[slot] < -tolerance * abs(cost):
-                opened[centers[slot]] = False
-                opened[row] = True
+                left = centers[slot]
+                before = cost
                 fall += _swap(block, weights, centers, slot, row, labels, work)
                 cost = block_losses(weights, fixed, labels, losses)
-                since = 0
-                swaps = swaps + 1
+                if cost < before:
+                    opened[left] = False
+                    opened[row] = True
+                    since = 0
+                    swaps = swaps + 1
+                else:  # a change that rounding made up, where costs differ by many digits
+                    fall += _swap(block, weights, centers, slot, left, labels, work)
+                    cost = block_losses(weights, fixed, labels, losses)
         if at == len(order):
             if patience == 0:
                 break

@@ -17,7 +17,8 @@ def law_cost(distance: float, law: Any) -> Any:
     ----------
     distance : float
     law : int or tuple of float
-        1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep, after)`` as
+        1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep, after,
+        shift)`` as
         in `metricdp.solvers.objectives.laws.Law`, the limit with its slack.
     """
     return _power(distance, law) if isinstance(law, int) else _terms(distance, law)
@@ -28,10 +29,13 @@ def _power(distance: float, law: Any) -> Any:
 
 
 def _terms(distance: float, law: Any) -> Any:
-    z, growth, limit, beyond, share, steep, after = law
+    z, growth, limit, beyond, share, steep, after, shift = law
     if distance > limit:
         return beyond
-    cost = math.expm1(growth * distance) if growth != 0.0 else distance**z
+    if shift != 0.0:
+        cost = math.exp(growth * (distance - shift))
+    else:
+        cost = math.expm1(growth * distance) if growth != 0.0 else distance**z
     if steep != 0.0 and distance > after:
         return share * cost + steep * (distance - after)
     return share * cost

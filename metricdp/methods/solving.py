@@ -158,8 +158,8 @@ def answered(
     return Solution(
         objective,
         centers,
-        chosen.value,
-        chosen.bound,
+        float(chosen.value),
+        None if chosen.bound is None else float(chosen.bound),
         release is not None,
         None if release is None else release.receipt,
         release,
@@ -203,7 +203,9 @@ def siting_of(
         allowed = np.setdiff1d(allowed, barred)
     allowed = np.union1d(allowed, fixed).astype(np.int64)
     if len(allowed) == 0:
-        raise InputError("there is no place where a site may stand: candidates are all forbidden")
+        raise InputError(
+            "there is no place where a site may stand: candidates are none, or all forbidden"
+        )
     return Siting(
         metric,
         weights,

@@ -13,6 +13,7 @@ LAWS = [
     Law(growth=0.3),
     Law(1.0, 0.0, 4.0, 40.0),
     Law(2.0, 0.0, 4.0, 160.0),
+    Law(growth=3.0, shift=2.5, limit=4.0, beyond=1e6),
     Law(share=0.25, steep=3.0, after=2.5),
     Law(share=0.0, steep=1.0, after=0.0),
 ]

@@ -9,12 +9,16 @@ import numpy as np
 
 from metricdp.arguments import positive
 from metricdp.solvers.objectives.laws import Law
-from metricdp.solvers.objectives.medians import chosen_by_law, judged_by_law
+from metricdp.solvers.objectives.medians import chosen_by_law
 from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.p_center import PCenter
 from metricdp.solvers.objectives.siting import Chosen, Positions, Siting
 
-_MOST = 500.0
-"""Largest exponent: beyond, sums overflow."""
+_PLAIN, _NEAR, _BEYOND = 24.0, 15.0, 24.0
+"""Exponents: where no distance has a larger one, costs are as they are; where the k-median's sites
+leave none larger, those so far above it cost all the same; otherwise costs are told relative to the
+p-center's distance, which some demand has at least. Sums of costs hold 16 digits; e**24 are 10.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,31 +79,57 @@ class Equity(Objective):
     def choose(self, siting: Siting) -> Chosen:
         """k-median of the transformed distances."""
         law = self._law(siting)
-        found = chosen_by_law(siting, self.k, law, first=siting.kept.get("medians"))
-        bound = None if found.bound is None else self._level(siting, law, found.bound)
-        return Chosen(found.sites, self._level(siting, law, found.value), bound)
+        found = chosen_by_law(siting, self.k, law, first=siting.kept.get("sites"))
+        value = self._judged(siting, found.sites)
+        if found.bound is None:
+            return Chosen(found.sites, value)
+        mean = found.bound / float(siting.mass.sum())
+        if law.shift:
+            level = law.shift + np.log(max(mean, np.finfo(float).tiny)) / law.growth
+        else:
+            level = np.log1p(mean) / law.growth
+        return Chosen(found.sites, value, min(float(level), value))
 
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
         """See `Objective`."""
-        law = self._law(siting)
-        return Chosen(sites, self._level(siting, law, judged_by_law(siting, sites, law).value))
+        return Chosen(sites, self._judged(siting, sites))
 
-    def _level(self, siting: Siting, law: Law, total: float) -> float:
-        return float(np.log1p(total / siting.mass.sum()) / law.growth)
+    def _judged(self, siting: Siting, sites: Positions) -> float:
+        kappa, distance = self._law(siting).growth, siting.nearest(sites)[1]
+        most = float(distance.max())
+        if kappa * most <= _PLAIN:
+            mean = float(siting.mass @ np.expm1(kappa * distance)) / float(siting.mass.sum())
+            return float(np.log1p(mean) / kappa)
+        mean = float(siting.mass @ np.exp(kappa * (distance - most))) / float(siting.mass.sum())
+        return most + float(np.log(mean)) / kappa
 
     def _law(self, siting: Siting) -> Law:
-        if "kappa" not in siting.kept:
-            siting.kept["kappa"] = self._kappa(siting)
-        return Law(growth=siting.kept["kappa"])
+        """The law by which sites are looked for, whose growth is kappa; sites to begin with are
+        kept with it.
+        """
+        if "law" not in siting.kept:
+            siting.kept["law"] = self._found_law(siting)
+        law: Law = siting.kept["law"]
+        return law
 
-    def _kappa(self, siting: Siting) -> float:
+    def _found_law(self, siting: Siting) -> Law:
+        known = None if self.kappa is None else float(self.kappa)
         diameter = siting.metric.diameter_bound()
-        most = _MOST / diameter if diameter > 0 else 1.0
-        if self.kappa is not None:
-            return min(float(self.kappa), most)
+        if known is not None and known * diameter <= _PLAIN:
+            return Law(growth=known)
         sites = chosen_by_law(siting, self.k, Law(), prove=False).sites
-        siting.kept["medians"] = sites
+        siting.kept["sites"] = sites
         distance = siting.nearest(sites)[1]
         squares = float(siting.mass @ distance**2)
         alpha = float(siting.mass @ distance) / squares if squares > 0 else 1.0
-        return min(float(self.aversion) * alpha, most)
+        kappa = float(self.aversion) * alpha if known is None else known
+        if kappa * diameter <= _PLAIN:
+            return Law(growth=kappa)
+        most = kappa * float(distance.max())
+        if most <= _NEAR:
+            most += _BEYOND
+            return Law(growth=kappa, limit=most / kappa, beyond=float(np.expm1(most)))
+        center = PCenter(self.k).choose(siting)
+        siting.kept["sites"] = center.sites
+        limit, beyond = center.value + _BEYOND / kappa, float(np.exp(_BEYOND))
+        return Law(growth=kappa, shift=center.value, limit=limit, beyond=beyond)

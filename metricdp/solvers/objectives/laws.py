@@ -19,8 +19,9 @@ from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions
 class Law:
     """Cost of serving one unit of demand from distance d: never falling with d.
 
-    ``share · d**z``, or ``exp(growth · d) - 1`` where there is a growth; `steep` more for each unit
-    of distance beyond `after`; the constant `beyond` past a limit.
+    ``share · d**z``, or ``exp(growth · d) - 1`` where there is a growth, ``exp(growth · (d -
+    shift))`` where there is a shift too; `steep` more for each unit of distance beyond `after`; the
+    constant `beyond` past a limit.
 
     Attributes
     ----------
@@ -33,6 +34,8 @@ class Law:
         At least the cost at the limit.
     share, steep, after : float
         Not negative.
+    shift : float
+        0 for none.
     """
 
     z: float = 1.0
@@ -42,6 +45,7 @@ class Law:
     share: float = 1.0
     steep: float = 0.0
     after: float = 0.0
+    shift: float = 0.0
 
     @property
     def plain(self) -> int:
@@ -54,12 +58,16 @@ class Law:
     def terms(self) -> tuple[float, ...]:
         """For compiled code: `metricdp.kernels.laws.law_cost`."""
         limit = self.limit * (1 + WITHIN)
-        numbers = (self.z, self.growth, limit, self.beyond, self.share, self.steep, self.after)
-        return tuple(float(x) for x in numbers)
+        first = (self.z, self.growth, limit, self.beyond)
+        return tuple(float(x) for x in (*first, self.share, self.steep, self.after, self.shift))
 
     def __call__(self, distance: NDArray[np.floating]) -> Floats:
         """Costs of distances."""
-        cost = np.expm1(self.growth * distance) if self.growth else distance**self.z
+        near = np.minimum(distance, self.limit * (1 + 2 * WITHIN))
+        if self.shift:
+            cost = np.exp(self.growth * (near - self.shift))
+        else:
+            cost = np.expm1(self.growth * near) if self.growth else near**self.z
         if self.share != 1.0 or self.steep:
             cost = self.share * cost + self.steep * np.maximum(distance - self.after, 0.0)
         if self.limit < float("inf"):
@@ -67,15 +75,23 @@ class Law:
         return np.asarray(cost, np.float64)
 
 
+_SMALL = 1e-30
+"""Searches hold costs in single precision: where the largest is beyond this or one over it, they
+see costs relative to it.
+"""
+
+
 class Seen(RowMetric):
-    """A universe whose "distances" are costs by a law. They need not keep the triangle inequality:
-    it is for searches, never for private demand.
+    """A universe whose "distances" are costs by a law, or in proportion to them. They need not keep
+    the triangle inequality: it is for searches, never for private demand.
     """
 
     def __init__(self, metric: Metric, law: Law) -> None:
         self._metric, self._law = metric, law
         self.ids, self.name = metric.ids, metric.name
         self.held, self.directed = metric.held, metric.directed
+        top = float(law(np.array([metric.diameter_bound()]))[0])
+        self._scale = 1.0 if top == 0 or _SMALL < top < 1 / _SMALL else 1.0 / top
 
     @property
     def sites(self) -> Sequence[Hashable]:
@@ -84,16 +100,19 @@ class Seen(RowMetric):
 
     def distance_rows(self, sources: Positions, targets: Positions | None = None) -> Floats:
         """Costs of serving targets from sources."""
-        return self._law(self._metric.distance_rows(sources, targets))
+        return self._costs(self._metric.distance_rows(sources, targets))
 
     def nearest_to(self, centers: Positions) -> tuple[Positions, Floats]:
         """The nearest is also the cheapest."""
         label, distance = self._metric.nearest_to(centers)
-        return label, self._law(distance)
+        return label, self._costs(distance)
 
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Positions, Positions, Floats]:
         """Those of the universe itself."""
         centers, label, distance = self._metric.seed_centers(k, weights, rng, power)
-        return centers, label, self._law(distance)
+        return centers, label, self._costs(distance)
+
+    def _costs(self, distance: NDArray[np.floating]) -> Floats:
+        return self._law(distance) * self._scale

@@ -14,6 +14,7 @@ from metricdp.solvers.bounds import MOST_ENTRIES, certify
 from metricdp.solvers.objectives.law_search import searched_by_law
 from metricdp.solvers.objectives.laws import Law, Seen
 from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
+from metricdp.solvers.objectives.p_center import PCenter
 from metricdp.solvers.objectives.siting import Chosen, Positions, Siting, first_opened
 
 UNSERVED = 10.0
@@ -22,6 +23,12 @@ _EQUAL = 1e-8
 """Gaps of costs that are no integers count as none up to this."""
 _PROVEN_ENTRIES = 4_000_000
 """Blocks up to which the bound is computed without being asked for: some seconds."""
+_OVERFLOW = 600.0
+"""Largest logarithm of a cost."""
+_STEEP, _RANGE = 7.0, 1e10
+"""By larger powers, distances cost all the same that would cost so many times what must be paid:
+sums hold 16 digits.
+"""
 
 
 def chosen_by_law(
@@ -127,7 +134,15 @@ class KZ(Objective):
         """Swap local search (`metricdp.solvers.kmedian`); the bound by dual ascent
         (`metricdp.solvers.bounds`).
         """
-        return chosen_by_law(siting, self.k, self._law(siting))
+        law, first = self._law(siting), None
+        if law.z > _STEEP and law.limit == np.inf:
+            center = PCenter(self.k).choose(siting)  # some demand is as far as that
+            limit, first = center.value * _RANGE ** (1 / law.z), center.sites
+            if limit > 0:
+                law = Law(law.z, 0.0, limit, limit**law.z)
+        found = chosen_by_law(siting, self.k, law, first=first)
+        value = self.judge(siting, found.sites).value
+        return Chosen(found.sites, value, None if found.bound is None else min(found.bound, value))
 
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
         """See `Objective`."""
@@ -135,6 +150,12 @@ class KZ(Objective):
 
     def _law(self, siting: Siting) -> Law:
         if self.limit is None:
+            most = siting.metric.diameter_bound()
+            if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _OVERFLOW:
+                raise InputError(
+                    f"z={self.z:g} is too large: distances of up to {most:g} to this power cannot "
+                    f"be told apart; PCenter is what large powers tend to"
+                )
             return Law(float(self.z))
         limit = steps_of(self.limit, siting.metric)
         if limit <= 0:
