@@ -1,7 +1,8 @@
 """A year of daily releases: cost of the centers of every tenth day's release on that day's present,
 over the best non-private centers for it.
 
-    python benchmarks/stream.py [--days 365] [--first 1] [--every 10] [--only NAME]
+    python benchmarks/stream.py [--days 365] [--first 1] [--every 10] [--only NAME] [--draws 1]
+                                [--best FILE]
     python benchmarks/stream.py --only footprint
 
 Coquimbo (METRICDP_DATA), 500 new records a day, k = 10, eight hot spots of which all move every 60
@@ -13,6 +14,7 @@ processor time of a step, written to disk, beside that of one release of the day
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from contextlib import nullcontext
@@ -45,7 +47,28 @@ def demands(metric, days):
         yield coins.choice(pool, PER_DAY)
 
 
-def excess(metric, kind, days, first, every):
+class Best:
+    """Costs of the best centers found without privacy, by present and day: of all draws, and in a
+    file, if one is named.
+    """
+
+    def __init__(self, metric, path=None):
+        self.metric, self.path = metric, path
+        self.costs = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def cost(self, centers, present):
+        return float(self.metric.nearest(centers)[1] @ present)
+
+    def ratio(self, centers, present, name):
+        if name not in self.costs:
+            found = mdp.k_median(self.metric, k=K, weights=present).centers
+            self.costs[name] = self.cost(found, present)
+            if self.path:
+                self.path.write_text(json.dumps(self.costs))
+        return self.cost(centers, present) / self.costs[name]
+
+
+def excess(metric, kind, days, first, every, best):
     """Ratios by day, and the mean time of a step and of what it tells."""
     stream = mdp.Stream(metric, epsilon=1, records_hint=PER_DAY, **KINDS[kind])
     past = []
@@ -63,11 +86,8 @@ def excess(metric, kind, days, first, every):
         spent = time.perf_counter() - start
         if asked:
             present = np.sum(past[-30:] if "window" in kind else past, axis=0).astype(float)
-            best = mdp.k_median(metric, k=K, weights=present)
-            cost = [
-                float(metric.nearest(r.centers)[1] @ present) for r in (release.k_median(k=K), best)
-            ]
-            found[day] = cost[0] / cost[1]
+            name = f"{'window ' if 'window' in kind else ''}{day}"
+            found[day] = best.ratio(release.k_median(k=K).centers, present, name)
             print(f"{kind}: day {day}: {found[day]:.4f} ({spent:.1f} s a step)", flush=True)
     late = [ratio for day, ratio in found.items() if day > 30]
     parts = release.partition.n_parts
@@ -125,14 +145,18 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="day from which on costs are told")
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--only", default="")
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--best", type=Path, help="keeps costs without privacy (JSON)")
     options = parser.parse_args()
     metric = coquimbo(1)[0]
     if options.only == "footprint":
         footprint(metric)
         return
+    best = Best(metric, options.best)
     for kind in KINDS:
-        if options.only in kind:
-            excess(metric, kind, options.days, options.first, options.every)
+        for _ in range(options.draws):
+            if options.only in kind:
+                excess(metric, kind, options.days, options.first, options.every, best)
 
 
 if __name__ == "__main__":
