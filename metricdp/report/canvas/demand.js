@@ -102,5 +102,5 @@ const demandAt = (px, py) => {
     inside = ix >= 0 && iy >= 0 && ix < shown.columns && iy < shown.rows;
   if (!inside || !shown.count[at]) return null;
   const over = "\nsum over " + many(shown.count[at], data.noun) + " here";
-  return data.mass + " " + amount(shown.mass[at]) + over;
+  return data.mass + " " + amount(shown.mass[at]) + (shown.count[at] > 1 ? over : "");
 };

@@ -91,7 +91,8 @@ class Network:
     @cached_property
     def ground(self) -> drawing.Ground | None:
         """Which point each pixel belongs to; None without geography."""
-        if self.unit is None or len(self.points) < 3:
+        somewhere = len(self.points) > 2 and bool(np.ptp(self.points, axis=0).any())
+        if self.unit is None or not somewhere:
             return None
         return drawing.ground(self.points, self.edges)
 

@@ -115,7 +115,10 @@ const told = (px, py) => {
   if (c) return page.aboutCenter(c);
   if (exact) return page.aboutExact(exact);
   const i = page.aboutPoint ? nearestPoint(px, py, 9) : -1;
-  return [i < 0 ? null : page.aboutPoint(i), demandAt(px, py)].filter(Boolean).join("\n\n");
+  const point = i < 0 ? null : page.aboutPoint(i),
+    sum = demandAt(px, py);
+  const same = point && sum && point.endsWith("\n" + sum); // a square of this point alone
+  return [point, same ? null : sum].filter(Boolean).join("\n\n");
 };
 const pointers = () => {
   // one finger or the mouse moves, two fingers zoom, a tap tells what the mouse tells by hovering

@@ -20,15 +20,14 @@ const resolution = () =>
     ? 2 // some 200 dots an inch
     : Math.min(window.devicePixelRatio || 1, 2);
 const whole = () => {
-  // clear of the frame, and of the buttons above
+  // clear of the frame, of the buttons above and of the scale below
   const pad = Math.min(36, 0.06 * wide),
     above = pad + Math.min(26, 0.06 * high);
   const per = Math.max(
     (box[2] - box[0] || span * 0.2) / (wide - 2 * pad),
-    (box[3] - box[1] || span * 0.2) / (high - above - pad),
+    (box[3] - box[1] || span * 0.2) / (high - 2 * above),
   );
-  const y = (box[1] + box[3]) / 2 + ((above - pad) / 2) * per;
-  return { x: (box[0] + box[2]) / 2, y, per };
+  return { x: (box[0] + box[2]) / 2, y: (box[1] + box[3]) / 2, per };
 };
 const onScreen = (x, y) => [
   wide / 2 + (x - view.x) / view.per,

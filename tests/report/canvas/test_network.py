@@ -37,6 +37,13 @@ def test_a_point_alone_has_a_place_too() -> None:
     assert net.told()["tails"]["n"] == 0 and net.ground is None
 
 
+def test_points_all_in_one_place_have_no_picture_of_territories() -> None:
+    metric = grid(3)
+    metric.coordinates = np.zeros((9, 2))
+    net = Network(metric)
+    assert net.ground is None and net.told()["x"]["n"] == 9
+
+
 def test_edges_are_told_once_each_way_or_not() -> None:
     graph = nx.DiGraph([(0, 1, {"length": 1}), (1, 0, {"length": 2}), (1, 2, {"length": 1})])
     graph.add_edge(2, 0, length=1)
