@@ -247,7 +247,7 @@ def test_receipt_of_users(neighboring):
 def test_a_hint_saves_the_count():
     metric, ledger = TOWNS["graph"](), mdp.Ledger(1)
     demand = mdp.PrivateDemand(metric, drawn(metric, 1000))
-    result = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger, records_hint=150)
+    result = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger, records_hint=100)
     assert mechanisms(result.receipt) == [("discrete Laplace", "histogram", 1, Fraction(1))]
     assert result.receipt.epsilon == 1 == ledger.spent
     assert abs(result.release.weights.sum() - 1000) < 400  # the hint sets the parts, not the answer

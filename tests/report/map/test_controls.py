@@ -110,7 +110,7 @@ def test_every_button_answers_to_fingers(visit: Visit) -> None:
     until(page, "stage.seen().circles.length === 0")
 
 
-def test_fingers_move_zoom_and_ask(visit: Visit) -> None:
+def test_fingers_move_and_zoom(visit: Visit) -> None:
     page = visit(390, 800, has_touch=True, is_mobile=True)
     stage = page.locator("#stage").bounding_box()
     first = seen(page)
@@ -131,9 +131,12 @@ def test_fingers_move_zoom_and_ask(visit: Visit) -> None:
     after = reached(page, before[0] / 2)
     middle = before[1] + before[0] * 200 / stage["width"]
     assert after[1] + after[0] * 200 / stage["width"] == pytest.approx(middle)
-    page.tap("#whole")
-    reached(page, first[0])
-    disk = disks(page)[0]
+    assert page.troubles == []
+
+
+def test_a_tap_tells_what_hovering_tells(visit: Visit) -> None:
+    page = visit(390, 800, has_touch=True, is_mobile=True)
+    stage, disk = page.locator("#stage").bounding_box(), disks(page)[0]
     page.touchscreen.tap(stage["x"] + disk["x"], stage["y"] + disk["y"])
     until(page, "tip.textContent.startsWith('Center 1 · 0\\n') && !tip.hidden")
     assert page.troubles == []
