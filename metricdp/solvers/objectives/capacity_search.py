@@ -25,6 +25,11 @@ found; so often.
 _PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-4
 """HiGHS is asked about so many pairs of site and client, for so long, where the gap is larger."""
 
+_ROOMY = 1.5
+"""Where the sites that are left are too many for that, it is asked about the most promising of
+them, if these are at least so many times k: that proves nothing.
+"""
+
 Rows = NDArray[np.int64]
 
 
@@ -79,8 +84,12 @@ class CapacitySearch:
         self.descend(roomy)
         rows = self._climb(roomy)
         close = self.upper * (1 - _CLOSE) <= self.lower < np.inf
-        if not close and len(rows) * len(self.loads) <= _PROGRAM_PAIRS:
+        fit = _PROGRAM_PAIRS // max(len(self.loads), 1)
+        if not close and len(rows) <= fit:
             self._program(rows)
+        elif not close and fit >= _ROOMY * self.k:
+            hopeful = rows[np.argsort(self._promise[rows], kind="stable")[:fit]]
+            self._program(np.union1d(hopeful, self.best), proves=False)
         self.lower = min(self.lower, self.upper)
 
     def with_room(self, rows: Rows) -> Rows:
@@ -196,9 +205,11 @@ class CapacitySearch:
         self.lower = max(self.lower, min(top, self.upper))
         value, earns, chosen, _ = self._relaxed(at)
         free = np.setdiff1d(chosen, self.fixed)
+        self._promise = -earns
         if len(free) == 0:
             return chosen
         bound = value + earns[free].min() - earns
+        self._promise = bound
         return np.union1d(np.flatnonzero(bound <= self.upper), np.r_[chosen, self.best])
 
     def _relaxed(self, price: Floats) -> tuple[float, Floats, Rows, Floats]:
@@ -230,8 +241,8 @@ class CapacitySearch:
         shares = x[len(rows) : len(rows) + self.costs.size].reshape(self.costs.shape)
         return self.upper, (shares > 0.5) * self.loads
 
-    def _program(self, rows: Rows) -> Floats | None:
-        """HiGHS on some rows, outside of which nothing better is; its point."""
+    def _program(self, rows: Rows, proves: bool = True) -> Floats | None:
+        """HiGHS on some rows, outside of which nothing better is if that `proves`; its point."""
         m, n = len(rows), len(self.loads)
         spare = self.spare is not None
         served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
@@ -276,7 +287,8 @@ class CapacitySearch:
             value = answer.value if self.whole else self.flow(chosen)[0]
             if value < self.upper:
                 self.best, self.upper = chosen, value
-        self.lower = max(self.lower, min(answer.bound, self.upper))
+        if proves:
+            self.lower = max(self.lower, min(answer.bound, self.upper))
         return answer.x
 
 

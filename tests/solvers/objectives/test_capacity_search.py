@@ -1,0 +1,37 @@
+"""Sites that can be full, where the program on what is left is cut short: no false bound."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from metricdp.solvers.objectives import capacity_search
+from metricdp.solvers.objectives.capacity_search import CapacitySearch
+from metricdp.solvers.stopping import NEVER
+
+
+def search(seed: int, k: int = 3) -> tuple[CapacitySearch, float]:
+    """A search of twelve sites after its run, and what the best of all choices costs."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((12, 2))
+    loads = rng.integers(1, 20, 12).astype(float)
+    costs = np.linalg.norm(points[:, None] - points[None], axis=2) * loads
+    room = loads.sum() / k * rng.uniform(0.9, 1.6, 12)
+    made = CapacitySearch(costs, loads, room, k, np.empty(0, np.int64), None, NEVER)
+    best = min(made.flow(np.array(rows))[0] for rows in combinations(range(12), k))
+    made.run(np.argsort(-room)[:k])
+    return made, best
+
+
+@pytest.mark.parametrize("pairs", [0, 12 * 5, 12 * 8, 12 * 12])
+def test_the_most_promising_sites_prove_nothing_but_may_be_better(pairs, monkeypatch):
+    monkeypatch.setattr(capacity_search, "_PROGRAM_PAIRS", pairs)
+    monkeypatch.setattr(capacity_search, "_DESCENTS", 0)
+    found = []
+    for seed in range(12):
+        made, best = search(seed)
+        assert made.lower <= best * (1 + 1e-9)
+        assert made.upper >= best * (1 - 1e-9)
+        assert made.upper == pytest.approx(made.flow(made.best)[0])
+        found.append(made.upper <= best * (1 + 1e-4))
+    assert pairs < 12 * 8 or all(found)
