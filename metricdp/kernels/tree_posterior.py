@@ -26,6 +26,14 @@ def _read(message: NDArray, low: float, step: float, x: float) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
+def _line(low: NDArray, step: NDArray, node: int, child: int, share: float) -> tuple[float, float]:
+    """Start and pace of where on the child's grid that share of the node's g-th value lies: at
+    start + pace · g.
+    """
+    return (share * low[node] - low[child]) / step[child], share * step[node] / step[child]
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple[int, int]:
     """Those g of first, …, last for which start + pace · g lies in [0, top]: an interval of
     integers, empty if its end is below its beginning.
@@ -98,11 +106,8 @@ def upward(
             chance = chances[i, q]
             if chance <= _RARE:
                 continue
-            # where on the children's grids the shares of the node's values lie: linear in g
-            start_l = (fractions[i, q] * low[v] - low[left]) / step[left]
-            pace_l = fractions[i, q] * step[v] / step[left]
-            start_r = ((1.0 - fractions[i, q]) * low[v] - low[right]) / step[right]
-            pace_r = (1.0 - fractions[i, q]) * step[v] / step[right]
+            start_l, pace_l = _line(low, step, v, left, fractions[i, q])
+            start_r, pace_r = _line(low, step, v, right, 1.0 - fractions[i, q])
             begin, end = _within(first, last, start_l, pace_l, grid - 1)
             begin, end = _within(begin, end, start_r, pace_r, grid - 1)
             for g in range(begin, end + 1):
@@ -161,10 +166,8 @@ def downward(
             chance = chances[i, q]
             if chance <= _RARE:
                 continue
-            start_l = (fractions[i, q] * low[v] - low[left]) / step[left]
-            pace_l = fractions[i, q] * step[v] / step[left]
-            start_r = ((1.0 - fractions[i, q]) * low[v] - low[right]) / step[right]
-            pace_r = (1.0 - fractions[i, q]) * step[v] / step[right]
+            start_l, pace_l = _line(low, step, v, left, fractions[i, q])
+            start_r, pace_r = _line(low, step, v, right, 1.0 - fractions[i, q])
             begin, end = _within(first, last, start_l, pace_l, grid - 1)
             begin, end = _within(begin, end, start_r, pace_r, grid - 1)
             found = 0.0
