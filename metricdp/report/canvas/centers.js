@@ -1,5 +1,5 @@
 // Centers: disks as wide as their neighbors leave room, their numbers inside or beside, halos of
-// intervals, and which of them is under the pointer.
+// intervals, which of them is under the pointer, and what is said of it.
 
 const MANY = 60; // centers in view beyond which none has its number on the map
 const SIDES = [
@@ -58,6 +58,16 @@ const labeled = (marks) => {
   }
   return marks;
 };
+const servedBy = (c) =>
+  "Center " +
+  c.rank +
+  " · " +
+  c.id +
+  "\n" +
+  many(c.vertices, data.noun) +
+  " in its territory" +
+  (c.mass === null ? "" : "\n" + data.mass + " " + amount(c.mass)) +
+  (c.low === undefined ? "" : "\ninterval " + number(c.low) + " to " + number(c.high));
 const disk = (x, y, r) => {
   pen.beginPath();
   pen.arc(x, y, r, 0, 2 * Math.PI);

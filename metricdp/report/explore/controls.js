@@ -27,17 +27,7 @@ now = Number(slider.value);
 words();
 await begin({
   name: "metricdp-explore",
-  aboutCenter: (c) =>
-    "Center " +
-    c.rank +
-    " · " +
-    c.id +
-    "\n" +
-    many(c.vertices, data.noun) +
-    " in its territory\n" +
-    data.mass +
-    " " +
-    amount(c.mass || 0),
+  aboutCenter: servedBy,
   aboutExact: (c) =>
     (data.example ? "Center found without noise · " : "Center without privacy · ") + c.id,
 });

@@ -5,16 +5,7 @@ let names = null,
 const level = data.levels[0];
 const about = {
   name: "metricdp-map",
-  aboutCenter: (c) =>
-    "Center " +
-    c.rank +
-    " · " +
-    c.id +
-    "\n" +
-    many(c.vertices, data.noun) +
-    " in its territory" +
-    (c.mass === null ? "" : "\n" + data.mass + " " + amount(c.mass)) +
-    (c.low === undefined ? "" : "\ninterval " + number(c.low) + " to " + number(c.high)),
+  aboutCenter: servedBy,
   aboutPoint: (i) => {
     if (!names || !apart) return null;
     const { label, weight } = ready[0],
