@@ -76,9 +76,11 @@ class Parser(argparse.ArgumentParser):
         """Refuse what no file name or number can hold."""
         if any("\0" in text for text in args or ()):
             self.error("an argument holds a NUL character")
-        found, unknown = super().parse_known_args(_joined(args), namespace)
+        given = _joined(args)
+        found, unknown = super().parse_known_args(given, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
+            hint = self._meant(unknown) or self._one_value(given, unknown[0])
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
 
     def _meant(self, unknown: list[str]) -> str:
@@ -94,6 +96,19 @@ class Parser(argparse.ArgumentParser):
             ][:1]
         )
         return f"; did you mean {', '.join(meant)}?" if meant else ""
+
+    def _one_value(self, given: list[str], unknown: str) -> str:
+        """How a list or a text is written, where one was given in several words."""
+        first = at = given.index(unknown) if unknown in given else 0
+        while first and not given[first - 1].startswith("-"):
+            first -= 1
+        option = self._option_string_actions.get(given[first - 1]) if first else None
+        if option is None or option.nargs is not None or first == at:
+            return ""
+        return (
+            f"; {given[first - 1]} takes one value: a list has commas "
+            f"({','.join(given[first : first + 2])}), a text with spaces quotes"
+        )
 
 
 def _joined(args: Any) -> Any:

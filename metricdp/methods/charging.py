@@ -14,6 +14,7 @@ everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 from metricdp.accounting import Budget, Cost, Grant, Ledger
@@ -27,6 +28,26 @@ Price = Callable[[Any, Any], Cost]
 """What a recipe charges for a call that may spend (epsilon, delta)."""
 Check = Callable[[Cost, Neighboring], None]
 """Refuses, from public facts, what a recipe cannot do at a price."""
+
+
+def check_private(demand: Any) -> None:
+    """Refuse what is no `PrivateDemand`.
+
+    Raises
+    ------
+    InputError
+        It is none; a number was meant for k.
+    """
+    if isinstance(demand, Integral):
+        raise InputError(
+            f"what comes after the universe is the private demand: write k={demand:d} for the "
+            f"number of centers"
+        )
+    if not isinstance(demand, PrivateDemand):
+        raise InputError(
+            f"demand must be a PrivateDemand, got {type(demand).__name__}: "
+            f"mdp.PrivateDemand(metric, ids) makes one"
+        )
 
 
 class Payer:
@@ -49,11 +70,7 @@ class Payer:
     def __init__(
         self, universe: Metric | EuclideanSpace, demand: PrivateDemand, ledger: Budget | None
     ) -> None:
-        if not isinstance(demand, PrivateDemand):
-            raise InputError(
-                f"demand must be a PrivateDemand, got {type(demand).__name__}: "
-                f"mdp.PrivateDemand(metric, ids) makes one"
-            )
+        check_private(demand)
         if demand.universe is not universe:
             raise InputError(
                 "the demand is of another universe: use the same metric object for both"

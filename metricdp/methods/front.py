@@ -11,7 +11,7 @@ from metricdp.arguments import flag
 from metricdp.errors import InputError
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.box_release import BoxRelease
-from metricdp.methods.charging import Payer, checked_universe
+from metricdp.methods.charging import Payer, check_private, checked_universe
 from metricdp.methods.finite.partition import PartitionRelease
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, asked_of
@@ -250,6 +250,8 @@ def _cluster(
     asked: dict[str, Any],
 ) -> Result:
     recipe = answering(method, checked_universe(universe), records_hint)
+    if demand is not None:
+        check_private(demand)
     question = asked_of(universe, **asked)
     proofs = flag(certificate, "certificate") or flag(exact, "exact")
     if proofs and (demand is not None or isinstance(universe, EuclideanSpace)):

@@ -113,6 +113,10 @@ CASES = {
         "did you mean --demand-column? (see metricdp cluster --help)",
     ),
     "a slip": ("cluster roads.csv -k 2 --epsilom 1", "did you mean --epsilon?"),
+    "a list in words": (
+        "explore --demand d.csv -k 2 --output p.html --epsilons 0.1 0.5 1 roads.csv",
+        "a list has commas (0.1,0.5)",
+    ),
     "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
     "option without value": (PUBLIC + " --nodes", "--nodes"),
     # the graph

@@ -36,6 +36,8 @@ BOTH = [
     ({"universe": mdp.GraphMetric(nx.path_graph(6), weight=None)}, "another universe"),
     ({"universe": BOX, "k": 1}, "another universe"),
     ({"demand": [0, 5]}, "must be a PrivateDemand, got list"),
+    ({"demand": [0, 5], "k": 0}, "must be a PrivateDemand, got list"),
+    ({"demand": 3, "k": 0}, "write k=3 for the number of centers"),
     ({"demand": mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])}, "another universe"),
     ({"epsilon": None}, "needs epsilon"),
     ({"epsilon": float("nan")}, "epsilon must be a finite number"),
