@@ -20,7 +20,7 @@ from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
-from metricdp.methods.solving import answered
+from metricdp.methods.solving import answered, answered_in_box
 from metricdp.methods.summary import Summary, checked_level, mean_distance, summarized
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
@@ -264,18 +264,11 @@ class DemandRelease:
         """
         if not isinstance(objective, Objective):
             raise InputError(f"objective must be one of mdp.objectives, got {shown(objective)}")
-        places = ("candidates", "opened", "forbidden", "loads")
-        given = [name for name in places if asked.get(name) is not None]
-        if self.space is not None and given:
-            raise InputError(f"{given[0]} needs a finite universe; sites in a box are free points")
-        return answered(
-            self.universe,
-            objective,
-            np.maximum(self.weights, 0.0),
-            points=self.space is not None,
-            release=self,
-            **asked,
-        )
+        weights = np.maximum(self.weights, 0.0)
+        if self.space is None:
+            return answered(self.universe, objective, weights, release=self, **asked)
+        points: Any = self.universe
+        return answered_in_box(self.space, points, weights, objective, release=self, **asked)
 
     def interval(
         self, centers: Any, *, within: float | None = None, level: float = LEVEL

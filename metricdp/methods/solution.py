@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.result import Result, plain_id
+from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.objectives.objective import Objective, steps_of
@@ -66,6 +67,7 @@ class Solution:
     _siting: Siting = field(repr=False)
     _chosen: Chosen = field(repr=False)
     _names: Any = field(repr=False)
+    _n_points: int = field(repr=False)
 
     @property
     def method(self) -> str:
@@ -75,7 +77,7 @@ class Solution:
     @property
     def weights(self) -> NDArray[np.float64]:
         """Demand of every point that this was found for, in the order of the universe's ids."""
-        return self._siting.weights
+        return self._siting.weights[: self._n_points]
 
     @property
     def k(self) -> int:
@@ -142,7 +144,7 @@ class Solution:
         order = np.argsort(served.shares, kind="stable")
         label[siting.demand[served.clients[order]]] = served.sites[order]
         if isinstance(self.centers, np.ndarray):
-            return [None if i < 0 else int(i) for i in label]
+            return [None if i < 0 else int(i) for i in label[: self._n_points]]
         return [None if i < 0 else self.centers[i] for i in label]
 
     @property
@@ -332,21 +334,42 @@ class Solution:
 
         Parameters
         ----------
-        sites : iterable of ids
-            Any number of them.
+        sites : iterable of ids, or array_like of shape (n_sites, d) in a box
+            Any number of them, anywhere in a box.
 
         Raises
         ------
         InputError
             Unknown ids, none, or sites that cannot serve the demand.
         """
-        metric = self._siting.metric
-        at = np.unique(metric.site_positions(sites))
+        if isinstance(self.centers, np.ndarray):
+            siting, at = self._with_points(sites)
+        else:
+            siting = self._siting
+            at = np.unique(siting.metric.site_positions(sites))
         if len(at) == 0:
             raise InputError("compare needs at least one site")
-        other = self.objective.judge(self._siting, at).value
+        other = self.objective.judge(siting, at).value
         ratio = other / self.value if self.value else float("nan" if other == 0 else "inf")
         return {"value": self.value, "other": other, "ratio": ratio}
+
+    def _with_points(self, sites: Any) -> tuple[Siting, NDArray[np.int64]]:
+        """The question with these points of a box for its places, and their positions."""
+        siting: Any = self._siting
+        d = self.centers.shape[1]
+        rule = f"sites in a box are points: an array of finite numbers of shape (n_sites, {d})"
+        points = floats(sites, rule)
+        if points.shape == (0,):
+            return siting, np.empty(0, np.int64)
+        if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
+            raise InputError(rule)
+        points = np.unique(points, axis=0)
+        places = siting.metric.points
+        at = np.arange(len(places), len(places) + len(points))
+        metric = EuclideanMetric(np.concatenate([places, points]))
+        weights = np.zeros(len(metric))
+        weights[siting.demand] = siting.mass
+        return replace(siting, metric=metric, weights=weights, allowed=at), at
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""

@@ -18,6 +18,7 @@ from metricdp.methods.result import checked_seed, public_weights
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.siting import Siting
 from metricdp.solvers.stopping import Deadline
@@ -42,7 +43,8 @@ def solve(
     ----------
     universe : Metric, EuclideanSpace or release
         A release answers for its noisy weights, and its solution says so. A box is answered on a
-        public net of 4,096 points.
+        public net of 4,096 points, a box's release on its weighted points, and on those of a net
+        where they are few: bounds are of sites among these.
     objective : Objective
         Such as ``mdp.objectives.MaxCoverage(k=10, limit=900)``.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
@@ -101,11 +103,10 @@ def solve(
         "time_limit": time_limit,
     }
     if isinstance(universe, EuclideanSpace):
-        box = [name for name in ("weights", *_PLACES) if (asked | {"weights": weights})[name]]
-        if box:
-            raise InputError(f"{box[0]} needs a finite universe; sites in a box are free points")
         net = universe.net(NET_POINTS, checked_seed(seed))
-        return answered(net, objective, np.ones(len(net)), points=True, **asked)
+        if weights is not None:
+            raise InputError("weights needs a finite universe; sites in a box are free points")
+        return answered_in_box(universe, net, np.ones(len(net)), objective, **asked)
     if isinstance(universe, Metric):
         return answered(universe, objective, public_weights(universe, weights), **asked)
     answer = getattr(universe, "solve", None)
@@ -120,6 +121,54 @@ def solve(
 
 
 _PLACES = ("loads", "candidates", "opened", "forbidden")
+_BOX_PLACES = 1024
+"""Places where a site may stand in a box, at least: a public net joins fewer weighted points."""
+
+
+def answered_in_box(
+    space: EuclideanSpace,
+    points: EuclideanMetric,
+    weights: NDArray[np.float64],
+    objective: Objective,
+    *,
+    release: Any = None,
+    **asked: Any,
+) -> Solution:
+    """Sites in a box for weighted points of it: they stand at these points, or at those of a
+    public net.
+
+    Parameters
+    ----------
+    space : EuclideanSpace
+    points : EuclideanMetric
+    weights : ndarray of float64, shape (n_points,)
+        None negative.
+    objective : Objective
+    release : release, optional
+        That the weights are of.
+    **asked
+        `seed` and `time_limit` of `solve`.
+
+    Raises
+    ------
+    InputError
+        Something is asked that needs a finite universe; errors as `solve`.
+    """
+    finite = [name for name in _PLACES if asked.pop(name, None) is not None]
+    if finite:
+        raise InputError(f"{finite[0]} needs a finite universe; sites in a box are free points")
+    for name in ("costs", "capacities"):
+        told = getattr(objective, name, 0)
+        if np.ndim(told) or hasattr(told, "keys"):
+            raise InputError(f"{name} must be one number in a box: sites there are free points")
+    n, places = len(points), points
+    if n < _BOX_PLACES:
+        net = space.net(_BOX_PLACES, checked_seed(asked.get("seed", 0))).points
+        own = set(map(tuple, points.points.tolist()))
+        more = [place for place in net.tolist() if tuple(place) not in own][: _BOX_PLACES - n]
+        places = EuclideanMetric(np.concatenate([points.points, more]))
+        weights = np.r_[weights, np.zeros(len(more))]
+    return answered(places, objective, weights, box=n, release=release, **asked)
 
 
 def answered(
@@ -127,7 +176,7 @@ def answered(
     objective: Objective,
     weights: NDArray[np.float64],
     *,
-    points: bool = False,
+    box: int | None = None,
     release: Any = None,
     **asked: Any,
 ) -> Solution:
@@ -139,8 +188,9 @@ def answered(
     objective : Objective
     weights : ndarray of float64, shape (n_points,)
         None negative.
-    points : bool
-        Whether sites are told by coordinates: the metric's are points of a box.
+    box : int, optional
+        The metric is of points of a box, which are told by their coordinates; so many of them, the
+        first, are those that have weights, the others are places for sites.
     release : release, optional
         That the weights are of.
     **asked
@@ -152,12 +202,14 @@ def answered(
         chosen = objective.choose(siting)
 
     def names(positions: NDArray[np.int64]) -> Any:
-        return metric.points[positions] if points else [metric.ids[i] for i in positions]  # type: ignore[attr-defined]
+        if box is None:
+            return [metric.ids[i] for i in positions]
+        return metric.points[positions]  # type: ignore[attr-defined]
 
-    centers = names(chosen.sites) if points else [metric.sites[i] for i in chosen.sites]
+    sites = names(chosen.sites) if box else [metric.sites[i] for i in chosen.sites]
     return Solution(
         objective,
-        centers,
+        sites,
         float(chosen.value),
         None if chosen.bound is None else float(chosen.bound),
         release is not None,
@@ -166,6 +218,7 @@ def answered(
         siting,
         chosen,
         names,
+        len(metric) if box is None else box,
     )
 
 
