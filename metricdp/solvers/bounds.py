@@ -176,10 +176,7 @@ def judged(
     else:
         mass = weights[demand]
         costs = MetricCosts(metric, allowed, demand, mass, power, steps=exact)
-        whole = exact and bool((mass == np.rint(mass)).all())
-        ascent = Ascent.below(costs, *asked, whole, deadline)
-        whole = whole and ascent.upper < 2**52
-        ascent.count_in_integers(whole)
+        ascent = Ascent.below(costs, *asked, None, deadline)
         rows, found = prove(ascent, asked[0], lambda rows: float(mass @ costs.two_nearest(rows)[0]))
     unit = metric.unit**power if exact else 1.0
     slack = 0.0 if unit == 1.0 else 4 * np.finfo(float).eps * abs(found.lower_bound) * unit

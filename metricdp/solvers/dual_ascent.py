@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 from copy import copy
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.dual_ascent import cheapest, kept_entries, reduced_costs, served
+from metricdp.kernels.dual_ascent import cheapest, reduced_costs, served
 from metricdp.kernels.near_swaps import transposed
+from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import Costs
 from metricdp.solvers.stopping import Deadline
 from metricdp.threads import in_threads
@@ -25,18 +26,26 @@ _PATIENCE = 30
 _LEAST = 1e-5
 _FINEST = 100
 _SHRINK_EVERY = 50
+_FIRST_STEPS = 25
+"""However short the time: before them bounds may be useless."""
+_SHARES = (1.0, 0.7, 0.5, 0.3, 0.1)
+"""Of what a demand point pays at the second nearest center: tried as its first multiplier."""
 _NODE_STEPS = 40
 _NODE_PACE = 0.5
 _NODE_PATIENCE = 5
 _MOST_NODES = 4000
 _NODE_WORK = 20_000_000_000
 """Branches looked into, and entries evaluated in all of them: some ten seconds."""
+_MOST_BRANCHED = 5_000_000
+"""Entries beyond which branches are not begun: they are gathered anew for each."""
 _MOST_BYTES = 400_000_000
 """Of open branches."""
 _ROWS_AT_ONCE = 64
 _ONE_THREAD = 200_000
 """Entries up to which one thread is faster."""
 _LISTED_WHOLE = 1_000_000
+_MOST_WHOLE = 2.0**52
+"""Below that sums of whole numbers are exact."""
 _EQUAL = 1e-9
 """Costs that are no integers count as equal up to this fraction."""
 _REACHES = (1.5, 1.25, 1.05, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
@@ -44,49 +53,6 @@ MOST_LISTED = 30_000_000
 """Pairs listed as a whole; of more those that cost less than so many times the second nearest
 center and a sixth of their mean: the first that are not too many, however weak their bound is.
 """
-
-
-class Entries(NamedTuple):
-    """Costs of serving demand points, listed by row.
-
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n_rows + 1,)
-        Where the entries of each row begin.
-    client : ndarray of int32
-        Demand points.
-    cost : ndarray of float64
-        Of serving them from the row, times their weight.
-    """
-
-    start: NDArray[np.int64]
-    client: NDArray[np.int32]
-    cost: NDArray[np.float64]
-
-    @property
-    def rows(self) -> int:
-        """Their number."""
-        return len(self.start) - 1
-
-    def among(
-        self,
-        rows: NDArray[np.int64],
-        multipliers: NDArray[np.float64] | None = None,
-        room: NDArray[np.float64] | None = None,
-    ) -> Entries:
-        """Those of some rows; with `room` (n_rows,) only what costs at most so much more than the
-        demand point's multiplier.
-        """
-        if multipliers is None or room is None:
-            multipliers, room = (
-                np.zeros(1 + int(self.client.max(initial=0))),
-                np.full(len(rows), np.inf),
-            )
-        most = int((self.start[rows + 1] - self.start[rows]).sum())
-        found = Entries(np.empty(len(rows) + 1, np.int64), np.empty(most, np.int32), np.empty(most))
-        kept_entries(*self, multipliers, rows, room, *found)
-        left = found.start[-1]
-        return Entries(found.start, found.client[:left].copy(), found.cost[:left].copy())
 
 
 class Ascent:
@@ -134,14 +100,15 @@ class Ascent:
         costs: Costs,
         centers: NDArray[np.int64],
         fixed: NDArray[np.int64],
-        whole: bool,
+        whole: bool | None,
         deadline: Deadline,
     ) -> Ascent:
         """For whatever is cheaper than these centers, at the cost of the second nearest of each
         point: good multipliers to begin with.
 
         Of many pairs only what costs little more than that is listed, or less where that is too
-        much. Weights are positive, and `whole` tells that all costs times weights are integers.
+        much. Weights are positive, and `whole` tells whether all costs times weights are integers;
+        the costs are asked if it is left open.
         """
         near, second = costs.two_nearest(centers)
         weights = costs.weights
@@ -157,10 +124,17 @@ class Ascent:
         by_row = transposed(*lists, costs.shape[0])
         entries = Entries(by_row[0], by_row[1], by_row[2] * weights[by_row[1]])
         upper = float(weights @ near)
+        if whole is None:
+            whole = costs.whole and upper < _MOST_WHOLE
         ascent = cls(entries, reach * weights, len(centers), upper, fixed, whole, deadline)
-        ascent.best = np.minimum(second * weights, ascent.beyond)
+        ascent.best = ascent.first(second * weights)
         ascent.costs = costs
         return ascent
+
+    def first(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The best multipliers among some fractions of `most`."""
+        tried = [np.minimum(share * most, self.beyond) for share in _SHARES]
+        return tried[int(np.argmax([self._evaluate(multipliers)[0] for multipliers in tried]))]
 
     def count_in_integers(self, whole: bool) -> None:
         """Say that all costs are whole numbers, or that they are not."""
@@ -204,7 +178,8 @@ class Ascent:
                 top = value
                 self.best = multipliers.copy()
                 self.bound = max(self.bound, top)
-            if self.bound > self.target or self.deadline.over or pace < _FINEST * least:
+            late = step + 1 >= _FIRST_STEPS and self.deadline.over
+            if self.bound > self.target or late or pace < _FINEST * least:
                 return
             if vain >= patience:
                 pace = pace / 2
@@ -230,7 +205,7 @@ class Ascent:
         of the minimum.
         """
         m = self.entries.rows
-        reduced = self._reduced(multipliers)
+        reduced = self.reduced(multipliers)
         free = np.flatnonzero(~self.must)
         left = self.k - (m - len(free))
         cheapest = (
@@ -243,7 +218,8 @@ class Ascent:
         gain = float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
 
-    def _reduced(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def reduced(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What opening each row changes, but for prices: never above 0."""
         m = self.entries.rows
         reduced = np.empty(m)
         threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
@@ -259,13 +235,16 @@ class Ascent:
         number of those that must be open.
         """
         multipliers = np.minimum(multipliers, self.beyond)
-        reduced = self._reduced(multipliers)
+        reduced = self.reduced(multipliers)
         total = float(multipliers.sum())
         forced = np.count_nonzero(self.must)
         gain = np.r_[0.0, np.cumsum(np.sort(reduced[~self.must]))] + reduced[self.must].sum()
-        rows = len(reduced)
-        error = (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
-        return np.r_[np.full(forced, np.inf), total + gain - error]
+        return np.r_[np.full(forced, np.inf), total + gain - self.margin(total, gain)]
+
+    def margin(self, total: float, gain: Any) -> Any:
+        """`_error` for any number of rows."""
+        rows = len(self.rows)
+        return (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
 
     def _error(self, total: float, gain: float) -> float:
         """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums,
@@ -338,6 +317,8 @@ class Ascent:
         """
         self.shrink()
         entries, numbers = self.entries, self.rows
+        if len(entries.cost) > _MOST_BRANCHED:
+            return None, self.bound
         count = 0
         self.rows = np.arange(entries.rows)
         nothing = entries.among(self.rows[:0])

@@ -11,19 +11,17 @@ narrows its interval in the time there is; branches do where a part is too large
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint
-from scipy.sparse import csr_array
 
 from metricdp.metrics.base import Metric
+from metricdp.solvers import parts
 from metricdp.solvers.bounds import Certificate, judged, judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
-from metricdp.solvers.objectives.programs import solved
-from metricdp.solvers.parts import TRUST, Found, cheapest_of_parts
+from metricdp.solvers.level_programs import TRUST, Found, Question, answered
 from metricdp.solvers.stopping import Deadline
 
 TIME_LIMIT = 600.0
@@ -37,9 +35,8 @@ _GLANCE_STEPS = 600
 _STEPS = 20_000
 _PATIENCE = 60
 _LEAST = 1e-7
-_MOST_PAIRS = 60_000
-"""Larger programs are not begun: branches follow instead, at most so many."""
 _MOST_NODES = 10_000_000
+"""Branches where a program would be too large."""
 
 
 def solve_exactly(
@@ -153,7 +150,7 @@ def settled(
     if ascent.bound > ascent.target or deadline.over:
         return rows, Certificate(cost, min(cost, ascent.rounded(ascent.bound)))
     ascent.narrow()
-    chosen, least = cheapest_of_parts(ascent, _settled_part)
+    chosen, least = parts.cheapest_of_parts(ascent, _settled_part)
     bound = max(ascent.bound, least)
     if chosen is not None:
         better = cost_of(chosen)
@@ -174,99 +171,10 @@ def _settled_part(ascent: Ascent) -> Found:
     if ascent.bound > ascent.target:
         return None, np.inf
     ascent.narrow()
-    if len(ascent.entries.cost) > _MOST_PAIRS:
+    if len(ascent.entries.cost) > parts.MOST_PAIRS:
         return ascent.branch(_MOST_NODES, np.inf)
-    return _program(ascent, ascent.deadline)
-
-
-def _program(ascent: Ascent, deadline: Deadline) -> Found:
-    """Rows of the best solution among the entries that are left, if any was found, and what each
-    solution among them costs at least: infinite if there is none better than the one at hand.
-
-    Of each demand point the different costs go up in levels; a variable a level tells whether it is
-    served beyond that, which costs the step to the next one (Elloumi, Annals of Operations Research
-    2010): of the programs with this relaxation the one of fewest nonzeros.
-    """
-    levels = _levels(ascent)
-    if levels is None:
-        return None, np.inf
-    m = len(ascent.rows)
-    size = len(levels.step)
-    number = m + np.arange(size)
-    beyond = csr_array((np.ones(size), (np.arange(size), number)), (size, m + size))
-    follows = np.flatnonzero(~levels.first)
-    before = csr_array((-np.ones(len(follows)), (follows, number[follows] - 1)), (size, m + size))
-    opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
-    cost = np.r_[np.zeros(m), levels.step]
-    count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
-    room = ascent.target * (1 + TRUST) - levels.base
-    rules = [
-        LinearConstraint(beyond + before + opens, levels.first.astype(float), np.inf),
-        LinearConstraint(count, float(ascent.k), float(ascent.k)),
-        LinearConstraint(csr_array(cost[None]), -np.inf, room),
-    ]
-    must = np.flatnonzero(ascent.must)
-    if len(must):
-        open_ = csr_array((np.ones(len(must)), (np.arange(len(must)), must)), (len(must), m + size))
-        rules.append(LinearConstraint(open_, 1.0, 1.0))
-    whole = np.r_[np.ones(m, np.int8), np.zeros(size, np.int8)]
-    most = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
-    found = solved(cost, rules, whole, most, deadline, most=np.inf)
-    if found.x is None:
-        bound = levels.base + found.bound
-        return None, np.inf if found.proven else bound - TRUST * abs(bound)
-    chosen = ascent.rows[np.flatnonzero(found.x[:m] > 0.5)]
-    bound = levels.base + found.bound
-    if len(chosen) != ascent.k:
-        return None, -np.inf
-    return chosen, bound - TRUST * abs(bound)
-
-
-class _Levels(NamedTuple):
-    """Different costs of every demand point, upwards, those of one after those of another.
-
-    Attributes
-    ----------
-    first : ndarray of bool
-        Whether a level is its demand point's first.
-    step : ndarray of float64
-        What being served beyond it costs more.
-    dead : ndarray of bool
-        Whether nothing is beyond it.
-    level, row : ndarray of int64, shape (n_entries,)
-        Which row serves at which level.
-    base : float
-        Sum of the first levels' costs.
-    """
-
-    first: NDArray[np.bool_]
-    step: NDArray[np.float64]
-    dead: NDArray[np.bool_]
-    level: NDArray[np.int64]
-    row: NDArray[np.int64]
-    base: float
-
-
-def _levels(ascent: Ascent) -> _Levels | None:
-    """None if a demand point can be served by nobody."""
-    start, client, cost = ascent.entries
-    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    order = np.lexsort((cost, client))
-    client, cost, row = client[order], cost[order], row[order]
-    beyond = ascent.beyond
-    alone = np.setdiff1d(np.arange(len(beyond)), client)
-    if np.isinf(beyond[alone]).any():
-        return None
-    new = np.r_[True, np.diff(client) != 0]
-    begins = new | np.r_[True, np.diff(cost) != 0]
-    if len(cost) == 0:
-        begins = new = np.empty(0, bool)
-    level = np.cumsum(begins) - 1
-    first = new[begins]
-    costs, owner = cost[begins], client[begins]
-    last = np.r_[first[1:], True][: len(first)]
-    after = np.where(last, beyond[owner], np.r_[costs[1:], 0.0][: len(costs)])
-    dead = np.isinf(after)
-    step = np.where(dead, 0.0, after - np.where(dead, 0.0, costs))
-    base = float(costs[first].sum() + beyond[alone].sum())
-    return _Levels(first, step, dead, level, row, base)
+    question = Question(
+        ascent.entries, ascent.beyond, ascent.must, ascent.k, ascent.k, ascent.target
+    )
+    chosen, bound = answered(question, ascent.deadline)
+    return None if chosen is None else ascent.rows[chosen], bound

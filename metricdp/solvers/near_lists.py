@@ -50,10 +50,16 @@ class Costs(Protocol):
     ----------
     shape : tuple of (n_candidates, n_demand)
     weights : ndarray of float64, shape (n_demand,)
+    whole : bool
+        Whether all costs times weights are known to be whole numbers, once lists were made.
     """
 
     shape: tuple[int, int]
     weights: NDArray[np.float64]
+
+    @property
+    def whole(self) -> bool:
+        """See above."""
 
     def two_nearest(
         self, rows: NDArray[np.int64]
@@ -81,6 +87,11 @@ class BlockCosts:
         self.shape = (block.shape[0], block.shape[1])
         self.weights = weights
         self.deadline = deadline
+
+    @property
+    def whole(self) -> bool:
+        """See `Costs`."""
+        return _are_whole(self.weights) and _are_whole(self.block)
 
     def two_nearest(
         self, rows: NDArray[np.int64]
@@ -131,11 +142,20 @@ class MetricCosts:
         self.weights = weights
         self.power = power
         self.steps = steps
+        self._whole = steps
         self._points: Any = None
         self._norm = 2.0
         vectors = None if steps else metric.vectors
         if vectors is not None and vectors.points.shape[1] <= _TREE_DIMENSIONS:
             self._points, self._norm = vectors
+            self._whole = self._norm in (1.0, np.inf) and _are_whole(self._points)
+
+    @property
+    def whole(self) -> bool:
+        """See `Costs`: counted in steps, apart along the axes of whole coordinates, or looked at
+        pair by pair.
+        """
+        return self._whole and _are_whole(self.weights)
 
     @property
     def by_tree(self) -> bool:
@@ -237,9 +257,11 @@ class MetricCosts:
         step = max(_ENTRIES // len(self.allowed), 1)
         parts = []
         total = 0
+        whole = True
         for at in range(0, len(self.demand), step):
             some = slice(at, at + step)
             rows = self._rows(self.allowed, self.demand[some]).T
+            whole = whole and _are_whole(rows)
             near = rows < within[some, None]
             total += int(near.sum())
             if total > most:
@@ -247,7 +269,12 @@ class MetricCosts:
             start = np.r_[0, np.cumsum(near.sum(axis=1))]
             site = np.nonzero(near)[1].astype(np.int32)
             parts.append(_sorted(start, site, rows[near], within[some]))
+        self._whole = whole
         return _joined(parts, most, 1.0)
+
+
+def _are_whole(values: NDArray[Any]) -> bool:
+    return bool((values == np.rint(values)).all())
 
 
 def _two(costs: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

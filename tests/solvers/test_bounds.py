@@ -17,7 +17,8 @@ from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs, reduced_costs_of_block
 from metricdp.solvers import bounds, dual_ascent
 from metricdp.solvers.bounds import Certificate, certificate, certify
-from metricdp.solvers.dual_ascent import Ascent, Entries
+from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.entries import Entries
 from metricdp.solvers.stopping import Deadline
 from tests import data, naive
 from tests.metrics.test_diameter import road_like
@@ -278,3 +279,53 @@ def test_or_library(number):
     optimum = int(optima[f"pmed{number}"])
     assert result.certificate.cost == optimum >= result.lower_bound
     assert result.gap == 0
+
+
+def test_whole_costs_round_a_bound_up_also_on_lists(monkeypatch):
+    points = np.random.default_rng(4).integers(0, 300, (70, 2))
+    apart = np.floor(np.hypot(*np.moveaxis(points[:, None] - points[None], 2, 0)))
+    metrics = [mdp.PrecomputedMetric(np.maximum(apart, apart.T)), mdp.ManhattanMetric(points)]
+    monkeypatch.setattr(dual_ascent, "_NODE_WORK", 0)
+    monkeypatch.setattr(dual_ascent, "_STEPS", 30)
+    monkeypatch.setattr(dual_ascent, "_FEWEST_STEPS", 30)
+    for metric in metrics:
+        found = [mdp.k_median(metric, k=6, certificate=True).certificate]
+        monkeypatch.setattr(bounds, "MOST_ENTRIES", 0)
+        found.append(mdp.k_median(metric, k=6, certificate=True).certificate)
+        monkeypatch.undo()
+        for proof in found:
+            assert proof.lower_bound == np.rint(proof.lower_bound)
+            assert 0.9 * proof.cost < proof.lower_bound <= proof.cost
+    halves = mdp.PrecomputedMetric(apart / 2)
+    monkeypatch.setattr(bounds, "MOST_ENTRIES", 0)
+    assert mdp.k_median(halves, k=6, certificate=True).lower_bound <= naive_best(apart / 2, 6)
+
+
+def naive_best(costs, k):
+    """What good centers cost: no less than the best."""
+    return mdp.k_median(mdp.PrecomputedMetric(costs), k=k, certificate=True).certificate.cost
+
+
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_no_time_at_all_leaves_a_bound(k):
+    points = mdp.EuclideanMetric(np.random.default_rng(k).random((150, 2)))
+    limited = mdp.k_median(points, k=k, exact=True, time_limit=1e-9)
+    assert 0.5 * limited.certificate.cost < limited.lower_bound <= limited.certificate.cost
+    proof = certificate(points, np.ones(150), np.arange(k), time_limit=0.0)
+    best = mdp.k_median(points, k=k).centers
+    assert 0 < proof.lower_bound <= points.nearest(best)[1].sum() * (1 + 1e-9)
+
+
+def test_branches_are_not_begun_on_too_many_entries(monkeypatch):
+    block = np.random.default_rng(5).integers(1, 60, (12, 20)).astype(float)
+    monkeypatch.setattr(dual_ascent, "_STEPS", 5)
+    monkeypatch.setattr(dual_ascent, "_FEWEST_STEPS", 5)
+    assert certify(block, np.ones(20), np.arange(4)).lower_bound == naive_least(block, 4)
+    monkeypatch.setattr(dual_ascent, "_MOST_BRANCHED", 20)
+    monkeypatch.setattr(Ascent, "visit", lambda self: pytest.fail("a branch was looked into"))
+    assert certify(block, np.ones(20), np.arange(4)).lower_bound <= naive_least(block, 4)
+
+
+def naive_least(block, k):
+    choices = naive.itertools.combinations(range(len(block)), k)
+    return min(float(block[list(rows)].min(axis=0).sum()) for rows in choices)

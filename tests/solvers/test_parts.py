@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from metricdp.solvers import exact, parts
 from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
 
@@ -105,3 +106,45 @@ def test_without_time_the_bound_is_below_the_best():
     chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
     assert chosen is None
     assert bound <= least(block, 4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
+def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
+    block = towns(seed, whole)[:9]
+    entries = listed(block)
+    part = parts.Part(np.arange(9), entries, np.full(15, np.inf), np.full(15, 40.0), whole)
+    best = np.r_[np.inf, [least(block, q) for q in range(1, 10)]]
+    q = 2 + seed % 5
+    before = part.lower.copy()
+    room = best + spare - 10.0
+    room[0] = -np.inf
+    part.ask_all(q, room, NEVER, np.inf)
+    assert (part.lower >= before).all()
+    reached = np.minimum(best, np.where(whole, np.floor(room) + 1, room))
+    assert (part.lower[1:] <= np.maximum(best, reached)[1:] * (1 + 1e-12)).all()
+    for number, rows in part.found.items():
+        assert part.cost(rows) >= best[number] * (1 - 1e-12)
+        if part.exact[number]:
+            assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
+    if spare > 10 and part.size <= parts.MOST_PAIRS:
+        assert part.found
+
+
+def test_rows_that_are_open_in_any_case_join_nothing():
+    block = towns(0, True)
+    ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
+    ascent.target = np.inf
+    ascent.entries = listed(block[ascent.rows])
+    assert len(parts._parts(ascent)) == 1
+    ascent.must[:] = np.isin(ascent.rows, [0, 3, 6])
+    found = parts._parts(ascent)
+    assert all(not ascent.must[part.rows].any() for part in found)
+    served = block[[0, 3, 6]].min(axis=0)
+    assert sum(part.beyond.sum() for part in found) == served.sum()
+
+
+def listed(block):
+    m, n = block.shape
+    client = np.tile(np.arange(n, dtype=np.int32), m)
+    return Entries(np.arange(0, m * n + 1, n), client, block.ravel().copy())

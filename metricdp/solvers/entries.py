@@ -1,0 +1,53 @@
+"""Costs of serving demand points, as lists by row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.dual_ascent import kept_entries
+
+
+class Entries(NamedTuple):
+    """Costs of serving demand points, listed by row.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n_rows + 1,)
+        Where the entries of each row begin.
+    client : ndarray of int32
+        Demand points.
+    cost : ndarray of float64
+        Of serving them from the row, times their weight.
+    """
+
+    start: NDArray[np.int64]
+    client: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """Their number."""
+        return len(self.start) - 1
+
+    def among(
+        self,
+        rows: NDArray[np.int64],
+        multipliers: NDArray[np.float64] | None = None,
+        room: NDArray[np.float64] | None = None,
+    ) -> Entries:
+        """Those of some rows; with `room` (n_rows,) only what costs at most so much more than the
+        demand point's multiplier.
+        """
+        if multipliers is None or room is None:
+            multipliers, room = (
+                np.zeros(1 + int(self.client.max(initial=0))),
+                np.full(len(rows), np.inf),
+            )
+        most = int((self.start[rows + 1] - self.start[rows]).sum())
+        found = Entries(np.empty(len(rows) + 1, np.int64), np.empty(most, np.int32), np.empty(most))
+        kept_entries(*self, multipliers, rows, room, *found)
+        left = found.start[-1]
+        return Entries(found.start, found.client[:left].copy(), found.cost[:left].copy())

@@ -1,0 +1,143 @@
+"""Integer programs (HiGHS) of which rows to open: of each demand point the different costs go up in
+levels.
+
+A variable a level tells whether the demand point is served beyond it, which costs the step to the
+next level (Elloumi, Annals of Operations Research 2010): of the programs with this relaxation the
+one of fewest nonzeros.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import LinearConstraint
+from scipy.sparse import csr_array
+
+from metricdp.solvers.entries import Entries
+from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.stopping import Deadline
+
+TRUST = 1e-7
+"""By so much, relative, bounds of programs are lower than their answer: their arithmetic is
+floating.
+"""
+Found = tuple[NDArray[np.int64] | None, float]
+"""Rows of the best solution within a target, if any were found, and what all such cost at least."""
+
+
+class Question(NamedTuple):
+    """Which rows are the cheapest.
+
+    Attributes
+    ----------
+    entries : Entries
+    beyond : ndarray of float64, shape (n_demand,)
+        Cost of serving a demand point otherwise; infinite if it cannot be.
+    must : ndarray of bool, shape (n_rows,)
+        Open in any case.
+    fewest, most : int
+        How many rows may be open.
+    target : float
+        Nothing dearer is of interest.
+    price : float
+        What every open row costs.
+    """
+
+    entries: Entries
+    beyond: NDArray[np.float64]
+    must: NDArray[np.bool_]
+    fewest: int
+    most: int
+    target: float
+    price: float = 0.0
+
+
+def answered(question: Question, deadline: Deadline) -> Found:
+    """The best rows, and the least that any rows cost, prices included: infinite if nothing is
+    within the target, minus infinity if nothing is known.
+    """
+    levels = _levels(question.entries, question.beyond)
+    if levels is None:
+        return None, np.inf
+    m = question.entries.rows
+    size = len(levels.step)
+    number = m + np.arange(size)
+    beyond = csr_array((np.ones(size), (np.arange(size), number)), (size, m + size))
+    follows = np.flatnonzero(~levels.first)
+    before = csr_array((-np.ones(len(follows)), (follows, number[follows] - 1)), (size, m + size))
+    opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
+    cost = np.r_[np.full(m, question.price), levels.step]
+    count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
+    room = question.target + TRUST * abs(question.target) - levels.base
+    rules = [
+        LinearConstraint(beyond + before + opens, levels.first.astype(float), np.inf),
+        LinearConstraint(count, float(question.fewest), float(question.most)),
+        LinearConstraint(csr_array(cost[None]), -np.inf, room),
+    ]
+    must = np.flatnonzero(question.must)
+    if len(must):
+        open_ = csr_array((np.ones(len(must)), (np.arange(len(must)), must)), (len(must), m + size))
+        rules.append(LinearConstraint(open_, 1.0, 1.0))
+    whole = np.r_[np.ones(m, np.int8), np.zeros(size, np.int8)]
+    upper = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
+    found = solved(cost, rules, whole, upper, deadline, most=np.inf)
+    bound = levels.base + found.bound
+    if found.x is None:
+        return None, np.inf if found.proven else bound - TRUST * abs(bound)
+    chosen = np.flatnonzero(found.x[:m] > 0.5)
+    if not question.fewest <= len(chosen) <= question.most:
+        return None, -np.inf
+    return chosen, bound - TRUST * abs(bound)
+
+
+class _Levels(NamedTuple):
+    """Different costs of every demand point, upwards, those of one after those of another.
+
+    Attributes
+    ----------
+    first : ndarray of bool
+        Whether a level is its demand point's first.
+    step : ndarray of float64
+        What being served beyond it costs more.
+    dead : ndarray of bool
+        Whether nothing is beyond it.
+    level, row : ndarray of int64, shape (n_entries,)
+        Which row serves at which level.
+    base : float
+        Sum of the first levels' costs.
+    """
+
+    first: NDArray[np.bool_]
+    step: NDArray[np.float64]
+    dead: NDArray[np.bool_]
+    level: NDArray[np.int64]
+    row: NDArray[np.int64]
+    base: float
+
+
+def _levels(entries: Entries, beyond: NDArray[np.float64]) -> _Levels | None:
+    """None if a demand point can be served by nobody."""
+    start, client, cost = entries
+    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    useful = cost < beyond[client]
+    client, cost, row = client[useful], cost[useful], row[useful]
+    order = np.lexsort((cost, client))
+    client, cost, row = client[order], cost[order], row[order]
+    alone = np.setdiff1d(np.arange(len(beyond)), client)
+    if np.isinf(beyond[alone]).any():
+        return None
+    new = np.r_[True, np.diff(client) != 0]
+    begins = new | np.r_[True, np.diff(cost) != 0]
+    if len(cost) == 0:
+        begins = new = np.empty(0, bool)
+    level = np.cumsum(begins) - 1
+    first = new[begins]
+    costs, owner = cost[begins], client[begins]
+    last = np.r_[first[1:], True][: len(first)]
+    after = np.where(last, beyond[owner], np.r_[costs[1:], 0.0][: len(costs)])
+    dead = np.isinf(after)
+    step = np.where(dead, 0.0, after - np.where(dead, 0.0, costs))
+    base = float(costs[first].sum() + beyond[alone].sum())
+    return _Levels(first, step, dead, level, row, base)

@@ -1,0 +1,47 @@
+"""Integer programs with a price for every open row, against all choices."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.solvers.entries import Entries
+from metricdp.solvers.level_programs import Question, answered
+from metricdp.solvers.stopping import NEVER
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_rows_with_a_price_against_all_choices(seed):
+    rng = np.random.default_rng(seed)
+    block = rng.integers(0, 30, (7, 9)).astype(float)
+    near = rng.random(block.shape) < 0.7
+    beyond = np.where(rng.random(9) < 0.5, rng.integers(5, 30, 9), np.inf)
+    start = np.r_[0, np.cumsum(near.sum(axis=1))]
+    entries = Entries(start, np.nonzero(near)[1].astype(np.int32), block[near])
+    must = np.arange(7) == (0 if seed % 2 else 9)
+    fewest, most = sorted(rng.integers(1, 5, 2).tolist())
+    price = float(rng.integers(0, 12))
+    costs = np.where(near, block, np.inf)
+    best = min(
+        float(np.minimum(costs[list(c)].min(axis=0), beyond).sum()) + price * q
+        for q in range(fewest, most + 1)
+        for c in combinations(range(7), q)
+        if not must[0] or 0 in c
+    )
+    target = best + float(rng.integers(-1, 3)) if np.isfinite(best) else 500.0
+    question = Question(entries, beyond, must, fewest, most, target, price)
+    rows, bound = answered(question, NEVER)
+    if best > target:
+        assert rows is None
+        assert bound == np.inf
+        return
+    assert fewest <= len(rows) <= most
+    assert bound == pytest.approx(best, rel=1e-6)
+    assert bound <= best
+    served = np.minimum(costs[rows].min(axis=0), beyond)
+    assert served.sum() + price * len(rows) == best
