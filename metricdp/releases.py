@@ -93,6 +93,13 @@ class Mechanism:
     proofs : tuple of int
         Numbers of the proofs that it rests on: its law's, its question's and, where a user has many
         records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.releases import Mechanism
+    >>> print(Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10)))
+    histogram of 8 parts: discrete Laplace, scale 10, sensitivity 1, epsilon 0.1 (1/10)
     """
 
     name: str
@@ -105,7 +112,17 @@ class Mechanism:
     proofs: tuple[int, ...] = field(default=(), compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: epsilon and delta as a float and as an exact string."""
+        """JSON-ready form: epsilon and delta as a float and as an exact string.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.releases import Mechanism
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> told = counts.to_dict()
+        >>> told["sensitivity"], told["scale"], told["epsilon_exact"]
+        (1, 10.0, '1/10')
+        """
         noise = {
             "name": self.name,
             "query": self.query,
@@ -197,6 +214,14 @@ class Receipt:
     ) -> Receipt:
         """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential
         composition).
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.releases import Mechanism, Receipt
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> Receipt.of([counts, counts], "add-remove", "record").epsilon
+        Fraction(1, 5)
         """
         run = tuple(mechanisms)
         epsilon = sum((m.epsilon for m in run), Fraction(0))
@@ -205,7 +230,17 @@ class Receipt:
         return cls(run, epsilon, delta, neighboring, unit, version, grains=grains)
 
     def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
-        """The same mechanisms under the price that one budget paid for all of them together."""
+        """The same mechanisms under the price that one budget paid for all of them together.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.releases import Mechanism, Receipt
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> receipt = Receipt.of([counts] * 8, "add-remove", "record")
+        >>> receipt.epsilon, receipt.paid(Fraction(1, 2), Fraction(1, 10**6), "zCDP").epsilon
+        (Fraction(4, 5), Fraction(1, 2))
+        """
         return replace(self, epsilon=epsilon, delta=delta, bound=bound)
 
     def __add__(self, other: Receipt) -> Receipt:
@@ -234,14 +269,34 @@ class Receipt:
 
     @classmethod
     def combined(cls, receipts: Iterable[Receipt]) -> Receipt:
-        """Sum of the receipts of one call, at least one."""
+        """Sum of the receipts of one call, at least one.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.releases import Mechanism, Receipt
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> day = Receipt.of([counts], "add-remove", "record")
+        >>> Receipt.combined([day, day, day]).epsilon
+        Fraction(3, 10)
+        """
         first, *others = receipts
         for receipt in others:
             first = first + receipt
         return first
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; nothing in it is private."""
+        """JSON-ready form; nothing in it is private.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.releases import Mechanism, Receipt
+        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
+        >>> told = Receipt.of([counts], "add-remove", "record").to_dict()
+        >>> told["epsilon_exact"], told["neighboring"], told["mechanisms"][0]["query"]
+        ('1/10', 'add-remove', 'histogram of 8 parts')
+        """
         return {
             **_cost(self.epsilon, self.delta),
             "neighboring": self.neighboring,
@@ -323,6 +378,16 @@ class Release:
     query : object
         The public query they answer (`metricdp.privacy.HistogramQuery`, …).
     receipt : Receipt
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.privacy import CountQuery, measure
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> grant = mdp.Ledger(1).charge("0.5")
+    >>> release = measure(mdp.PrivateDemand(metric, [2] * 9000), CountQuery(), "0.5", grant)
+    >>> bool(abs(release.values[0] - 9000) < 100), release.receipt.epsilon
+    (True, Fraction(1, 2))
     """
 
     values: NDArray[np.int64]

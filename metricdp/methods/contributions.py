@@ -60,14 +60,31 @@ class Contributions(NamedTuple):
     receipt: Receipt
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
+        >>> told = found.to_dict()
+        >>> told["max_contributions"]
+        2
+        """
         counts = {str(most): count for most, count in self.counts.items()}
         told = {"max_contributions": self.max_contributions, "quantile": self.quantile}
         return {**told, "counts": counts, "receipt": self.receipt.to_dict()}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Contributions:
-        """Those whose `to_dict` this is."""
+        """Those whose `to_dict` this is.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
+        >>> mdp.Contributions.from_dict(found.to_dict()).max_contributions
+        2
+        """
         counts = {int(most): int(count) for most, count in told["counts"].items()}
         m, quantile = int(told["max_contributions"]), float(told["quantile"])
         return cls(m, quantile, counts, Receipt.from_dict(told["receipt"]))

@@ -100,6 +100,18 @@ class Coreset(_Pair):
             Another ending, or GeoJSON without coordinates in the plane.
         MissingExtraError
             Parquet without pyarrow (extra: parquet).
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.csv"
+        >>> release.coreset().save(path)
+        >>> path.read_text().splitlines()[0]
+        'vertex,weight'
         """
         ending = coreset_format(path, self.coordinates, self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
@@ -206,6 +218,17 @@ class DemandRelease:
             search as well.
         effort : {"quick", "thorough"} or float
             How much time the search spends, as in `metricdp.k_median`: of no cost in privacy.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> sorted(release.k_median(k=2).centers)
+        [1, 7]
+        >>> release.k_median(k=1, candidates=[0, 4]).centers
+        [4]
         """
         return self._asked(
             k,
@@ -227,7 +250,17 @@ class DemandRelease:
         time_limit: float | None = None,
         effort: Any = "quick",
     ) -> Result:
-        """k centers of low sum of squared distances; parameters as `k_median`."""
+        """k centers of low sum of squared distances; parameters as `k_median`.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> release.k_means(k=1).centers
+        [4]
+        """
         return self._asked(
             k,
             2,
@@ -324,6 +357,16 @@ class DemandRelease:
             Also how firmly the centers stand: 24 searches on demand drawn from the release.
         level : float
             As `interval`, as are the errors.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> told = release.summary([1, 7])
+        >>> told.mean.low <= told.mean.high
+        True
         """
         return summarized(
             self._credible, self.universe, listed(centers, "centers"), stability, level
@@ -348,12 +391,34 @@ class DemandRelease:
         k : int
         level : float
             As `interval`, as are the errors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> points = np.arange(9)
+        >>> found = release.load_intervals(points, (points > 4).astype(np.int64), np.ones(9), k=2)
+        >>> bool((abs(found.estimate - 5000) < 200).all())
+        True
         """
         return self._credible.shared(points, sites, shares, k, checked_level(level))
 
     @property
     def has_intervals(self) -> bool:
-        """Whether `interval` and `summary` can answer."""
+        """Whether `interval` and `summary` can answer.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> release.has_intervals
+        True
+        """
         return self.estimate is not None and self.space is None
 
     @cached_property
@@ -377,6 +442,16 @@ class DemandRelease:
             In a box of up to three dimensions: a small one for so many centers, of about 14 k
             points, each the mean of what was nearest to it
             (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> points, weights = release.coreset()
+        >>> {1, 7} <= set(points), bool((weights > 0).all())
+        (True, True)
         """
         at = np.flatnonzero(self.weights > 0)
         if k is not None:
@@ -415,6 +490,16 @@ class DemandRelease:
         Notes
         -----
         O(n log n) time, and once a universe that of its public hierarchy.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> made_up = release.sample(100, seed=0)
+        >>> len(made_up)
+        100
         """
         number = checked_number(n)
         if seed is not None and (integer(seed) is None or seed < 0):
@@ -450,6 +535,18 @@ class DemandRelease:
         ------
         InputError, OSError
             The path is none, or cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
+        >>> release.save(path)
+        >>> sorted(mdp.Release.load(path, metric).k_median(k=2).centers)
+        [1, 7]
         """
         self.files.save(self, path)
 

@@ -135,7 +135,17 @@ class Evaluation:
     receipt: Receipt | None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> told = mdp.evaluate(metric, demand, [1, 7], epsilon="0.1", within=[2]).to_dict()
+        >>> sorted(told["mean"]), told["receipt"]["epsilon_exact"]
+        (['estimate', 'high', 'low'], '1/10')
+        """
         named = ("records", "mean", "median", "p90", "clipped", "share", "loads")
         figures: dict[str, Any] = {name: getattr(self, name).to_dict() for name in named}
         figures["within"], figures["clip"] = list(self.within), self.clip

@@ -152,7 +152,16 @@ class Plan:
     example_shape: str = ""
 
     def forecast(self, i: int | None, shape: int | None = None) -> Forecast:
-        """Over all runs at the i-th epsilon (None: without any data), or those of one shape."""
+        """Over all runs at the i-th epsilon (None: without any data), or those of one shape.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+        >>> told.forecast(0).runs, told.forecast(0, shape=0).runs
+        (5, 1)
+        """
         at = slice(None) if shape is None else slice(shape, shape + 1)
         cost = (self.blind if i is None else self.cost[i])[at].ravel()
         reference = self.reference[at].ravel()
@@ -166,12 +175,30 @@ class Plan:
     def extremes(self, i: int | None) -> tuple[float, float]:
         """Median excess of the shape that is easiest at the i-th epsilon (None: without any data),
         and of the hardest.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1)
+        >>> easiest, hardest = told.extremes(0)
+        >>> easiest <= hardest
+        True
         """
         medians = [self.forecast(i, j).median for j, _ in enumerate(self.shapes)]
         return min(medians), max(medians)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; nothing in it is private."""
+        """JSON-ready form; nothing in it is private.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).to_dict()
+        >>> told["records"], told["k"]
+        (500, 2)
+        """
         asked = {
             "records": self.records,
             "k": self.k,
@@ -199,7 +226,16 @@ class Plan:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table: a head, one row an epsilon, and one without any data."""
+        """The table: a head, one row an epsilon, and one without any data.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> rows = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1).rows()
+        >>> [row[0] for row in rows]
+        ['epsilon', '1', '4', 'no data']
+        """
         typical = "mean distance" if self.objective == "k-median" else "rms distance"
         head = (
             "epsilon",
@@ -221,12 +257,30 @@ class Plan:
         return [percent(whole.median), percent(whole.high), spread, *by_shape, typical]
 
     def remark(self) -> str:
-        """What epsilon buys at this size, where a sentence says it; else empty."""
+        """What epsilon buys at this size, where a sentence says it; else empty.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=5000, k=2, epsilons=[99, 100], repeats=1)
+        >>> told.remark()[:41]
+        'At this size epsilon buys almost nothing:'
+        """
         forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
         return remark(self.epsilons, forecasts, self.forecast(None))
 
     def caption(self) -> str:
-        """What was simulated, and what the figures do not say."""
+        """What was simulated, and what the figures do not say.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).caption()
+        >>> "500 made-up records" in told
+        True
+        """
         runs = self.cost[0].size
         d = f"{self.records:,} made-up records"
         shapes = ", ".join(s.name for s in self.shapes)

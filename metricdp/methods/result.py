@@ -67,13 +67,33 @@ class Result(Views):
 
     @property
     def has_interval(self) -> bool:
-        """Whether there is a release that tells how far off it may be."""
+        """Whether there is a release that tells how far off it may be.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> mdp.k_median(metric, k=2).has_interval
+        False
+        >>> mdp.k_median(metric, demand, k=2, epsilon=1).has_interval
+        True
+        """
         return bool(getattr(self.release, "has_intervals", False))
 
     @cached_property
     def interval(self) -> Interval | None:
         """Mean distance of the demand to its center, with a 95 % credible interval: free, from what
         was released; None where there is no release of counts (`DemandRelease.interval`).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> mean = mdp.k_median(metric, demand, k=2, epsilon=4).interval
+        >>> mean.low <= mean.estimate <= mean.high < 1
+        True
         """
         if not self.has_interval:
             return None
@@ -106,19 +126,44 @@ class Result(Views):
 
     @property
     def lower_bound(self) -> float | None:
-        """What any choice of k centers costs at least; None without a certificate."""
+        """What any choice of k centers costs at least; None without a certificate.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> result = mdp.k_median(metric, k=2, exact=True)
+        >>> result.cost, result.lower_bound
+        (10.0, 10.0)
+        """
         return None if self.certificate is None else self.certificate.lower_bound
 
     @property
     def gap(self) -> float | None:
         """The centers are within this fraction of the best cost: 0 if proven optimal, None without
         a certificate.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.k_median(metric, k=2).gap, mdp.k_median(metric, k=2, exact=True).gap
+        (None, 0.0)
         """
         return None if self.certificate is None else self.certificate.gap
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: centers, k, method, receipt; where the universe has them, the centers'
         coordinates and their system; where it was asked for, the certificate; nothing else.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> told = mdp.k_median(metric, demand, k=2, epsilon="1/2").to_dict()
+        >>> sorted(told), told["receipt"]["epsilon_exact"]
+        (['centers', 'k', 'method', 'receipt'], '1/2')
         """
         centers = [plain_id(c) for c in self.centers]
         plain = {

@@ -71,28 +71,73 @@ class Solution:
 
     @property
     def method(self) -> str:
-        """How the demand was released, or ``"public"``."""
+        """How the demand was released, or ``"public"``.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.method
+        'public'
+        """
         return "public" if self.release is None else str(self.release.method)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Demand of every point that this was found for, in the order of the universe's ids."""
+        """Demand of every point that this was found for, in the order of the universe's ids.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.weights
+        array([3., 1., 0., 2.])
+        """
         return self._siting.weights[: self._n_points]
 
     @property
     def k(self) -> int:
-        """Number of sites."""
+        """Number of sites.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> mdp.solve(metric, mdp.objectives.SetCover(limit=1)).k
+        2
+        """
         return len(self._chosen.sites)
 
     @property
     def cost(self) -> float:
-        """The same as `value`, as objectives that are made small call it."""
+        """The same as `value`, as objectives that are made small call it.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.cost == plan.value
+        True
+        """
         return self.value
 
     @property
     def gap(self) -> float | None:
         """The value is within this fraction of the best: 0 if proven optimal, None if nothing is
         proven.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.gap
+        0.0
+        >>> mdp.solve(metric, mdp.objectives.PCenter(k=1)).gap
+        0.0
         """
         if self.bound is None:
             return None
@@ -134,6 +179,14 @@ class Solution:
         """For every point of the universe, in the order of its ids, the site that serves it: the
         largest part of it, where several do, and the nearest where the point has no demand. None
         where no site does within the limit. Rows of `centers` in a box.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.labels
+        ['a', 'a', 'd', 'd']
         """
         served, siting = self._served, self._siting
         label = siting.metric.nearest_to(self._chosen.sites)[0].astype(np.int64)
@@ -151,6 +204,14 @@ class Solution:
     def loads(self) -> Any:
         """What each site serves, of the loads or else the weights: a mapping from its id, or an
         array in the order of `centers` in a box; noisy where the weights are.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.loads
+        {'a': 4.0, 'd': 2.0}
         """
         served = self._served
         amounts = self._siting.load[served.clients] * served.shares
@@ -161,7 +222,16 @@ class Solution:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether `load_intervals` can answer."""
+        """Whether `load_intervals` can answer.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.has_intervals
+        False
+        """
         return self._siting.loads is None and getattr(self.release, "has_intervals", False)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
@@ -220,19 +290,46 @@ class Solution:
 
     @property
     def served(self) -> float:
-        """The weight that is served: all of it, unless there is a limit."""
+        """The weight that is served: all of it, unless there is a limit.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> far = mdp.objectives.MaxCoverage(k=1, limit=1)
+        >>> mdp.solve(metric, far, weights={"a": 3, "b": 1, "d": 2}).served
+        4.0
+        """
         served = self._served
         return float((self._siting.mass[served.clients] * served.shares).sum())
 
     @property
     def mean(self) -> float:
-        """Mean distance from the site, over the weight that is served."""
+        """Mean distance from the site, over the weight that is served.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> round(plan.mean, 3)
+        0.167
+        """
         mass = self._siting.mass[self._served.clients] * self._served.shares
         return float(mass @ self._distances / mass.sum()) if mass.sum() > 0 else float("nan")
 
     @property
     def percentiles(self) -> dict[float, float]:
-        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies."""
+        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.percentiles
+        {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
+        """
         return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
 
     def percentile(self, percents: Iterable[float]) -> list[float]:
@@ -242,6 +339,14 @@ class Solution:
         ------
         InputError
             They are not between 0 and 100.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.percentile([50, 100])
+        [0.0, 1.0]
         """
         rule = "percentiles must be numbers from 0 to 100"
         wanted = floats(list(percents), rule)
@@ -264,6 +369,14 @@ class Solution:
         ------
         MissingExtraError
             pandas is not installed.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.to_frame()[["vertex", "center", "distance", "weight"]].values.tolist()
+        [['a', 'a', 0.0, 3.0], ['b', 'a', 1.0, 1.0], ['d', 'd', 0.0, 2.0]]
         """
         try:
             import pandas as pd
@@ -292,6 +405,14 @@ class Solution:
         ------
         InputError
             It is of a box: sites there are written as JSON, or by their coordinates.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> sorted(plan.as_result().to_dict())
+        ['centers', 'k', 'method', 'receipt']
         """
         if isinstance(self.centers, np.ndarray):
             raise InputError("sites in a box have no layers: they are rows of coordinates")
@@ -316,6 +437,15 @@ class Solution:
         ------
         InputError, MissingExtraError
             As there; it is of a box.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> homes = [[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]]
+        >>> metric = mdp.HaversineMetric(homes, ids=["a", "b", "c"])
+        >>> sites = mdp.solve(metric, mdp.objectives.KMedian(k=1)).to_geopandas()
+        >>> sites["load"].tolist(), sites.geometry.geom_type.tolist()
+        ([3.0], ['Point'])
         """
         frame = self.as_result().to_geopandas(layer)
         if layer == "sites":
@@ -341,6 +471,14 @@ class Solution:
         ------
         InputError
             Unknown ids, none, or sites that cannot serve the demand.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> plan.compare(["b", "c"])
+        {'value': 1.0, 'other': 5.0, 'ratio': 5.0}
         """
         if isinstance(self.centers, np.ndarray):
             siting, at = self._with_points(sites)
@@ -372,7 +510,17 @@ class Solution:
         return replace(siting, metric=metric, weights=weights, allowed=at), at
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> told = plan.to_dict()
+        >>> told["centers"], told["objective"], told["value"]
+        (['a', 'd'], 'k-median', 1.0)
+        """
         centers = [plain_id(center) for center in self.centers]
         loads = self.loads
         loads = loads.tolist() if isinstance(loads, np.ndarray) else list(loads.values())

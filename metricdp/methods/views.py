@@ -46,6 +46,13 @@ class Views:
     def coordinates(self) -> NDArray[np.float64] | None:
         """Places of the centers, shape (k, d), in the system of the universe; None where it has no
         coordinates.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+        >>> mdp.k_median(metric, k=1).coordinates
+        array([[4., 0.]])
         """
         if not isinstance(self.universe, Metric):
             return None if self.universe is None else np.asarray(self.centers, np.float64)
@@ -74,6 +81,13 @@ class Views:
         of weight times distance (squared, of k-means). None where neither is known, as for methods
         that release centers alone. Never the cost on private demand: `metricdp.evaluate` asks for
         that, at a price.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.k_median(metric, k=1).cost
+        20.0
         """
         if not isinstance(self.universe, Metric):
             return self._cost_in_a_box()
@@ -97,6 +111,14 @@ class Views:
         """The centers as columns of a table: rank from 1, the id, the place (lon and lat, or x and
         y), points of the territory, and, where weights are known, its demand, the mean distance of
         that, and what distances are measured in.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> columns = mdp.k_median(metric, k=1).to_columns()
+        >>> columns["rank"], columns["center"]
+        ([1], [4])
         """
         if isinstance(self.universe, Metric):
             centers = list(self.centers)
@@ -122,6 +144,14 @@ class Views:
         ------
         MissingExtraError
             pandas is not installed (extra: geo).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> frame = mdp.k_median(metric, k=1).to_frame()
+        >>> frame["center"].tolist()
+        [4]
         """
         if find_spec("pandas") is None:
             raise MissingExtraError("a data frame", "geo")
@@ -144,6 +174,14 @@ class Views:
             The universe has no coordinates, or there is nothing for such a layer.
         MissingExtraError
             The extra ``geo`` is not installed.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]])
+        >>> frame = mdp.k_median(metric, k=1).to_geopandas()
+        >>> frame["center"].tolist(), frame.geometry.geom_type.tolist()
+        ([0], ['Point'])
         """
         return layers_of_result(self).layer(layer)
 
@@ -157,6 +195,14 @@ class Views:
         ------
         InputError
             The universe is no graph.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> graph = mdp.k_median(metric, k=1).to_networkx()
+        >>> graph.nodes[0]["center"], graph.nodes[0]["distance"]
+        (4, 4.0)
         """
         import networkx as nx
 
@@ -197,6 +243,14 @@ class Views:
             No coordinates in the plane.
         MissingExtraError
             matplotlib is not installed (extra: plots).
+
+        Examples
+        --------
+        >>> import matplotlib, metricdp as mdp
+        >>> matplotlib.use("agg")
+        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+        >>> mdp.k_median(metric, k=2).plot().get_title()
+        '2 centers, public'
         """
         if find_spec("matplotlib") is None:
             raise MissingExtraError("drawing", "plots")

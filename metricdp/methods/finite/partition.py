@@ -101,7 +101,18 @@ class PartitionRelease(DemandRelease):
 
     @property
     def histogram(self) -> Release:
-        """The noisy counts of the last look."""
+        """The noisy counts of the last look.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> counts = release.histogram
+        >>> counts.values.dtype, counts.receipt.neighboring
+        (dtype('int64'), 'add-remove')
+        """
         return self.histograms[-1]
 
     def __repr__(self) -> str:

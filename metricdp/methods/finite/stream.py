@@ -276,6 +276,16 @@ class Stream(Unique):
         ------
         InputError
             There is none, it is damaged or of another universe, or was never paid for.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "visits.stream"
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30, path=path)
+        >>> mdp.Stream.open(path, metric).days
+        0
         """
         source = file_path(path, "path")
         if not source.exists():
@@ -311,6 +321,15 @@ class Stream(Unique):
             read, and the stream is as it was.
         OSError
             The file cannot be written: the same, and nothing was told.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
+        >>> release.day, release.k_median(k=1).centers
+        (1, [2])
         """
         name = _name(day)
         with self._locked():
@@ -335,17 +354,47 @@ class Stream(Unique):
 
     @property
     def days(self) -> int:
-        """Days counted so far."""
+        """Days counted so far.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> for places in ([2, 3], [], [7]):
+        ...     _ = stream.step(mdp.PrivateDemand(metric, places))
+        >>> stream.days
+        3
+        """
         return self._state.counter.days
 
     @property
     def label(self) -> str | None:
-        """Name of the last day."""
+        """Name of the last day.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> _ = stream.step(mdp.PrivateDemand(metric, [2, 3]), day="2026-03-01")
+        >>> stream.label
+        '2026-03-01'
+        """
         return self._state.label
 
     @property
     def receipt(self) -> Receipt:
-        """Of the whole stream: what was charged when it was begun."""
+        """Of the whole stream: what was charged when it was begun.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> float(stream.receipt.epsilon)
+        1.0
+        """
         return self.counting.receipt(self.days - 1)
 
     @property
@@ -356,6 +405,15 @@ class Stream(Unique):
         ------
         InputError
             No day was counted yet.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5))
+        >>> stream.release.k_median(k=1).centers
+        [2]
         """
         with self._locked():
             return self._release(self._state)
@@ -363,6 +421,15 @@ class Stream(Unique):
     def k_median(self, k: int) -> DayCenters:
         """k centers for the present, of which at most `recourse` were moved since they were last
         asked for on an earlier day: free, and the same whenever they are asked for on one day.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30, recourse=1)
+        >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5 + [7] * 10**5))
+        >>> sorted(stream.k_median(k=2).centers)
+        [2, 7]
         """
         with self._locked():
             state = self._state
@@ -381,13 +448,33 @@ class Stream(Unique):
             return DayCenters(result, today["moved"], today["alarm"])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: how it was begun, how far it is, and the receipt; nothing private."""
+        """JSON-ready: how it was begun, how far it is, and the receipt; nothing private.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> told = mdp.Stream(metric, epsilon=1, horizon=30).to_dict()
+        >>> told["days"], told["receipt"]["epsilon_exact"]
+        (0, '1')
+        """
         told = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
         return {**told, "receipt": self.receipt.to_dict()}
 
     def history(self, k: int) -> list[PastDay]:
         """How the centers moved: the days on which `k_median` was asked, and what it gave; shown
         by `metricdp.report.days_page`.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> for place in (2, 7):
+        ...     _ = stream.step(mdp.PrivateDemand(metric, [place] * 10**5))
+        ...     _ = stream.k_median(k=2)
+        >>> [sorted(day.centers) for day in stream.history(k=2)][-1]
+        [2, 7]
         """
         state = self._state
         named = len(state.labels) == state.counter.days
