@@ -120,12 +120,26 @@ class Dataset:
 
     @property
     def k(self) -> int | None:
-        """Number of centers that the set asks for, if it asks."""
+        """Number of centers that the set asks for, if it asks.
+
+        Examples
+        --------
+        >>> from metricdp import datasets
+        >>> datasets.load("pmed1").k  # doctest: +SKIP
+        5
+        """
         return self.info.k
 
     @property
     def optimum(self) -> int | None:
-        """Proven least cost of `k` centers for a record a vertex, if it is known."""
+        """Proven least cost of `k` centers for a record a vertex, if it is known.
+
+        Examples
+        --------
+        >>> from metricdp import datasets
+        >>> datasets.load("pmed1").optimum  # doctest: +SKIP
+        5819
+        """
         return self.info.optimum
 
 

@@ -44,6 +44,12 @@ class Protection(NamedTuple):
         ------
         InputError
             No unit; a bound for records, or none for users.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Protection
+        >>> Protection.of("user", 3), Protection.of(None)
+        (Protection(unit='user', max_contributions=3, weighting='record'), None)
         """
         if unit is None and max_contributions is None:
             return None
@@ -65,14 +71,28 @@ class Protection(NamedTuple):
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Protection | None:
-        """What a line of a journal says."""
+        """What a line of a journal says.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Protection
+        >>> Protection.stated({"unit": "user", "max_contributions": "3"}).max_contributions
+        3
+        """
         if "unit" not in line:
             return None
         weighting = line.get("weighting", "record")
         return cls.of(line["unit"], int(line.get("max_contributions", "1")), weighting)
 
     def facts(self) -> dict[str, str]:
-        """For a line of a journal."""
+        """For a line of a journal.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Protection
+        >>> Protection("user", 3).facts()
+        {'unit': 'user', 'max_contributions': '3'}
+        """
         shares = {} if self.weighting == "record" else {"weighting": self.weighting}
         return {"unit": self.unit, "max_contributions": str(self.max_contributions), **shares}
 

@@ -49,6 +49,12 @@ def _for_any(cost: Cost) -> Cost:
 class Budget(Unique):
     """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made
     it, and no other process.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Budget, Ledger
+    >>> isinstance(Ledger(1), Budget), isinstance(Ledger(1).charge("1/2"), Budget)
+    (True, True)
     """
 
     _why = "a copy would spend the same budget twice"
@@ -124,6 +130,14 @@ class Budget(Unique):
         InputError, JournalError
             A bad argument, or a demand that protects others than this budget does; a journal that
             cannot be written. Nothing was spent.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> ledger = mdp.Ledger(1)
+        >>> grant = ledger.charge("0.3", purpose="clinics")
+        >>> grant.left, ledger.left
+        (Fraction(3, 10), Fraction(7, 10))
         """
         cost = checked_budget(epsilon, delta, self._least)
         with self._current():
@@ -143,6 +157,14 @@ class Budget(Unique):
         ------
         InputError, JournalError
             It is held to others already: nothing was changed; a journal that cannot be written.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Ledger, Protection
+        >>> ledger = Ledger(1)
+        >>> ledger.bind(Protection("user", 3))
+        >>> print(ledger.protects)
+        each user, up to 3 records of each
         """
         with self._current():
             self._agree(protects)
@@ -155,6 +177,12 @@ class Budget(Unique):
     def check(self, protects: Protection) -> None:
         """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's; change
         nothing.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Ledger, Protection
+        >>> ledger = Ledger(1, unit="record")
+        >>> ledger.check(Protection("record", 1))  # the demand is of records: nothing to refuse
         """
         with self._current():
             self._agree(protects)
@@ -216,11 +244,29 @@ class Grant(Budget):
 
     **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
     before it.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> grant = mdp.Ledger(1).charge("1/2")
+    >>> grant.draw("1/8")
+    >>> grant.spent, grant.left
+    (Fraction(1, 8), Fraction(3, 8))
     """
 
     def draw(self, epsilon: object, delta: object = 0) -> None:
         """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
         taken, if it is not there.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> grant = mdp.Ledger(1).charge("1/2")
+        >>> grant.draw("1/2")
+        >>> grant.draw("1/2")
+        Traceback (most recent call last):
+            ...
+        metricdp.errors.BudgetError: privacy budget refused: asked epsilon 0.5, spent 0.5, left 0
         """
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
@@ -232,6 +278,17 @@ class Grant(Budget):
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
         """All mechanisms paid from this grant in one statement: their costs add up (basic
         composition).
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import metricdp as mdp
+        >>> from metricdp.releases import Mechanism
+        >>> grant = mdp.Ledger(1).charge("1/2")
+        >>> counts = Mechanism("discrete Laplace", "number of records", 1, 4.0, Fraction(1, 4))
+        >>> told = mdp.Receipt.of([counts], grant.neighboring, "record")
+        >>> grant.receipt([told, told]).epsilon
+        Fraction(1, 2)
         """
         return Receipt.combined(receipts)
 
@@ -246,6 +303,15 @@ class Pool(Grant):
     at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never
     passes rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`:
     what the ledger was charged.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.accounting import Cost
+    >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
+    >>> pool.draw(Cost.selection("0.1"))
+    >>> type(pool).__name__, pool.spent_rho, pool.spent_delta, 0 < pool.spent < 1
+    ('Pool', Fraction(1, 800), Fraction(1, 1000000), True)
     """
 
     def __init__(
@@ -279,6 +345,17 @@ class Pool(Grant):
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
         """All mechanisms paid from this pool under the pool's own price, which is less than the sum
         of theirs.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.accounting import Cost
+        >>> from metricdp.releases import Mechanism
+        >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
+        >>> swap = Mechanism("exponential mechanism", "a swap", 1, 20.0, Cost.of("0.1").epsilon)
+        >>> told = [mdp.Receipt.of([swap], "add-remove", "record")] * 20
+        >>> pool.receipt(told).epsilon
+        Fraction(1, 1)
         """
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 

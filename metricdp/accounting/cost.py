@@ -103,6 +103,13 @@ class Cost:
        NeurIPS 2019; J. Dong, D. Durfee, R. Rogers, "Optimal differential privacy composition for
        exponential mechanisms", ICML 2020; M. Cesar, R. Rogers, "Bounding, concentrating, and
        truncating", ALT 2021, lemma 3.4.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.accounting import Cost
+    >>> Cost(Fraction(1, 2)).bound, Cost.zcdp(1, "1e-6").bound
+    ('basic composition', 'zCDP')
     """
 
     epsilon: Fraction
@@ -127,6 +134,12 @@ class Cost:
     def of(cls, epsilon: object, delta: object = 0) -> Cost:
         """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic
         composition.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost
+        >>> Cost.of(0.1, "1e-6").epsilon
+        Fraction(1, 10)
         """
         if isinstance(epsilon, cls):
             return epsilon
@@ -142,6 +155,12 @@ class Cost:
 
         Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is
         charged that.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost
+        >>> Cost.selection("0.1").rho
+        Fraction(1, 800)
         """
         asked = exact(epsilon)
         if asked <= 0:
@@ -152,13 +171,26 @@ class Cost:
     def zcdp(cls, epsilon: object, delta: object) -> Cost:
         """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any
         mechanisms.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost
+        >>> round(float(Cost.zcdp(1, "1e-6").rho), 3)
+        0.024
         """
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
 
     @property
     def pooled(self) -> bool:
-        """Whether a budget of this cost counts rho rather than epsilon."""
+        """Whether a budget of this cost counts rho rather than epsilon.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost
+        >>> Cost.of(1).pooled, Cost.zcdp(1, "1e-6").pooled
+        (False, True)
+        """
         return self.bound == ZCDP
 
 
@@ -202,6 +234,15 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
 def selection_epsilon(budget: Cost, times: int) -> Fraction:
     """Largest epsilon (to 24 digits, rounded down) that each of `times` selections paid from
     `budget` may have.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.accounting.cost import selection_epsilon
+    >>> selection_epsilon(Cost.of(1), times=100)
+    Fraction(1, 100)
+    >>> round(float(selection_epsilon(Cost.zcdp(1, "1e-6"), times=100)), 3)
+    0.044
     """
     if not budget.pooled or budget.rho is None:
         return budget.epsilon / times
@@ -233,6 +274,14 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     ------
     InputError
         `epsilon` or `delta` is not positive, or delta is not below 1.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.accounting import zcdp_epsilon, zcdp_rho
+    >>> rho = zcdp_rho(Fraction(1), Fraction(1, 10**6))
+    >>> round(float(rho), 4), round(float(zcdp_epsilon(rho, Fraction(1, 10**6))), 9)
+    (0.0244, 1.0)
     """
     if not 0 < epsilon <= _MOST or not 0 < delta < 1:
         raise InputError(

@@ -41,6 +41,15 @@ def stated_budget(path: str | Path | None) -> Line | None:
     ------
     JournalError, OSError
         The file is no journal, or cannot be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, metricdp as mdp
+    >>> from metricdp.accounting import stated_budget
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+    >>> _ = mdp.Ledger("1/2", journal=path)
+    >>> stated_budget(path)["epsilon"]
+    '1/2'
     """
     if path is None:
         return None

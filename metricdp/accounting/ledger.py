@@ -32,6 +32,15 @@ class Charge(NamedTuple):
     """One line of the ledger, public: the price, what for, on what day (UTC; empty in journals of
     before there were any), who is protected, if the ledger knew then, and by whom and under which
     named purpose it was charged, where that was said.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> ledger = mdp.Ledger(1)
+    >>> _ = ledger.charge("1/4", purpose="clinics")
+    >>> charge = ledger.entries[0]
+    >>> charge.epsilon, charge.purpose
+    (Fraction(1, 4), 'clinics')
     """
 
     epsilon: Fraction
@@ -44,7 +53,14 @@ class Charge(NamedTuple):
 
     @classmethod
     def stated(cls, line: Line) -> Charge:
-        """What a line of a journal says."""
+        """What a line of a journal says.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Charge
+        >>> Charge.stated({"epsilon": "1/4", "delta": "0", "purpose": "clinics"}).epsilon
+        Fraction(1, 4)
+        """
         return cls(
             Fraction(line["epsilon"]),
             Fraction(line["delta"]),
@@ -67,6 +83,13 @@ Answered = tuple[Protection, str]
 class Quote(NamedTuple):
     """What a charge would cost, by which bound, whether it would be granted now, and what is left
     without it.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> quote = mdp.Ledger(1).quote("3/2")
+    >>> quote.fits, quote.left, quote.epsilon
+    (False, Fraction(1, 1), Fraction(3, 2))
     """
 
     fits: bool
@@ -256,6 +279,14 @@ class Ledger(Budget):
     def anchor(self) -> str | None:
         """What tells later that the journal goes on from now: its number of lines, and a checksum
         of them all. None without a journal. Keep it apart from the journal.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, metricdp as mdp
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+        >>> kept = mdp.Ledger(1, journal=path).anchor
+        >>> mdp.Ledger.open(path, anchor=kept).left
+        Fraction(1, 1)
         """
         if self._journal is None:
             return None

@@ -342,7 +342,17 @@ class Sketch:
 
     @property
     def n_messages(self) -> int:
-        """Number of valid messages."""
+        """Number of valid messages.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> encoder = mdp.local.Encoder(pub)
+        >>> mdp.local.Decoder(pub).sketch([encoder.encode(3), encoder.encode(5)]).n_messages
+        2
+        """
         return sum(self.users)
 
     def __add__(self, other: Sketch) -> Sketch:

@@ -152,16 +152,44 @@ class PublicParameters:
 
     @property
     def message_bytes(self) -> int:
-        """Size of every message."""
+        """Size of every message.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> pub.message_bytes <= 16
+        True
+        """
         return HEADER + max(role.n_bytes for role in self.roles)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Two bytes by which a decoder knows messages of other parameters."""
+        """Two bytes by which a decoder knows messages of other parameters.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> other = mdp.local.public_parameters(metric, epsilon=2, users=4000, k=2)
+        >>> len(pub.fingerprint), pub.fingerprint == other.fingerprint
+        (2, False)
+        """
         return sha256(self.to_json().encode()).digest()[:2]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> pub.to_dict()["users"]
+        4000
+        """
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -178,7 +206,17 @@ class PublicParameters:
         }
 
     def to_json(self) -> str:
-        """One line of JSON, the same for the same parameters."""
+        """One line of JSON, the same for the same parameters.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> text = pub.to_json()
+        >>> mdp.local.PublicParameters.of(text).to_json() == text
+        True
+        """
         try:
             return json.dumps(
                 self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -190,7 +228,19 @@ class PublicParameters:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PublicParameters:
-        """Read a file that holds `to_json`."""
+        """Read a file that holds `to_json`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "parameters.json"
+        >>> _ = path.write_text(pub.to_json())
+        >>> mdp.local.PublicParameters.load(path).fingerprint == pub.fingerprint
+        True
+        """
         return cls.of(Path(path).read_bytes())
 
     @classmethod
@@ -201,6 +251,14 @@ class PublicParameters:
         ------
         InputError
             They are of another format or version, or break a rule.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
+        >>> mdp.local.PublicParameters.of(pub.to_dict()).users
+        4000
         """
         if isinstance(given, cls):
             return given

@@ -184,6 +184,14 @@ class PrivateDemand(Unique):
         InputError
             The universe has no coordinates, a point is not finite, coordinate systems do not fit
             each other, or as for `PrivateDemand`.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]], ids=["a", "b", "c"])
+        >>> demand = mdp.PrivateDemand.from_coordinates(stops, [[0.2, -0.1], [3.9, 2.5]] * 5000)
+        >>> sorted(mdp.k_median(stops, demand, k=2, epsilon=1).centers)
+        ['a', 'c']
         """
         m = max_contributions
         if not isinstance(universe, Metric) and (crs, max_snap, box) == (None, None, None):
@@ -272,6 +280,16 @@ class PrivateDemand(Unique):
             A column is missing, or as for `PrivateDemand`.
         MissingExtraError
             The table needs an engine that is not installed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> visits = pd.DataFrame({"vertex": [1] * 5000 + [7] * 5000})
+        >>> demand = mdp.PrivateDemand.from_frame(metric, visits, node="vertex")
+        >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1).centers)
+        [1, 7]
         """
         if (x is None) != (y is None):
             raise InputError("coordinates need both x= and y=")
@@ -361,13 +379,28 @@ class PrivateDemand(Unique):
 
     @property
     def universe(self) -> Universe:
-        """The public universe, the very object that was given."""
+        """The public universe, the very object that was given.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.PrivateDemand(metric, [2, 2, 7]).universe is metric
+        True
+        """
         return self._universe
 
     @property
     def part(self) -> object:
         """What the grants that may read it are bound to, if it is one part of a split demand
         (`gate.split`), else None.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> print(mdp.PrivateDemand(metric, [2, 2, 7]).part)
+        None
         """
         return self._part
 
@@ -375,6 +408,14 @@ class PrivateDemand(Unique):
     def max_contributions(self) -> int:
         """Most contributions of one unit, which every sensitivity is stated for: 1 for records, the
         bound for users; of users with shares the grains of one (`grains`).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], max_contributions=3)
+        >>> demand.max_contributions
+        3
         """
         return self._protects.max_contributions * self.grains
 
@@ -382,27 +423,70 @@ class PrivateDemand(Unique):
     def grains(self) -> int:
         """How many grains a unit of weight is counted in: 65,536 where users have shares, else 1,
         and what is counted are records.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.PrivateDemand(metric, [2, 2, 7]).grains
+        1
+        >>> mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], weighting="share").grains
+        65536
         """
         return shares_of.WHOLE if self._protects.weighting == "share" else 1
 
     @property
     def weighting(self) -> Weighting:
-        """What has a weight of 1: "record", or a user's records together, "share"."""
+        """What has a weight of 1: "record", or a user's records together, "share".
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], weighting="share").weighting
+        'share'
+        """
         return self._protects.weighting
 
     @property
     def caps(self) -> Capped | None:
-        """What bounds a user's records in every public part, if anything does."""
+        """What bounds a user's records in every public part, if anything does.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> caps = mdp.Caps(parts=2, records=3, areas=4)
+        >>> demand = mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], caps=caps)
+        >>> demand.caps.parts, demand.caps.records
+        (2, 3)
+        """
         return self._caps
 
     @property
     def unit(self) -> Unit:
-        """Who is protected: "record" or "user"."""
+        """Who is protected: "record" or "user".
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.PrivateDemand(metric, [2, 2, 7]).unit
+        'record'
+        """
         return self._protects.unit
 
     @property
     def protects(self) -> Protection:
-        """Unit, bound and weighting together, as ledgers hold to them."""
+        """Unit, bound and weighting together, as ledgers hold to them.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> print(mdp.PrivateDemand(metric, [2, 7], user=["u", "v"], max_contributions=3).protects)
+        each user, up to 3 records of each
+        """
         return self._protects
 
     def __len__(self) -> NoReturn:  # also asked by bool()

@@ -92,6 +92,14 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
     Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of
     large data. Graph Drawing 2006, LNCS 4372. Ortmann, M., Klimenta, M. & Brandes, U. (2017). A
     sparse stress model. JGAA 21(5).
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> from metricdp.report import pivot_layout
+    >>> pivot_layout(metric, refine=False).shape
+    (9, 2)
     """
     if len(metric) < 3:
         gap = float(_row(metric, 0)[-1])

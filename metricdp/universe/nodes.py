@@ -33,7 +33,7 @@ Y_NAMES = ("y", "y_coord", "ycoord", "northing")
 
 
 def read_nodes(path: str | Path) -> Nodes:
-    """Read node ids and coordinates.
+    r"""Read node ids and coordinates.
 
     Parameters
     ----------
@@ -53,6 +53,16 @@ def read_nodes(path: str | Path) -> Nodes:
     GraphFileError, InputError
         A header that is missing or does not name these columns (the order of unnamed coordinates is
         not guessed); values out of range.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from metricdp.universe import read_nodes
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "nodes.csv"
+    >>> _ = path.write_text("id,lon,lat\na,-71.34,-29.95\nb,-71.25,-29.9\n")
+    >>> ids, points, system = read_nodes(path)
+    >>> ids, points.shape, system
+    (['a', 'b'], (2, 2), 'lonlat')
     """
     file = File(Path(path), read_bytes(path))
     known = (one for one in formats().values() if file.name.endswith(one.nodes_endings or "/"))

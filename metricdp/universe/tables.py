@@ -53,6 +53,13 @@ class Table:
     text : frozenset of str
         Columns that are text by declaration (Parquet strings) and never turned into numbers unless
         asked.
+
+    Examples
+    --------
+    >>> from metricdp.universe import Table
+    >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
+    >>> table["stop"], table["lon"]
+    (['a1', '02139'], array([-71.3, -71.2]))
     """
 
     def __init__(
@@ -93,6 +100,13 @@ class Table:
     def names(self) -> list[str]:
         """Column names in file order. Of a private file without a header they may be a record: do
         not show them.
+
+        Examples
+        --------
+        >>> from metricdp.universe import Table
+        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
+        >>> table.names
+        ['stop', 'lon']
         """
         return list(self._columns)
 
@@ -131,6 +145,14 @@ class Table:
         ------
         InputError
             There is no such column, or a cell is empty.
+
+        Examples
+        --------
+        >>> from metricdp.universe import Table
+        >>> Table("stops.csv", {"stop": ["7", "12"]}, 2).ids("stop")
+        array([ 7, 12])
+        >>> Table("zips.csv", {"zip": ["02139", "10115"]}, 2).ids("zip")
+        ['02139', '10115']
         """
         column = self[name]
         if isinstance(column, list):
@@ -154,6 +176,13 @@ class Table:
         ------
         InputError
             There is no such column, or a cell is not a number.
+
+        Examples
+        --------
+        >>> from metricdp.universe import Table
+        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
+        >>> table.numbers("lon")
+        array([-71.3, -71.2])
         """
         cells = self._raw(name)
         if isinstance(cells, np.ndarray):
@@ -170,7 +199,15 @@ class Table:
         return values
 
     def strings(self, name: str) -> list[str]:
-        """Return a column as stripped text cells (numbers as Python writes them)."""
+        """Return a column as stripped text cells (numbers as Python writes them).
+
+        Examples
+        --------
+        >>> from metricdp.universe import Table
+        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
+        >>> table.strings("lon")
+        ['-71.3', '-71.2']
+        """
         cells = self._raw(name)
         return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
 
@@ -205,7 +242,7 @@ def read_table(
     private: bool = False,
     data: bytes | None = None,
 ) -> Table:
-    """Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
+    r"""Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
 
     A first row with a cell that is not a number is the header; without one the columns are named
     "1", "2", …. Blank lines are skipped, as are lines starting with ``#`` or ``%`` (of private
@@ -241,6 +278,15 @@ def read_table(
     -----
     O(size of the file); files of numbers only go through NumPy's parser, about 4·10^6 rows of three
     columns a second.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from metricdp.universe import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "roads.csv"
+    >>> _ = path.write_text("from,to,length\n1,2,0.5\n2,3,1.5\n")
+    >>> read_table(path).numbers("length")
+    array([0.5, 1.5])
     """
     data = read_bytes(path) if data is None else data
     if data[:4] == b"PAR1" or bare_name(path).endswith((".parquet", ".pq")):

@@ -79,28 +79,67 @@ class HST:
 
     @property
     def n_points(self) -> int:
-        """Number of points of the universe."""
+        """Number of points of the universe.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.n_points
+        8
+        """
         return len(self.order)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, leaves included: less than twice the points."""
+        """Number of nodes, leaves included: less than twice the points.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.n_nodes
+        14
+        """
         return len(self.parent)
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the root's (0) and the leaves' included."""
+        """Number of levels, the root's (0) and the leaves' included.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.n_levels
+        5
+        """
         return len(self.heights)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of points of every node, shape (n_nodes,)."""
+        """Number of points of every node, shape (n_nodes,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.sizes[[0, tree.leaf[0]]]
+        array([8, 1])
+        """
         return self.stop.astype(np.int64) - self.start
 
     @cached_property
     def last_level(self) -> NDArray[np.int8]:
         """Last level at which each node's cluster stands, shape (n_nodes,): a leaf's is ``n_levels
         - 1``.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> bool((tree.last_level[tree.leaf] == tree.n_levels - 1).all())
+        True
         """
         last = np.full(self.n_nodes, self.n_levels - 1, np.int8)
         last[self.parent[1:]] = self.level[1:] - 1
@@ -108,28 +147,69 @@ class HST:
 
     @cached_property
     def node_height(self) -> NDArray[np.float64]:
-        """Distance from every node to the leaves below it, shape (n_nodes,)."""
+        """Distance from every node to the leaves below it, shape (n_nodes,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> float(2 * tree.node_height[0]) == tree.distance(0, 7)
+        True
+        """
         return self.heights[self.last_level]
 
     @cached_property
     def edge_length(self) -> NDArray[np.float64]:
-        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root."""
+        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> float(tree.edge_length[0]), bool((tree.edge_length[1:] > 0).all())
+        (0.0, True)
+        """
         height = self.node_height
         return np.r_[0.0, height[self.parent[1:]] - height[1:]]
 
     @cached_property
     def leaf(self) -> NDArray[np.int32]:
-        """Leaf of every position, shape (n_points,)."""
+        """Leaf of every position, shape (n_points,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.points(tree.leaf[5])
+        array([5], dtype=int32)
+        """
         leaves = np.flatnonzero(self.last_level == self.n_levels - 1)
         return self._spread(leaves, leaves)
 
     @cached_property
     def universe_checksum(self) -> str:
-        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
+        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> other = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=4)
+        >>> tree.universe_checksum == other.universe_checksum
+        True
+        """
         return storage.universe_checksum(self.universe)
 
     def points(self, node: int) -> NDArray[np.int32]:
-        """Positions of the points of a node."""
+        """Positions of the points of a node.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> sorted(tree.points(0).tolist())
+        [0, 1, 2, 3, 4, 5, 6, 7]
+        """
         return self.order[self.start[node] : self.stop[node]]
 
     def nodes_at(self, level: int) -> NDArray[np.int64]:
@@ -139,6 +219,13 @@ class HST:
         ------
         InputError
             There is no such level.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.nodes_at(0), len(tree.nodes_at(tree.n_levels - 1))
+        (array([0]), 8)
         """
         number = integer(level)
         if number is None or not 0 <= number < self.n_levels:
@@ -151,12 +238,27 @@ class HST:
     def labels_at(self, level: int) -> NDArray[np.int32]:
         """Cluster of every position at a level: an index into ``nodes_at(level)``, shape
         (n_points,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.labels_at(0)
+        array([0, 0, 0, 0, 0, 0, 0, 0], dtype=int32)
         """
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
     def sums(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Weight below every node, shape (n_nodes,), of one weight a position."""
+        """Weight below every node, shape (n_nodes,), of one weight a position.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> float(tree.sums([1, 0, 0, 0, 0, 0, 0, 2])[0])
+        3.0
+        """
         upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
         return upto[self.stop] - upto[self.start]
 
@@ -174,6 +276,13 @@ class HST:
         ------
         UnknownIdError
             One is not an id of the universe.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.distance(0, 7) >= 7, tree.distance(3, 3)
+        (True, 0.0)
         """
         at = self.universe.positions([u, v])
         return float(self.position_distances(at[:1], at[1:])[0])
@@ -186,6 +295,13 @@ class HST:
         ------
         InputError
             What is given are not positions.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> bool((tree.position_distances([0, 0], [1, 7]) >= [1, 7]).all())
+        True
         """
         here, there = np.broadcast_arrays(self._leaves_of(u), self._leaves_of(v))
         here = here.copy()
@@ -225,6 +341,14 @@ class HST:
         ------
         InputError, OSError
             Not a path; the file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
+        >>> tree.save(pathlib.Path(tempfile.mkdtemp()) / "path.tree").name
+        'path.tree'
         """
         return storage.save(
             path, self.universe_checksum, {name: getattr(self, name) for name in storage.FIELDS}
@@ -248,6 +372,16 @@ class HST:
             The file is no tree, is damaged, or is the tree of another universe.
         OSError
             It cannot be read.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "path.tree"
+        >>> _ = mdp.build_hst(metric, seed=3).save(path)
+        >>> mdp.HST.load(path, metric)
+        HST('graph', 9 points, 16 nodes, 5 levels, seed=3)
         """
         return cls(metric, **storage.load(path, checked_universe(metric)))
 

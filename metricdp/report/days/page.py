@@ -123,6 +123,18 @@ def write_days(
     -------
     Path
         The file written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> from metricdp.report import write_days
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=7)
+    >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 900)), stream.k_median(k=2)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "days.html"
+    >>> write_days(path, metric, stream.history(2), receipt=stream.receipt).name
+    'days.html'
     """
     target = file_path(path, "path")
     write_whole(target, days_page(metric, history, **options))

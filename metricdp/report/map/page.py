@@ -107,6 +107,15 @@ def map_page(
     -----
     Equal arguments give equal pages. Complexity: one multi-source shortest path computation, O((n +
     m) log n) for the drawing, and 51 rows of the metric more where a layout has to be computed.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.report import map_page
+    >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+    >>> page = map_page(metric, mdp.k_median(metric, k=1).centers, title="One clinic")
+    >>> "<title>One clinic" in page
+    True
     """
     said = (title, method, attribution)
     if not all(text is None or isinstance(text, str) for text in said) or (
@@ -159,6 +168,14 @@ def write_map(
     -------
     Path
         The file written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, metricdp as mdp
+    >>> from metricdp.report import write_map
+    >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+    >>> write_map(pathlib.Path(tempfile.mkdtemp()) / "page.html", metric, [1]).name
+    'page.html'
     """
     target = file_path(path, "path")
     text = map_page(metric, centers, **options)

@@ -91,12 +91,21 @@ def _header(path: str | Path, text: str) -> tuple[int, int, int]:
 
 
 def read_pmed_p(path: str | Path) -> int:
-    """Return p, the number of medians that an OR-Library file asks for.
+    r"""Return p, the number of medians that an OR-Library file asks for.
 
     Raises
     ------
     GraphFileError
         The file cannot be read or has no header ``n m p``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from metricdp.universe import read_pmed_p
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.txt"
+    >>> _ = path.write_text("3 2 1\n1 2 30\n2 3 40\n")
+    >>> read_pmed_p(path)
+    1
     """
     return _header(path, read_text(path))[2]
 
