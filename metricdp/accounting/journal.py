@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -157,9 +158,11 @@ class Journal:
             create = 0 if self._length or self._anchor else os.O_CREAT
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create, 0o600)
         try:
-            with self._told("read"):
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):  # a device may have no end
+                raise JournalError(f"{self.path} is no file, and cannot hold a journal")
+            with self._told("lock"):
                 fcntl.flock(self._file, fcntl.LOCK_EX)
-                self._catch_up()
+            self._catch_up()
             self._hold_to_anchor()
             yield
         finally:
@@ -176,13 +179,7 @@ class Journal:
         self._accept(line, text)
 
     def _catch_up(self) -> None:
-        if os.fstat(self._file).st_size < self._length:
-            raise JournalError(
-                f"the journal {self.path} has become shorter: it was replaced or cut"
-            )
-        data = b""
-        while block := os.pread(self._file, 1 << 20, self._length + len(data)):
-            data += block
+        data = self._more()
         if not self._length and b"\n" not in data:
             return self._begin(data)
         tail = self._take_in(data)
@@ -194,8 +191,21 @@ class Journal:
         ):  # a whole line and another byte: no torn line, a changed line end
             self._refuse()
         elif tail:
-            self._cut(self._length)
+            with self._told("mend"):
+                self._cut(self._length)
         return None
+
+    def _more(self) -> bytes:
+        """What the file has beyond the lines that are known."""
+        with self._told("read"):
+            if os.fstat(self._file).st_size < self._length:
+                raise JournalError(
+                    f"the journal {self.path} has become shorter: it was replaced or cut"
+                )
+            data = b""
+            while block := os.pread(self._file, 1 << 20, self._length + len(data)):
+                data += block
+        return data
 
     def verify(self) -> bool:
         """Read the whole file, without changing it, into `header` and `lines`; whether it ends in
@@ -261,13 +271,14 @@ class Journal:
             self._hold_to_anchor()
         if not self._encode(self.header).startswith(torn):
             raise JournalError(f"{self.path} is not a journal of this ledger")
-        self._cut(0)
-        self.append(self.header)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # the file's name, too, must survive
-        finally:
-            os.close(folder)
+        with self._told("make"):
+            self._cut(0)
+            self.append(self.header)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # the file's name, too, must survive
+            finally:
+                os.close(folder)
 
     def _write(self, text: bytes) -> None:
         before = os.fstat(self._file).st_size

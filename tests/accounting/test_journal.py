@@ -175,6 +175,35 @@ def test_full_disk_grants_nothing_and_restores_the_file(tmp_path, monkeypatch, c
     assert Ledger(1, journal=path).spent == 4 * TENTH
 
 
+@pytest.mark.parametrize(
+    ("call", "torn", "told"),
+    [
+        ("fsync", b"", "make"),
+        ("ftruncate", b'{"li', "make"),
+        ("write", b"", "write"),
+        ("pread", None, "read"),
+        ("ftruncate", b'{"li', "mend"),
+    ],
+)
+def test_a_full_disk_is_told_as_what_failed(tmp_path, monkeypatch, call, torn, told):
+    """One while the file was made said that it could not be read."""
+    path = tmp_path / "ledger.jsonl"
+    before = filled(path) if told in ("read", "mend") else b""
+    path.write_bytes(before + (torn or b""))
+    with monkeypatch.context() as patch:
+        full = OSError(errno.ENOSPC, "No space left on device")
+        patch.setattr(journal.os, call, lambda *_: (_ for _ in ()).throw(full))
+        with pytest.raises(JournalError, match=f"cannot {told} the journal .*No space left"):
+            Ledger(1, journal=path)
+    assert Ledger(1, journal=path).spent == (3 * TENTH if before else 0)
+
+
+def test_a_device_is_no_journal():
+    """It may be read without an end."""
+    with pytest.raises(JournalError, match="is no file"):
+        Ledger(1, journal="/dev/full" if Path("/dev/full").exists() else "/dev/null")
+
+
 def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(
     tmp_path, monkeypatch
 ):

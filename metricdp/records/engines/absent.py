@@ -12,6 +12,7 @@ STORAGES = ("file", "s3", "gs", "gcs", "hdfs", "abfs", "abfss", "http", "https")
 """Kinds of storage that some engine reads."""
 _NONE = "no file has such a name"
 _FOLDER = "is a directory, not a file"
+_UNREAD = "none of its files can be read as {}"
 
 
 def has_marks(path: str) -> bool:
@@ -47,9 +48,12 @@ def absent(path: str, kind: str = "text") -> str:
         )
     if has_marks(path):
         any_at_all = bool(glob.glob(path))  # noqa: PTH207 - a path of any kind
-        return f"none of its files can be read as {kind}" if any_at_all else _NONE
+        return _UNREAD.format(kind) if any_at_all else _NONE
     if not Path(path).exists():
         return "no such file"
     if Path(path).is_dir():
-        return f"is a folder without {kind} files" if kind == "Parquet" else _FOLDER
+        if kind == "text":
+            return _FOLDER
+        some = any(Path(path).rglob("*.parquet"))
+        return _UNREAD.format(kind) if some else f"is a folder without {kind} files"
     return f"cannot be read as {kind}"

@@ -14,6 +14,7 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.embedded import is_parquet
+from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
@@ -215,11 +216,15 @@ class Dask(Engine):
             raise MissingExtraError("the engine dask", "dask") from None
         _connected()
         parquet = is_parquet(path)
+        files = parquet_files(path) if parquet else None
         found = None
         try:
             # folders named column=value are no columns: types of such are guessed from all names
             plain = {"partitioning": None}
-            found = dd.read_parquet(path, dataset=plain) if parquet else _blocks(path)
+            if not parquet:
+                found = _blocks(path)
+            elif files != []:
+                found = dd.read_parquet(path if files is None else files, dataset=plain)
         except Exception:  # what a reader says may quote a row
             found = None
         if found is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
-from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.records.engines.absent import absent
+from metricdp.records.engines.folders import parquet_files, shown_file
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.registry import Engine
@@ -108,11 +108,13 @@ class ParquetFiles(LocalFrame):
         What the caller named.
     wide : set of str
         Columns of decimals of more digits than DuckDB has.
+    twice : set of str
+        Columns of files that lie in a folder named after the same column.
     """
 
-    def __init__(self, native: list[list[str]], path: str, wide: set[str]) -> None:
+    def __init__(self, native: list[list[str]], path: str, wide: set[str], twice: set[str]) -> None:
         super().__init__(native, path)
-        self._wide = wide
+        self._wide, self._twice = wide, twice
         with connected() as connection:
             self._columns = [list(_files(connection, group).columns) for group in native]
 
@@ -131,6 +133,11 @@ class ParquetFiles(LocalFrame):
                 f"{self.path}: column {shown(wide[0])} has decimals of more than {_DIGITS} digits, "
                 f"which DuckDB rounds: write them as text"
             )
+        if twice := [name for name in names if name in self._twice]:
+            raise InputError(
+                f"{self.path}: column {shown(twice[0])} is told by files and by the names of "
+                f"their folders; name the files one by one, or write them anew"
+            )
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow, of one kind of file after another."""
@@ -147,22 +154,27 @@ def parquet(path: str) -> ParquetFiles:
     InputError
         There is none that can be read.
     """
-    where = path.rstrip("/") + "/*.parquet" if Path(path).is_dir() else path
+    files = parquet_files(path)
+    where = _quoted(path) if files is None else f"[{', '.join(map(_quoted, files))}]"
     error = duckdb_module().Error
+    if files == []:
+        raise InputError(f"{path}: {absent(path, 'Parquet')}")
     try:
         with connected() as connection:
             told = connection.sql(
                 "SELECT file_name, name, type, type_length, num_children, converted_type, scale, "
-                f"precision, logical_type FROM parquet_schema({_quoted(where)})"
+                f"precision, logical_type FROM parquet_schema({where})"
             ).fetchall()
         kinds: dict[str, list[Any]] = {}
         for file, *facts in told:
             kinds.setdefault(file, []).append(tuple(facts))
         groups: dict[Any, list[str]] = {}
-        for file in sorted(kinds):
-            groups.setdefault(tuple(kinds[file]), []).append(file)
-        wide = {facts[0] for group in groups for facts in group if (facts[6] or 0) > _DIGITS}
-        return ParquetFiles(list(groups.values()), path, wide)
+        for file in sorted(filter(shown_file, kinds) if files is None else kinds):
+            folders = tuple(part.partition("=")[0] for part in file.split("/")[:-1] if "=" in part)
+            groups.setdefault((folders, tuple(kinds[file])), []).append(file)
+        wide = {facts[0] for _, kind in groups for facts in kind if (facts[6] or 0) > _DIGITS}
+        twice = {facts[0] for folders, kind in groups for facts in kind if facts[0] in folders}
+        return ParquetFiles(list(groups.values()), path, wide, twice)
     except error:  # what DuckDB says may quote a row
         pass
     raise InputError(f"{path}: {absent(path, 'Parquet')}")

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.absent import absent, has_marks
+from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce, Block
@@ -190,7 +191,7 @@ def is_parquet(path: str) -> bool:
         return True
     try:
         if Path(path).is_dir():
-            return any(Path(path).glob("*.parquet"))
+            return bool(parquet_files(path))
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:

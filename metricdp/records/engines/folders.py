@@ -1,0 +1,73 @@
+"""Which files of a folder hold records: the same for every engine.
+
+Spark and Dask write folders of Parquet files, with others beside that are no data: ``_SUCCESS``,
+``.part-….crc``, ``_metadata``, and, where a job was cut short or some task ran twice,
+``_temporary`` with records that were written once more. So names that begin with ``_`` or ``.`` are
+skipped, in folders and in globs, as Spark does. Folders named ``column=value`` are gone into, any
+other is not.
+"""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from metricdp.errors import InputError
+from metricdp.records.engines.absent import has_marks
+
+ENDINGS = (".parquet", ".pq")
+_LOGS = ("_delta_log", "_spark_metadata")
+
+
+def parquet_files(path: str) -> list[str] | None:
+    """The Parquet files that a folder or a glob names, in order; of a file itself alone. None if
+    they lie elsewhere, and the engine must look.
+
+    Parameters
+    ----------
+    path : str
+
+    Raises
+    ------
+    InputError
+        A log in the folder says which of its files count.
+    """
+    if "://" in path:
+        return None
+    if has_marks(path):
+        named = filter(shown_file, glob.glob(path, recursive=True))  # noqa: PTH207 - of any kind
+        inside = [_inside(Path(n)) if Path(n).is_dir() else [n] for n in named]
+        return sorted({name for names in inside for name in names})
+    return _inside(Path(path)) if Path(path).is_dir() else [path]
+
+
+def shown_file(path: str) -> bool:
+    """Whether a file that was not named itself holds data, by its name.
+
+    Examples
+    --------
+    >>> [shown_file(f"homes/{name}.parquet") for name in ("part-0", "_hidden", ".part-0")]
+    [True, False, False]
+    >>> shown_file("homes/_temporary/0/part-0.parquet")
+    False
+    """
+    parts = Path(path).parts
+    return not parts[-1].startswith(("_", ".")) and "_temporary" not in parts
+
+
+def _inside(folder: Path) -> list[str]:
+    """Those of a folder, and of folders in it that are named ``column=value``."""
+    found: list[str] = []
+    for one in sorted(folder.iterdir()):
+        if one.name in _LOGS:
+            raise InputError(
+                f"{folder}: has a log ({one.name}) of which of its files count: read the table "
+                f"with the library that keeps it, and hand over that"
+            )
+        if not shown_file(one.name):
+            continue
+        if one.is_dir():
+            found += _inside(one) if "=" in one.name else []
+        elif one.name.lower().endswith(ENDINGS):
+            found.append(str(one))
+    return found
