@@ -1,0 +1,115 @@
+"""Objectives where all pairs of site and client are too many to be listed: their answers, beside
+those with the list.
+"""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.solvers.objectives import facility_location, p_center, siting
+from tests.solvers.objectives.universes import universes
+
+o = mdp.objectives
+
+METRICS, _rng = universes(12, 150)
+ASKED = {"anywhere": {}, "opened": {"opened": [7, 21]}, "candidates": {"candidates": range(0, 90)}}
+WEIGHTS = np.random.default_rng(5).integers(0, 4, 200).astype(float)
+
+
+@pytest.fixture(params=sorted(METRICS))
+def metric(request):
+    return METRICS[request.param]
+
+
+@pytest.fixture(params=sorted(ASKED))
+def asked(request, metric):
+    return {name: [metric.sites[i] for i in at] for name, at in ASKED[request.param].items()}
+
+
+@pytest.fixture
+def no_block(monkeypatch):
+    def turn_on():
+        monkeypatch.setattr(siting.Siting, "fits", False)
+
+    return turn_on
+
+
+def is_allowed(plan, asked):
+    centers = set(plan.centers)
+    return set(asked.get("opened", [])) <= centers and (
+        "candidates" not in asked or centers <= set(asked["candidates"])
+    )
+
+
+@pytest.mark.parametrize("by_site", [False, True])
+def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, no_block):
+    weights = WEIGHTS[: len(metric)]
+    room = 1.15 * weights.sum() / 6
+    rooms = {site: room * (1.2 if i % 2 else 0.9) for i, site in enumerate(metric.sites)}
+    objective = o.Capacitated(6, capacities=rooms if by_site else room)
+    listed = mdp.solve(metric, objective, weights=weights, **asked)
+    no_block()
+    plan = mdp.solve(metric, objective, weights=weights, **asked)
+    assert len(set(plan.centers)) == 6
+    assert is_allowed(plan, asked)
+    loads = plan.to_dict()["loads"]
+    for center, load in zip(plan.centers, loads):
+        assert load <= (rooms[center] if by_site else room) * (1 + 1e-9)
+    assert sum(loads) == pytest.approx(weights.sum())
+    assert listed.bound * (1 - 1e-9) <= plan.value <= 1.25 * listed.value
+
+
+def test_capacities_within_a_limit(metric, no_block):
+    weights = WEIGHTS[: len(metric)]
+    limit = 0.3 * float(np.max(metric.distance_rows([0])))
+    objective = o.Capacitated(4, capacities=weights.sum() / 8, limit=limit)
+    listed = mdp.solve(metric, objective, weights=weights)
+    no_block()
+    plan = mdp.solve(metric, objective, weights=weights)
+    assert max(plan.to_dict()["loads"]) <= weights.sum() / 8 * (1 + 1e-9)
+    assert listed.bound * (1 - 1e-9) <= plan.value <= 1.25 * listed.value
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_opening_costs(metric, asked, alike, monkeypatch, no_block):
+    weights = WEIGHTS[: len(metric)]
+    scale = float(np.max(metric.distance_rows([0]))) * weights.sum() / 60
+    costs = scale if alike else {x: scale * (1 + i % 3) for i, x in enumerate(metric.sites)}
+    objective = o.FacilityLocation(costs)
+    listed = mdp.solve(metric, objective, weights=weights, **asked)
+    assert listed.gap <= 1e-6
+    no_block()
+    monkeypatch.setattr(facility_location, "_COARSE", 60)
+    plan = mdp.solve(metric, objective, weights=weights, **asked)
+    assert is_allowed(plan, asked)
+    assert plan.value == plan.compare(plan.centers)["other"]
+    assert listed.value * (1 - 1e-9) <= plan.value <= 1.2 * listed.value
+    assert plan.bound is None
+
+
+@pytest.mark.parametrize("most", [6000, 20])
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_fewest_sites(metric, asked, share, most, monkeypatch):
+    weights = WEIGHTS[: len(metric)]
+    limit = share * float(np.max(metric.distance_rows([0])))
+    try:
+        listed = mdp.solve(metric, o.SetCover(limit), weights=weights, **asked)
+    except mdp.InputError as error:
+        assert "candidates" in asked
+        with pytest.raises(mdp.InputError, match=str(error)[:20]):
+            few_listed(monkeypatch, most, metric, limit, weights, asked)
+        return
+    assert listed.gap == 0
+    plan = few_listed(monkeypatch, most, metric, limit, weights, asked)
+    assert is_allowed(plan, asked)
+    clients = np.flatnonzero(weights > 0)
+    near = metric.nearest(plan.centers)[1][clients]
+    assert near.max() <= limit * (1 + 1e-6)
+    assert plan.bound <= listed.value <= plan.value <= listed.value + max(2, listed.value // 2)
+
+
+def few_listed(monkeypatch, most, metric, limit, weights, asked):
+    monkeypatch.setattr(p_center, "_ALL_LISTED", 5)
+    monkeypatch.setattr(p_center, "_SCATTERED", 8)
+    monkeypatch.setattr(p_center, "_MOST_LISTED", most)
+    return mdp.solve(metric, o.SetCover(limit), weights=weights, **asked)
