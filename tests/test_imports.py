@@ -44,3 +44,20 @@ def test_no_one_asks_a_metric_for_its_kind():
         & {*METRICS, "RowMetric", "VectorMetric"}
     ]
     assert asked == []
+
+
+def test_a_call_loads_no_more_than_it_needs():
+    """scipy.stats alone takes a third of a second of every process."""
+    import subprocess
+    import sys
+
+    heavy = ["scipy.stats", "pandas", "pyarrow", "matplotlib", "sklearn", "duckdb", "geopandas"]
+    code = (
+        "import sys, metricdp as mdp\n"
+        "metric = mdp.PrecomputedMetric([[0, 1], [1, 0]])\n"
+        "mdp.release(metric, mdp.PrivateDemand(metric, [0] * 9), epsilon=1).k_median(k=1)\n"
+        "mdp.Stream, mdp.plan, mdp.solve\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr

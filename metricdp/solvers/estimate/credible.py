@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from metricdp.kernels.tree_posterior import consistent
 from metricdp.partitions.finite.ward import PartitionTree
@@ -180,7 +180,7 @@ class Credible:
             [np.bincount(territory, share * draw[part], k).tolist() for draw in self._error]
         )
         noise = _CURSE**2 * error.var(axis=0)
-        reach = norm.ppf((1 + level) / 2) * np.sqrt(noise + _BORDER**2 * rough + people) + 0.5
+        reach = ndtri((1 + level) / 2) * np.sqrt(noise + _BORDER**2 * rough + people) + 0.5
         low, high = np.maximum(counts - reach, 0.0), np.maximum(counts + reach, 0.0)
         return Interval(np.clip(counts, low, high), low, high, level)
 
@@ -211,6 +211,6 @@ class Credible:
 def _interval(
     estimate: float, spread: float, bounds: tuple[float, float], level: float
 ) -> Interval:
-    reach = float(norm.ppf((1 + level) / 2)) * spread
+    reach = float(ndtri((1 + level) / 2)) * spread
     middle, low, high = np.clip([estimate, estimate - reach, estimate + reach], *bounds).tolist()
     return Interval(middle, low, high, level)
