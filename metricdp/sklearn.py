@@ -109,6 +109,17 @@ class _PrivateCenters(
         ------
         InputError (a ValueError), BudgetError
             A wrong argument, or a budget that does not suffice: nothing was charged.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.sklearn import PrivateKMeans
+        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
+        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
+        >>> ledger = mdp.Ledger(2)
+        >>> _ = model.fit(X, ledger=ledger)
+        >>> ledger.left
+        Fraction(1, 1)
         """
         import metricdp as mdp
         from metricdp.arguments import integer, shown
@@ -162,6 +173,15 @@ class _PrivateCenters(
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Nearest center of every row, shape (n,): for who may see that row, as it is an exact
         function of it.
+
+        Examples
+        --------
+        >>> from metricdp.sklearn import PrivateKMeans
+        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
+        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
+        >>> far, near = model.fit(X).predict([[0.8, 0.6], [0.2, 0.2]])
+        >>> bool(far != near)
+        True
         """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -172,12 +192,29 @@ class _PrivateCenters(
         )
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> NDArray[np.int64]:
-        """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
+        """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept.
+
+        Examples
+        --------
+        >>> from metricdp.sklearn import PrivateKMeans
+        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
+        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
+        >>> len(set(model.fit_predict(X)))
+        2
+        """
         return self.fit(X, y, **options).predict(X)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Distance of every row to every center, shape (n, n_clusters): an exact function of that
         row, like `predict`.
+
+        Examples
+        --------
+        >>> from metricdp.sklearn import PrivateKMeans
+        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
+        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
+        >>> bool(model.fit(X).transform([[0.2, 0.2]]).min() < 0.2)
+        True
         """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -193,6 +230,14 @@ class _PrivateCenters(
 
         Choosing parameters by it (`GridSearchCV`) reads X without protection: use public data, or
         data that stands for it.
+
+        Examples
+        --------
+        >>> from metricdp.sklearn import PrivateKMeans
+        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
+        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
+        >>> model.fit(X).score([[0.2, 0.2], [0.8, 0.6]]) > -0.1
+        True
         """
         from metricdp.privacy import PrivateDataWarning
 

@@ -28,6 +28,12 @@ class Finding:
     excess : float
         How far beyond the claim, as a multiple of it; infinite for what no claim allows. For
         choosing the strongest evidence.
+
+    Examples
+    --------
+    >>> from metricdp.audit.report import Finding
+    >>> Finding("discrete Laplace", "epsilon 1", "epsilon >= 0.97", "exact law", passed=True).passed
+    True
     """
 
     mechanism: str
@@ -43,6 +49,13 @@ class Finding:
 class Catch:
     """One planted bug, and the strongest finding against it (None: it was not caught; `note` may
     say why).
+
+    Examples
+    --------
+    >>> from metricdp.audit.report import Catch, Finding
+    >>> found = Finding("discrete Laplace", "epsilon 1", "epsilon >= 2", "exact law", passed=False)
+    >>> Catch("half the noise", ("exact law",), found, seconds=0.1).evidence.found
+    'epsilon >= 2'
     """
 
     bug: str

@@ -29,6 +29,15 @@ so many are drawn, and the full form follows all of them.
 class Check:
     """One row of the table to be: its name, whether it is in the short form too, and how to run it
     (True: the short way).
+
+    Examples
+    --------
+    >>> from metricdp.audit.report import Finding
+    >>> from metricdp.audit.runner import Check, perform
+    >>> found = Finding("noise", "epsilon 1", "epsilon >= 0.97", "exact law", True)
+    >>> law = Check("exact law", True, lambda quick: found)
+    >>> perform(law, quick=True).passed
+    True
     """
 
     name: str

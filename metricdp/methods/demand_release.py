@@ -576,7 +576,18 @@ class DemandRelease:
         return found
 
     def answer(self, question: Any) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
+        """Centers for a question that was checked already: post-processing, free.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> from metricdp.methods.question import Question
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> sorted(release.answer(Question.checked(metric, 2, 1)).centers)
+        [1, 7]
+        """
         return Result(
             question.names(self._centers(question)),
             question.k,

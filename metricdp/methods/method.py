@@ -73,11 +73,26 @@ class Method(ABC):
             positive(self.records_hint, "records_hint")
 
     def with_hint(self, records_hint: float | None) -> Self:
-        """The same method with a guess of the number of records, if one is given."""
+        """The same method with a guess of the number of records, if one is given.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.methods.Partition().with_hint(5000).records_hint
+        5000
+        """
         return self if records_hint is None else replace(self, records_hint=records_hint)
 
     def within(self, space: EuclideanSpace) -> Method:
-        """The method that answers for this one in a box: itself, mostly."""
+        """The method that answers for this one in a box: itself, mostly.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> method = mdp.methods.Quadtree()
+        >>> method.within(mdp.EuclideanSpace([0, 0], [1, 1])) is method
+        True
+        """
         return self
 
     def price(self, epsilon: Any, delta: Any) -> Cost:
@@ -88,12 +103,28 @@ class Method(ABC):
         ------
         InputError
             They are no such numbers.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.methods.Partition().price("1/2", "1e-6").delta
+        Fraction(0, 1)
+        >>> mdp.methods.Coreset().price("1/2", "1e-6").bound
+        'zCDP'
         """
         return Cost.of(Cost.of(epsilon, delta).epsilon)
 
     def price_of(self, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
         """`price` of a call about this demand: for methods to which a delta is of use where users
         are capped.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> mdp.methods.Partition().price_of(demand, "1/2", "1e-6").delta
+        Fraction(0, 1)
         """
         return self.price(epsilon, delta)
 
@@ -106,12 +137,33 @@ class Method(ABC):
         ------
         InputError
             The method cannot answer this question at this price.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> from metricdp.methods.question import Question
+        >>> method, asked = mdp.methods.Partition(), Question.checked(metric, 2, 1)
+        >>> method.check(demand, asked, method.price("1/2", 0), "add-remove")  # nothing to refuse
         """
 
     @abstractmethod
     def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
         """Centers, paid from `grant`: all of it may be spent. Public coins come from
         ``question.seed``.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> from metricdp.methods.question import Question
+        >>> ledger = mdp.Ledger(4)
+        >>> asked = Question.checked(metric, 2, 1)
+        >>> result = mdp.methods.Partition().answer(demand, ledger.charge(4), asked)
+        >>> sorted(result.centers), ledger.left
+        ([1, 7], Fraction(0, 1))
         """
 
     def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> Any:
@@ -122,5 +174,14 @@ class Method(ABC):
         ------
         InputError
             This method has none.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.methods.Partition().release(demand, mdp.Ledger(4).charge(4), seed=0)
+        >>> sorted(release.k_median(k=2).centers)
+        [1, 7]
         """
         raise InputError(f"the method {self.name} makes no release before a question is asked")

@@ -146,6 +146,13 @@ class Metric(ABC):
         UnknownIdError
             An id is not in the universe; the message names the first such id, so callers holding
             private ids must not show it.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.positions(["c", "a"])
+        array([2, 0])
         """
         if not isinstance(ids, Iterable):
             raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
@@ -169,11 +176,26 @@ class Metric(ABC):
 
     @property
     def sites(self) -> Sequence[Hashable]:
-        """Where centers may stand: ids, by default of all points."""
+        """Where centers may stand: ids, by default of all points.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> list(mdp.CostTable([[1, 5], [8, 2]], sites=["A", "B"], clients=[10, 20]).sites)
+        ['A', 'B']
+        """
         return self.ids
 
     def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
-        """Positions of sites, shape (n,); errors as `positions`."""
+        """Positions of sites, shape (n,); errors as `positions`.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> table = mdp.CostTable([[1, 5], [8, 2]], sites=["A", "B"], clients=[10, 20])
+        >>> table.site_positions(["B"])
+        array([1])
+        """
         return self.positions(ids)
 
     @property
@@ -184,6 +206,14 @@ class Metric(ABC):
 
         Public partitions and trees are built on it: moving one record from u to v changes the cost
         of any centers by at most D(u, v), whatever the direction of travel.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
+        >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
+        >>> ring.distances([0], [3]), ring.symmetric.distances([0], [3])
+        (array([[1.]]), array([[3.]]))
         """
         return self
 
@@ -207,6 +237,14 @@ class Metric(ABC):
     ) -> NDArray[np.float64]:
         """Distances between ids, shape (n_sources, n_targets): costs of serving targets from
         sources; all points in order of `ids` when `targets` is None.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.distances(["a"]), line.distances(["a", "b"], ["c"])
+        (array([[0., 1., 4.]]), array([[4.],
+               [3.]]))
         """
         return self.distance_rows(
             self.site_positions(sources), None if targets is None else self.positions(targets)
@@ -215,6 +253,14 @@ class Metric(ABC):
     def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """For every point the index of its nearest center (in the order given) and the distance to
         it, shapes (n_points,).
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> label, distance = line.nearest(["c", "a"])
+        >>> label, distance
+        (array([1, 1, 0]), array([0., 1., 0.]))
         """
         return self.nearest_to(self.site_positions(centers))
 
@@ -222,7 +268,15 @@ class Metric(ABC):
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets)."""
+        """Distances between positions, shape (n_sources, n_targets).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.distance_rows(np.array([0]), np.array([2, 1]))
+        array([[4., 1.]])
+        """
 
     @abstractmethod
     def grid_rows(
@@ -230,17 +284,40 @@ class Metric(ABC):
     ) -> NDArray[np.int64]:
         """The same distances quantised by ceiling to the public grid: integers, and still a metric
         (vectors are snapped to it first).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.grid_rows(np.array([0])) * line.unit
+        array([[0., 1., 4.]])
         """
 
     @abstractmethod
     def nearest_to(
         self, centers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """`nearest` for positions."""
+        """`nearest` for positions.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.nearest_to(np.array([2, 0]))[0]
+        array([1, 1, 0])
+        """
 
     @abstractmethod
     def diameter_bound(self) -> float:
-        """A public upper bound of the largest distance, exact where that is affordable."""
+        """A public upper bound of the largest distance, exact where that is affordable.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.diameter_bound() >= 4
+        True
+        """
 
     @abstractmethod
     def seed_centers(
@@ -248,12 +325,29 @@ class Metric(ABC):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point,
         distance of every point).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> at, label, distance = line.seed_centers(2, np.ones(3), np.random.default_rng(0))
+        >>> bool((line.distance_rows(at)[label, [0, 1, 2]] == distance).all())
+        True
         """
 
     def distance_block(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """`distance_rows` in single precision, C order, computed from whichever side is cheaper."""
+        """`distance_rows` in single precision, C order, computed from whichever side is cheaper.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.distance_block(np.array([0, 1]), np.array([2]))
+        array([[4.],
+               [3.]], dtype=float32)
+        """
         if len(sources) <= len(targets) or self.directed:
             return self.distance_rows(sources, targets).astype(np.float32)
         return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
@@ -299,6 +393,15 @@ class Metric(ABC):
 
         A universe may return the length of real paths that is not the shortest, where exact rows
         would cost too much.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> centers = np.array([0, 2])
+        >>> line.cell_distances(centers, *line.nearest_to(centers))
+        array([[0., 4.],
+               [4., 0.]], dtype=float32)
         """
         return self.distance_rows(centers, centers).astype(np.float32)
 
@@ -309,6 +412,13 @@ class Metric(ABC):
         (n_sources, n_inner).
 
         A graph may measure inside the subgraph of these points only.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.inner_distances(np.array([0, 2]), sources=np.array([1]))
+        array([[4., 0.]], dtype=float32)
         """
         return self.distance_rows(points[sources], points).astype(np.float32)
 
@@ -316,44 +426,108 @@ class Metric(ABC):
     # points in an order of its own, the inner one, in which its answers are then faster to find.
 
     def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of positions in the metric's inner order: by default the same."""
+        """The numbers of positions in the metric's inner order: by default the same.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> metric.outer(metric.inner(np.array([5, 2])))
+        array([5, 2])
+        """
         return positions
 
     def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The positions of inner numbers."""
+        """The positions of inner numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> sorted(metric.outer(np.arange(9)).tolist())
+        [0, 1, 2, 3, 4, 5, 6, 7, 8]
+        """
         return numbers
 
     def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
-        """The two nearest of some centers (positions), for every point in the inner order."""
+        """The two nearest of some centers (positions), for every point in the inner order.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> found = line.two_nearest(np.array([0, 2]))
+        >>> found.first, found.near * line.unit, found.far * line.unit
+        (array([0, 0, 1], dtype=int32), array([0., 1., 0.]), array([4., 3., 4.]))
+        """
         return two_nearest_by_rows(self, centers)
 
     def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Distance of every point, in the inner order, to its nearest center, in steps of the
         grid.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.grid_nearest(np.array([0])) * line.unit
+        array([0., 1., 4.])
         """
         return self.two_nearest(centers).near
 
     def searches(self, points: NDArray[np.int64]) -> Searches:
         """Searches from some positions for those that could serve them. They hold what they found:
         whoever asks about private points keeps them to himself.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> found = []
+        >>> near = lambda i, numbers, distances, packed: found.append(sorted(numbers.tolist()))
+        >>> line.searches(np.array([0])).each(np.array([0]), np.array([int(2 / line.unit)]), near)
+        >>> found
+        [[0, 1]]
         """
         return RowSearches(self, points)
 
     def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Balls:
         """Closed balls of a radius, in steps of the grid, around candidates (positions; all points
         by default).
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.balls(steps=int(2 / line.unit)).members(0)
+        array([0, 1])
         """
         return RowBalls(self, steps, candidates)
 
     def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of a group for each position, the same for points at distance 0 of each other.
         Asked only where `grid_error` says that the grid may not tell them apart.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> mdp.EuclideanMetric([[0.0], [4.0], [0.0]]).twins(np.array([0, 1, 2]))
+        array([0, 1, 0])
         """
         together = self.distance_rows(positions, positions) == 0
         return together.argmax(axis=1)
 
     def structure(self) -> Iterator[NDArray[Any]]:
-        """Arrays that determine all distances, for checksums: by default all rows of distances."""
+        """Arrays that determine all distances, for checksums: by default all rows of distances.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> other = mdp.EuclideanMetric([[0.0], [1.0], [5.0]], ids=["a", "b", "c"])
+        >>> [x.tolist() for x in line.structure()] == [x.tolist() for x in other.structure()]
+        False
+        """
         n = len(self)
         step = max(1, 4_000_000 // n)
         for start in range(0, n, step):
@@ -367,6 +541,12 @@ class Metric(ABC):
         ------
         InputError
             It does not.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> line.check()  # a metric: nothing to refuse
         """
         if "checked" not in _known.of(self):
             promises.check(self)
@@ -379,6 +559,13 @@ class Metric(ABC):
         ------
         InputError
             The universe has no coordinates.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]])
+        >>> stops.snapper()([[3.9, 2.5]])
+        array([2])
         """
         if self.coordinates is None:
             raise InputError(
@@ -396,6 +583,13 @@ class Metric(ABC):
         ------
         InputError
             The universe's coordinates have no known unit.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> stops = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9]])
+        >>> 0 < stops.snap_radius(500) < stops.snap_radius(1000)
+        True
         """
         if self.coordinate_system == "lonlat":
             return meters / METERS_A_DEGREE
@@ -418,6 +612,13 @@ class Metric(ABC):
         InputError
             The universe has no coordinates, or the points are not finite or have another number of
             coordinates.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]])
+        >>> stops.snap([[0.2, -0.1], [3.9, 2.5]])
+        array([0, 2])
         """
         if "snapper" not in _known.of(self):
             _known.of(self)["snapper"] = self.snapper()

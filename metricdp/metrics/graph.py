@@ -199,7 +199,15 @@ class GraphMetric(Metric):
 
     @property
     def network(self) -> GraphMetric:  # type: ignore[override]
-        """The graph itself, in the inner order."""
+        """The graph itself, in the inner order.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> metric.network is metric
+        True
+        """
         return self
 
     def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -245,6 +253,15 @@ class GraphMetric(Metric):
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for
         internal sources.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> label, steps = metric.voronoi(metric.inner(np.array([1, 7])))
+        >>> at = metric.inner(np.array([0, 3, 8]))
+        >>> label[at], steps[at] * metric.unit
+        (array([0, 0, 1]), array([1., 2., 1.]))
         """
         if len(sources) == 0:
             raise InputError("at least one center is needed")
@@ -297,7 +314,16 @@ class GraphMetric(Metric):
     def quotient(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> GraphMetric:
-        """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
+        """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> centers = np.array([1, 4, 7])
+        >>> metric.quotient(centers, *metric.nearest_to(centers)).distances([0])
+        array([[0., 3., 6.]])
+        """
         there = np.rint(distance[self.order] / self.unit).astype(np.int64)
         home = self._ways_home(centers, label, there)
         tails, heads, through = paths.boundary_arcs(*self.csr, there, home, label[self.order])

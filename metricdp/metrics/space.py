@@ -62,7 +62,14 @@ class EuclideanSpace:
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d."""
+        """Number of coordinates d.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.EuclideanSpace([0, 0, 0], [1, 1, 2]).dimension
+        3
+        """
         return len(self.lower)
 
     def __getstate__(self) -> dict[str, object]:
@@ -75,6 +82,13 @@ class EuclideanSpace:
     def clip(self, points: ArrayLike) -> NDArray[np.float64]:
         """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused
         without quoting them.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.EuclideanSpace([0, 0], [1, 2]).clip([[0.5, 3.0], [-1.0, 1.0]])
+        array([[0.5, 2. ],
+               [0. , 1. ]])
         """
         inside, finite = clipped(
             np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
@@ -84,12 +98,26 @@ class EuclideanSpace:
         return inside
 
     def diameter_bound(self) -> float:
-        """Length of the box's diagonal: its exact diameter."""
+        """Length of the box's diagonal: its exact diameter.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.EuclideanSpace([0, 0], [3, 4]).diameter_bound()
+        5.0
+        """
         return float(np.linalg.norm(self.upper - self.lower))
 
     def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
         """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence
         (Owen 1998), kept for the next call.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> net = mdp.EuclideanSpace([0, 0], [1, 2]).net(16)
+        >>> len(net), bool((net.points <= [1, 2]).all())
+        (16, True)
         """
         from scipy.stats import qmc
 

@@ -115,11 +115,25 @@ class Baseline(Method):
 
     @property
     def least_share(self) -> Fraction:
-        """The smallest share of the budget that a read gets."""
+        """The smallest share of the budget that a read gets.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> 0 < mdp.methods.Lloyd().least_share < 1
+        True
+        """
         return Fraction(1, 4)
 
     def reach(self, space: EuclideanSpace) -> float:
-        """The radius, at most that of the ball that holds the box."""
+        """The radius, at most that of the ball that holds the box.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.methods.Lloyd().reach(mdp.EuclideanSpace([0, 0], [6, 8]))
+        5.0
+        """
         half = space.diameter_bound() / 2
         return half if self.radius is None else min(float(self.radius), half)
 

@@ -191,6 +191,17 @@ class LocalSearch(Method):
 
         **Privacy.** All of them are released: with `final`, one share of the grant is left for the
         last draw.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> from metricdp.methods.question import Question
+        >>> method, asked = mdp.methods.LocalSearch(steps=3), Question.checked(metric, 2, 1)
+        >>> sets, receipts = method.visited(demand, mdp.Ledger(4).charge(4), asked)
+        >>> len(sets), sum(receipt.epsilon for receipt in receipts) <= 4
+        (4, True)
         """
         at, receipts = self._begin(demand, grant, question)
         visited = [at]

@@ -46,6 +46,17 @@ class Objective(ABC):
         Raises
         ------
         InputError
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.solvers.objectives.siting import Siting
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
+        >>> mdp.objectives.KMedian(k=5).check(siting)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        metricdp.errors.InputError: k must be an integer from 1 ...
         """
 
     @abstractmethod
@@ -56,15 +67,42 @@ class Objective(ABC):
         ------
         InputError
             No choice of sites meets the conditions.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.solvers.objectives.siting import Siting
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
+        >>> chosen = mdp.objectives.KMedian(k=2).choose(siting)
+        >>> sorted(chosen.sites.tolist()), chosen.value
+        ([0, 3], 1.0)
         """
 
     @abstractmethod
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
-        """The value of given sites, and who is served by whom; nothing is searched."""
+        """The value of given sites, and who is served by whom; nothing is searched.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.solvers.objectives.siting import Siting
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
+        >>> mdp.objectives.KMedian(k=2).judge(siting, np.array([1, 2])).value
+        5.0
+        """
 
     @property
     def reach(self) -> Any:
-        """The distance beyond which nobody is served; None if there is none."""
+        """The distance beyond which nobody is served; None if there is none.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.objectives.MaxCoverage(k=2, limit=900).reach, mdp.objectives.PCenter(k=2).reach
+        (900, None)
+        """
         return getattr(self, "limit", None)
 
 
