@@ -55,6 +55,14 @@ class Budget(Unique):
     >>> from metricdp.accounting import Budget, Ledger
     >>> isinstance(Ledger(1), Budget), isinstance(Ledger(1).charge("1/2"), Budget)
     (True, True)
+    >>> budget = Ledger(1, delta="1e-6")
+    >>> grant = budget.charge("1/4", "1e-7")
+    >>> budget.epsilon, budget.spent, budget.left
+    (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
+    >>> float(budget.delta), float(budget.spent_delta), float(budget.left_delta)
+    (1e-06, 1e-07, 9e-07)
+    >>> grant.payer is budget, grant.neighboring, grant.scope, grant.protects
+    (True, 'add-remove', None, None)
     """
 
     _why = "a copy would spend the same budget twice"
@@ -310,8 +318,8 @@ class Pool(Grant):
     >>> from metricdp.accounting import Cost
     >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
     >>> pool.draw(Cost.selection("0.1"))
-    >>> type(pool).__name__, pool.spent_rho, pool.spent_delta, 0 < pool.spent < 1
-    ('Pool', Fraction(1, 800), Fraction(1, 1000000), True)
+    >>> pool.spent_rho, pool.spent_delta, pool.spent_rho < pool.rho, 0 < pool.spent < 1
+    (Fraction(1, 800), Fraction(1, 1000000), True, True)
     """
 
     def __init__(

@@ -155,6 +155,13 @@ class Ledger(Budget):
     Ledger(spent 0.2 of 0.5, left 0.3; add-remove)
     >>> ledger.quote(0.4).fits
     False
+    >>> ledger.spent, ledger.left, ledger.ever_spent, ledger.spent_delta
+    (Fraction(1, 5), Fraction(3, 10), Fraction(1, 5), Fraction(0, 1))
+    >>> [charge.purpose for charge in ledger.entries], ledger.left_delta
+    (['clinics'], Fraction(0, 1))
+    >>> yearly = Ledger(1, dataset="homes", renews="yearly")
+    >>> yearly.dataset, yearly.policy.renews
+    ('homes', 'yearly')
     """
 
     _least = MIN_EPSILON

@@ -77,7 +77,14 @@ class Caps:
 
     @property
     def max_contributions(self) -> int:
-        """Most records of a user, pc."""
+        """Most records of a user, pc.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.Caps(parts=20, records=2).max_contributions
+        40
+        """
         return self.parts * self.records
 
     def of(self, universe: Any) -> Capped:
@@ -87,6 +94,14 @@ class Caps:
         ------
         InputError
             It is a box, or the partition is of another universe.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> capped = mdp.Caps(parts=1, records=2, areas=2).of(metric)
+        >>> len(capped.areas), capped.square
+        (4, 4)
         """
         if not isinstance(universe, Metric):
             raise InputError(

@@ -49,6 +49,17 @@ class CoverQuery(Frozen):
     ----------
     rounds : int
         Selections in all.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.metrics.set_systems import Balls
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import CoverQuery
+    >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=1), 2)])
+    >>> query.rounds, str(query)
+    (2, '2 sets in 1 stages that cover most')
     """
 
     proof: ClassVar[int] = 10
@@ -72,7 +83,18 @@ class CoverQuery(Frozen):
         self.rounds = sum(times for _, times in self.stages)
 
     def check(self, universe: object) -> None:
-        """The partition must be of this universe, the very object."""
+        """The partition must be of this universe, the very object.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.metrics.set_systems import Balls
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import CoverQuery
+        >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=1), 2)])
+        >>> query.check(metric)  # the very object: nothing to refuse
+        """
         self.histogram.check(universe)
 
     def selected(
@@ -80,6 +102,17 @@ class CoverQuery(Frozen):
     ) -> list[NDArray[np.int64]]:
         """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
         for the gate.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.metrics.set_systems import Balls
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import CoverQuery
+        >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=0), 2)])
+        >>> query.selected(np.array([0, 5, 0, 9]), choose=np.argmax)  # made up, no privacy
+        [array([3, 1])]
         """
         left = bounded(counts)
         found = []

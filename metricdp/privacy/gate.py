@@ -102,6 +102,19 @@ def measure(
     ------
     InputError, BudgetError
         A wrong type or universe; a grant that does not hold that much: nothing was read or spent.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> from metricdp.privacy import measure
+    >>> grant = mdp.Ledger(2).charge(1, purpose="halves")
+    >>> release = measure(mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), query, 1, grant)
+    >>> bool((abs(release.values - [9000, 4000]) < 50).all()), grant.left
+    (True, Fraction(0, 1))
     """
     _check(demand, query, TRUSTED, grant)
     loss = exact(delta, "delta")
@@ -164,6 +177,16 @@ def select(
     ------
     InputError, BudgetError
         As `measure`.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CostQuery, select
+    >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
+    >>> at, receipt = select(demand, CostQuery(metric), "1/2", mdp.Ledger(1).charge("1/2"))
+    >>> metric.ids[at], receipt.epsilon
+    (2, Fraction(1, 2))
     """
     _check(demand, query, TRUSTED_SELECTIONS, grant)
     share = exact(epsilon)
@@ -218,6 +241,19 @@ def cover(
     ------
     InputError, BudgetError
         As `measure`.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.metrics.set_systems import Balls
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import CoverQuery, cover
+    >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=0), 2)])
+    >>> demand = mdp.PrivateDemand(metric, [1] * 9000 + [3] * 5000)
+    >>> selected, receipt = cover(demand, query, 1, mdp.Ledger(1).charge(1))
+    >>> selected, receipt.epsilon
+    ([array([1, 3])], Fraction(1, 1))
     """
     _check(demand, query, (CoverQuery,), grant)
     price = Cost.of(cost)
@@ -282,6 +318,20 @@ def split(
     ------
     InputError, BudgetError
         As `measure`.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> from metricdp.privacy import CountQuery, measure, split
+    >>> demand, ledger = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), mdp.Ledger(1)
+    >>> west, east = split(demand, query.partition, "1/2", ledger)
+    >>> noisy = measure(east[0], CountQuery(), "1/2", east[1])
+    >>> bool(abs(noisy.values[0] - 4000) < 100), ledger.left
+    (True, Fraction(1, 2))
     """
     query = HistogramQuery(partition)
     _check(demand, query, TRUSTED, ledger, Budget)
@@ -333,6 +383,18 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> Priv
     ------
     InputError
         A wrong type or universe, or another number of parts.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import moved
+    >>> towns = mdp.PrecomputedMetric([[0, 9], [9, 0]], ids=["west", "east"])
+    >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000)
+    >>> there = moved(demand, Labels(metric, np.array([0, 0, 1, 1]), 2), towns)
+    >>> mdp.k_median(towns, there, k=1, epsilon=1).centers
+    ['west']
     """
     query = HistogramQuery(partition)
     if (
@@ -377,6 +439,18 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
     ------
     InputError
         A wrong type or universe.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.privacy import mapped
+    >>> plane, line = mdp.EuclideanSpace([0, 0], [1, 1]), mdp.EuclideanSpace([0], [1])
+    >>> class FirstCoordinate:
+    ...     universe = plane
+    ...     def encode(self, records):
+    ...         return records[:, :1]
+    >>> mapped(mdp.PrivateDemand(plane, [[0.2, 0.7]]), FirstCoordinate(), line)
+    PrivateDemand(a box in R^1; protects each record)
     """
     if (
         not (isinstance(demand, PrivateDemand) and isinstance(space, EuclideanSpace))
@@ -413,6 +487,15 @@ def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
     ------
     InputError
         A wrong type or universe.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+    >>> from metricdp.privacy import foreseen
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> foreseen(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space, seed=0))
+    PrivateDemand(a box in R^2; protects each record)
     """
     if (
         not (isinstance(demand, PrivateDemand) and isinstance(tree, ShiftedQuadtree))
@@ -445,6 +528,16 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     ------
     InputError
         A wrong type or share.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CountQuery, measure, thinned
+    >>> half = thinned(mdp.PrivateDemand(metric, [2] * 10_000), 0.5)
+    >>> noisy = measure(half, CountQuery(), 1, mdp.Ledger(1).charge(1))
+    >>> bool(abs(noisy.values[0] - 5000) < 500)
+    True
     """
     if not isinstance(demand, PrivateDemand) or not 0 < positive(share, "share") <= 1:
         raise InputError("a PrivateDemand is thinned to a share of it, above 0, up to 1")

@@ -59,6 +59,19 @@ class OpeningQuery(HistogramQuery):
         depend on records.
     depth : int
         Public: cells of this depth stay closed.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+    >>> from metricdp.privacy import OpeningQuery
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
+    >>> from metricdp.privacy import measure
+    >>> demand = mdp.PrivateDemand(space, [[0.3, 0.3]] * 90_000)
+    >>> opened = measure(demand, query, 1, mdp.Ledger(1).charge(1))
+    >>> bool(0 in opened.values), opened.receipt.epsilon  # the root, for certain
+    (True, Fraction(1, 1))
     """
 
     proof: ClassVar[int] = 5
@@ -69,6 +82,21 @@ class OpeningQuery(HistogramQuery):
     def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
         """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
         decided upon together. Records are read once for each 64 depths of a quadtree.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> from metricdp.privacy import OpeningQuery
+        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
+        >>> class Silent:
+        ...     scale = 5.0
+        ...     def __call__(self, excess):
+        ...         return excess
+        >>> points = np.full((90, 2), 0.3)  # made up: without noise nothing is private
+        >>> len(query.opened(points, Silent()))
+        2
         """
         bias = bias_of(noise.scale)
         cells = self.partition
@@ -85,11 +113,33 @@ class OpeningQuery(HistogramQuery):
         return np.concatenate(found)
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """F·m, or F·2m: what makes the noise's scale s."""
+        """F·m, or F·2m: what makes the noise's scale s.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> from metricdp.privacy import OpeningQuery
+        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
+        >>> query.sensitivity("add-remove", 1), query.sensitivity("replace-one", 1)
+        (5, 10)
+        """
         return FACTOR * self.sensitivity_of(neighboring, max_contributions)
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """0: not stated."""
+        """0: not stated.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> from metricdp.privacy import OpeningQuery
+        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
+        >>> query.squared_sensitivity("add-remove", 1)
+        0
+        """
         return 0
 
     def __str__(self) -> str:

@@ -34,6 +34,12 @@ from metricdp.unique import Apart
 class Query(ABC):
     """A question answered by integers. `gate.measure` accepts the classes of this file and no
     others.
+
+    Examples
+    --------
+    >>> from metricdp.privacy import CountQuery, Query
+    >>> isinstance(CountQuery(), Query), str(CountQuery())
+    (True, 'number of records')
     """
 
     proof: ClassVar[int]
@@ -43,24 +49,60 @@ class Query(ABC):
     def check(self, universe: object) -> None:
         """Raise InputError unless it can be asked about demand in `universe`; sees public things
         only.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CountQuery
+        >>> CountQuery().check(metric)  # nothing to refuse
         """
 
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """The exact answer, shape (n_values,): private, for the gate."""
+        """The exact answer, shape (n_values,): private, for the gate.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.privacy import CountQuery
+        >>> CountQuery().exact(np.array([0, 3, 3]))
+        array([3])
+        """
 
     @abstractmethod
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """Whether so many records can have this exact answer: what `exact` must hold to, whoever
         wrote the partition that it asks. Checked before noise is added (`answered`).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.privacy import CountQuery
+        >>> [CountQuery().fits(np.array([answer]), n_records=3) for answer in (3, 4)]
+        [True, False]
         """
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """L1 sensitivity over all neighbors, from public arguments alone."""
+        """L1 sensitivity over all neighbors, from public arguments alone.
+
+        Examples
+        --------
+        >>> from metricdp.privacy import CountQuery
+        >>> [CountQuery().sensitivity(relation, 3) for relation in ("add-remove", "replace-one")]
+        [3, 2]
+        """
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Square of the L2 sensitivity; never more than that of L1."""
+        """Square of the L2 sensitivity; never more than that of L1.
+
+        Examples
+        --------
+        >>> from metricdp.privacy import CountQuery
+        >>> CountQuery().squared_sensitivity("add-remove", 3)
+        9
+        """
         return self.sensitivity(neighboring, max_contributions) ** 2
 
 
@@ -73,6 +115,16 @@ class CountQuery(Query):
     so it moves by ``|a - b| <= m - 1``. For records m = 1, and the sensitivity is 0: this relation
     makes the number of records public, and it is released exactly at no cost. *Composition*:
     sequential with everything else asked about the same demand.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CountQuery, measure
+    >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
+    >>> noisy = measure(demand, CountQuery(), 1, mdp.Ledger(1).charge(1))
+    >>> bool(abs(noisy.values[0] - 9000) < 50)
+    True
     """
 
     proof: ClassVar[int] = 3
@@ -116,6 +168,16 @@ class HistogramQuery(Query):
     ----------
     partition : Partition
         Public. ``partition.universe`` must be the demand's universe, the very object.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> query.exact(np.array([0, 3, 3])), query.sensitivity("add-remove", 1)
+    (array([1, 2]), 1)
     """
 
     proof: ClassVar[int] = 3
@@ -147,7 +209,18 @@ class HistogramQuery(Query):
 
     @property
     def n_values(self) -> int:
-        """Numbers in an answer."""
+        """Numbers in an answer.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+        >>> query.n_values
+        2
+        """
         return self.n_parts
 
     def check(self, universe: object) -> None:
@@ -168,7 +241,18 @@ class HistogramQuery(Query):
         return counts and int(answer.sum()) == n_records
 
     def parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Part of each record, shape (n_records,): private, for the gate."""
+        """Part of each record, shape (n_records,): private, for the gate.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+        >>> query.parts(np.array([0, 3, 3]))
+        array([0, 1, 1])
+        """
         return self._encoded(records) if self.labels is None else self.labels[records]
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -176,13 +260,32 @@ class HistogramQuery(Query):
         return self.sensitivity_of(neighboring, max_contributions)
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m², or 2m² under replace-one."""
+        """Return m², or 2m² under replace-one.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+        >>> [query.squared_sensitivity(relation, 3) for relation in ("add-remove", "replace-one")]
+        [9, 18]
+        """
         return max_contributions**2 if neighboring == "add-remove" else 2 * max_contributions**2
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
         """The sensitivity of every histogram, so that a partition can be chosen for the noise it
         will get.
+
+        Examples
+        --------
+        >>> from metricdp.privacy import HistogramQuery
+        >>> HistogramQuery.sensitivity_of("add-remove", 3)
+        3
+        >>> HistogramQuery.sensitivity_of("replace-one", 3)
+        6
         """
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
@@ -228,6 +331,18 @@ class SumsQuery(Query):
     folded : bool
         Answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, … Every
         record adds v or -v, so all bounds hold.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.box.grid import Grid
+    >>> from metricdp.privacy import HistogramQuery, SumsQuery
+    >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
+    >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
+    >>> sums = query.exact(np.array([[1.0, 0.5], [6.5, 0.5]])).reshape(2, 2)
+    >>> (sums * query.steps[:, None]).round(2), query.sensitivity("add-remove", 1)
+    (array([[-1. ,  0. ],
+           [ 0.5,  0. ]]), 1448)
     """
 
     proof: ClassVar[int] = 4
@@ -278,12 +393,34 @@ class SumsQuery(Query):
 
     @property
     def steps(self) -> NDArray[np.float64]:
-        """Length of one step in every part, shape (n_parts,), in the box's unit."""
+        """Length of one step in every part, shape (n_parts,), in the box's unit.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.grid import Grid
+        >>> from metricdp.privacy import HistogramQuery, SumsQuery
+        >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
+        >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
+        >>> bool((query.steps == space.diameter_bound() / 2 / 2**10).all())
+        True
+        """
         return self.radii / 2**self.bits
 
     @property
     def n_values(self) -> int:
-        """Numbers in an answer."""
+        """Numbers in an answer.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.grid import Grid
+        >>> from metricdp.privacy import HistogramQuery, SumsQuery
+        >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
+        >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
+        >>> query.n_values
+        4
+        """
         parts = 1 if self.folded else self.histogram.n_parts
         return parts * int(self.histogram.universe.dimension)
 
@@ -338,6 +475,18 @@ class LevelsQuery(Query):
     ----------
     levels : sequence of HistogramQuery or SumsQuery
         At least one, all of one universe.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> from metricdp.privacy import LevelsQuery
+    >>> levels = LevelsQuery((query, HistogramQuery(Labels.of(metric))))
+    >>> levels.exact(np.array([0, 3, 3])), levels.sensitivity("add-remove", 1)
+    (array([1, 2, 1, 0, 0, 2]), 2)
     """
 
     proof: ClassVar[int] = 3

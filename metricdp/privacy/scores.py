@@ -41,6 +41,15 @@ class SelectionQuery(Frozen, ABC):
     direction : int
         1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
         nothing of the kind.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CoverageQuery, SelectionQuery
+    >>> query = CoverageQuery(metric, radius=1)
+    >>> isinstance(query, SelectionQuery), query.monotone, query.direction
+    (True, True, 1)
     """
 
     proof: ClassVar[int]
@@ -52,12 +61,29 @@ class SelectionQuery(Frozen, ABC):
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Largest change of one score between neighbors, from public arguments alone."""
+        """Largest change of one score between neighbors, from public arguments alone.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> CoverageQuery(metric, radius=1).sensitivity("add-remove", 3)
+        3
+        """
 
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the
         gate.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> list(CoverageQuery(metric, radius=1).blocks(np.array([0, 0, 2])))
+        [array([2, 3, 1, 1])]
         """
 
     def bounds(self, n_records: int | None) -> tuple[int, int]:
@@ -65,6 +91,14 @@ class SelectionQuery(Frozen, ABC):
         holds them to it before they are raced.
 
         One way of many scores: a record adds 0 to `sensitivity`, or takes as much away.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> CoverageQuery(metric, radius=1).bounds(n_records=50)
+        (0, 50)
         """
         if n_records is None or not self.direction:
             return -CAP, CAP
@@ -76,12 +110,28 @@ class SelectionQuery(Frozen, ABC):
     ) -> Iterator[NDArray[np.int64]]:
         """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in
         `memory`, which the vault keeps.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> list(CoverageQuery(metric, radius=1).resumed(np.array([0, 0, 2]), {}))
+        [array([2, 3, 1, 1])]
         """
         return self.blocks(records)
 
     def decode(self, index: int) -> Any:
         """What the candidate of this number is: the position of a point, unless the query says
         otherwise.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> metric.ids[CoverageQuery(metric, radius=1).decode(2)]
+        2
         """
         return index
 
@@ -92,12 +142,29 @@ class SelectionQuery(Frozen, ABC):
         moves all in one direction, so under add-remove they even lie in [0, sensitivity] or in
         [-sensitivity, 0]. Under replace-one a unit leaves *and* another comes, which moves scores
         both ways: there is no such gain.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> query = CoverageQuery(metric, radius=1)
+        >>> query.range("add-remove", 1), query.range("replace-one", 1)
+        (1, 2)
         """
         one_way = self.monotone and neighboring == "add-remove"
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
 
     def check(self, universe: object) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
+        """Raise InputError unless it can be asked about demand in `universe`: the very object.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import CoverageQuery
+        >>> CoverageQuery(metric, radius=1).check(metric)  # the very object: nothing to refuse
+        """
         if self.universe is not universe:
             raise InputError(
                 "the query and the demand are of different universes: use one metric object for "
@@ -133,6 +200,16 @@ class CostQuery(SelectionQuery):
     Notes
     -----
     One search (or row of distances) from every distinct point of demand, O(n_points) memory.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CostQuery, select
+    >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
+    >>> at, receipt = select(demand, CostQuery(metric), 1, mdp.Ledger(1).charge(1))
+    >>> metric.ids[at]
+    2
     """
 
     proof: ClassVar[int] = 6
@@ -194,6 +271,16 @@ class CoverageQuery(SelectionQuery):
     Notes
     -----
     Cost as `CostQuery`.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CoverageQuery, select
+    >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [2] * 9000)
+    >>> at, receipt = select(demand, CoverageQuery(metric, radius=1), 1, mdp.Ledger(1).charge(1))
+    >>> metric.ids[at]
+    1
     """
 
     proof: ClassVar[int] = 6

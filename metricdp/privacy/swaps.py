@@ -64,6 +64,17 @@ class SwapQuery(SelectionQuery):
     -----
     Candidates are numbered x by x; `decode` says which swap one is, and `swapped` asks about the
     centers after it. Time and memory: see `SwapCosts`.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import SwapQuery, select
+    >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 9000)
+    >>> query = SwapQuery(metric, centers=[0, 1])
+    >>> swap, receipt = select(demand, query, 1, mdp.Ledger(1).charge(1))
+    >>> query.decode(swap)
+    (1, 3)
     """
 
     proof: ClassVar[int] = 7
@@ -114,7 +125,16 @@ class SwapQuery(SelectionQuery):
 
     @property
     def centers(self) -> NDArray[np.int64]:
-        """Positions of the centers, shape (k,)."""
+        """Positions of the centers, shape (k,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import SwapQuery
+        >>> SwapQuery(metric, centers=[0, 1]).centers
+        array([0, 1])
+        """
         return self._served.centers
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -144,7 +164,17 @@ class SwapQuery(SelectionQuery):
         memory[key] = costs
 
     def decode(self, index: int) -> tuple[int, int]:
-        """Positions of the center that leaves and of the point that comes."""
+        """Positions of the center that leaves and of the point that comes.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import SwapQuery
+        >>> query = SwapQuery(metric, centers=[0, 1])
+        >>> sorted(query.decode(i) for i in range(len(query)))
+        [(0, 2), (0, 3), (1, 2), (1, 3)]
+        """
         slot, comes = divmod(index, len(self._candidates))
         return int(self.centers[self._slots[slot]]), int(
             self.universe.outer(self._candidates[comes : comes + 1])[0]
@@ -153,13 +183,34 @@ class SwapQuery(SelectionQuery):
     def swapped(self, index: int) -> SwapQuery:
         """The same question about the centers after a swap; the new one stands where the old one
         stood.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import SwapQuery
+        >>> query = SwapQuery(metric, centers=[0, 1])
+        >>> swap = [query.decode(i) for i in range(len(query))].index((0, 3))
+        >>> query.swapped(swap).centers
+        array([3, 1])
         """
         query = SwapQuery.__new__(SwapQuery)
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
 
     def after(self, index: int) -> NDArray[np.int64]:
-        """Positions of the centers after a swap, shape (k,)."""
+        """Positions of the centers after a swap, shape (k,).
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+        >>> from metricdp.privacy import SwapQuery
+        >>> query = SwapQuery(metric, centers=[0, 1])
+        >>> swap = [query.decode(i) for i in range(len(query))].index((0, 3))
+        >>> query.after(swap), query.centers
+        (array([3, 1]), array([0, 1]))
+        """
         at = self.centers.copy()
         at[self._slots[index // len(self._candidates)]] = self.decode(index)[1]
         return at
@@ -194,6 +245,16 @@ class CentersQuery(SelectionQuery):
     -----
     The answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points
     bytes for each.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> from metricdp.privacy import CentersQuery, select
+    >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 9000)
+    >>> query = CentersQuery(metric, [[0, 1], [0, 3], [2, 3]])
+    >>> select(demand, query, 1, mdp.Ledger(1).charge(1))[0]
+    1
     """
 
     proof: ClassVar[int] = 7

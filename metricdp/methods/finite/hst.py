@@ -198,7 +198,14 @@ class DPHST(Method):
 
     @property
     def one_way(self) -> bool:  # type: ignore[override]
-        """The tree is that of the universe's symmetric metric; the solver knows directions."""
+        """The tree is that of the universe's symmetric metric; the solver knows directions.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> mdp.methods.DPHST().one_way
+        True
+        """
         return self.centers in (None, "solver") and not self.published
 
     def __post_init__(self) -> None:
