@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
-from metricdp.solvers import parts
+from metricdp.solvers import level_programs, parts
 from metricdp.solvers.bounds import Certificate, judged, judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
@@ -171,7 +171,7 @@ def _settled_part(ascent: Ascent) -> Found:
     if ascent.bound > ascent.target:
         return None, np.inf
     ascent.narrow()
-    if len(ascent.entries.cost) > parts.MOST_PAIRS:
+    if len(ascent.entries.cost) > level_programs.MOST_PAIRS:
         return ascent.branch(_MOST_NODES, np.inf)
     question = Question(
         ascent.entries, ascent.beyond, ascent.must, ascent.k, ascent.k, ascent.target

@@ -23,6 +23,8 @@ TRUST = 1e-7
 """By so much, relative, bounds of programs are lower than their answer: their arithmetic is
 floating.
 """
+MOST_PAIRS = 60_000
+"""Larger programs are not begun."""
 Found = tuple[NDArray[np.int64] | None, float]
 """Rows of the best solution within a target, if any were found, and what all such cost at least."""
 

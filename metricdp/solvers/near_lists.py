@@ -71,6 +71,9 @@ class Costs(Protocol):
     def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
         """What costs less than `reach` (n_demand,); None beyond `most` entries."""
 
+    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Costs times weights of rows × some demand points."""
+
     def fresh(
         self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64] | None:
@@ -103,6 +106,11 @@ class BlockCosts:
         """See `Costs`."""
         found = near_of_block(self.block, reach, most)
         return None if found is None else Lists(*found)
+
+    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `Costs`."""
+        costs: NDArray[np.float64] = self.block[np.ix_(rows, demand)] * self.weights[demand]
+        return costs
 
     def fresh(
         self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
@@ -202,6 +210,11 @@ class MetricCosts:
         if found is None:
             return None
         return Lists(found.start, found.site, found.cost**self.power)
+
+    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `Costs`."""
+        apart = self._rows(self.allowed[rows], self.demand[demand])
+        return apart**self.power * self.weights[demand]
 
     def fresh(
         self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.solvers import exact, parts
+from metricdp.solvers import exact, level_programs
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -51,7 +51,7 @@ def test_the_program_alone_settles_it(seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_PAIRS", 0)
+    monkeypatch.setattr(level_programs, "MOST_PAIRS", 0)
     monkeypatch.setattr(exact, "_STEPS", 5)
     block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
     proof = exact.prove(block, np.ones(20), np.arange(4), np.empty(0, np.int64), NEVER)[1]

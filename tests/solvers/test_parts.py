@@ -72,16 +72,15 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
     if ascent.bound > ascent.target:
         return
     ascent.narrow()
-    for part in parts._parts(ascent):
-        known = np.full((len(part.rows), len(part.beyond)), np.inf)
+    for part, rows in parts._places(ascent):
+        assert not ascent.must[rows].any()
+        known = np.full((part.m, len(part.beyond)), np.inf)
         start, client, cost = part.entries
         for i in range(len(known)):
             known[i, client[start[i] : start[i + 1]]] = cost[start[i] : start[i + 1]]
         known = np.minimum(known, part.beyond)
-        for q in range(1, len(part.rows) + 1):
-            if ascent.must[part.rows].sum() <= q:
-                must = np.flatnonzero(ascent.must[part.rows])
-                assert part.lower[q] <= least(known, q, must) * (1 + 1e-12)
+        for q in range(1, part.m + 1):
+            assert part.lower[q] <= least(known, q) * (1 + 1e-12)
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,40 +107,51 @@ def test_without_time_the_bound_is_below_the_best():
     assert bound <= least(block, 4)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
-def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
-    block = towns(seed, whole)[:9]
-    entries = listed(block)
-    part = parts.Part(np.arange(9), entries, np.full(15, np.inf), np.full(15, 40.0), whole)
-    best = np.r_[np.inf, [least(block, q) for q in range(1, 10)]]
-    q = 2 + seed % 5
-    before = part.lower.copy()
-    room = best + spare - 10.0
-    room[0] = -np.inf
-    part.ask_all(q, room, NEVER, np.inf)
-    assert (part.lower >= before).all()
-    reached = np.minimum(best, np.where(whole, np.floor(room) + 1, room))
-    assert (part.lower[1:] <= np.maximum(best, reached)[1:] * (1 + 1e-12)).all()
-    for number, rows in part.found.items():
-        assert part.cost(rows) >= best[number] * (1 - 1e-12)
-        if part.exact[number]:
-            assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
-    if spare > 10 and part.size <= parts.MOST_PAIRS:
-        assert part.found
-
-
 def test_rows_that_are_open_in_any_case_join_nothing():
     block = towns(0, True)
     ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
     ascent.target = np.inf
     ascent.entries = listed(block[ascent.rows])
-    assert len(parts._parts(ascent)) == 1
+    assert len(parts._places(ascent)) == 1
     ascent.must[:] = np.isin(ascent.rows, [0, 3, 6])
-    found = parts._parts(ascent)
-    assert all(not ascent.must[part.rows].any() for part in found)
+    found = parts._places(ascent)
+    assert not any(ascent.must[rows].any() for _, rows in found)
     served = block[[0, 3, 6]].min(axis=0)
-    assert sum(part.beyond.sum() for part in found) == served.sum()
+    assert sum(part.beyond.sum() for part, _ in found) == served.sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_that_are_alike_are_settled_once(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    town = rng.integers(1, 40, (6, 9)).astype(float)
+    other = town[rng.permutation(6)][:, rng.permutation(9)]
+    third = rng.integers(1, 40, (6, 9)).astype(float)
+    block = np.full((18, 27), 900.0)
+    for i, one in enumerate((town, other, third)):
+        block[6 * i : 6 * i + 6, 9 * i : 9 * i + 9] = one
+    rows = np.arange(0, 18, 2)[:7]
+    ascent = narrowed(block, np.r_[rows[:6], 13], np.empty(0, np.int64), True)
+    monkeypatch.setattr(parts, "_WORTH_MATCHING", 1)
+    ascent.narrow()
+    apart = ascent.entries
+    best = min(
+        sum(values)
+        for values in (
+            [least(one, q) for one, q in zip((town, other, third), shares)]
+            for shares in np.ndindex(6, 6, 6)
+            if sum(shares) == 7 and min(shares) > 0
+        )
+    )
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    assert apart.rows == len(ascent.rows)
+    if chosen is None:
+        assert bound == np.inf
+        assert best >= ascent.upper
+    else:
+        assert bound == best == block[chosen].min(axis=0).sum()
+    if len(ascent.rows) == 18 and not ascent.must.any():
+        found = parts._places(ascent)
+        assert len({id(part) for part, _ in found}) == 2
 
 
 def listed(block):

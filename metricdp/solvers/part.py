@@ -1,0 +1,226 @@
+"""One part of a problem that falls into parts (`metricdp.solvers.parts`): what is known of its
+least cost with 0, 1, ... centers, and how more is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.dual_ascent import cheapest
+from metricdp.solvers import level_programs
+from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.entries import Entries
+from metricdp.solvers.level_programs import TRUST, Found, Question, answered
+from metricdp.solvers.stopping import NEVER, Deadline
+
+_MOST_TRIES = 20
+"""After which the bound has to do."""
+_STEPS = 3000
+_PATIENCE = 40
+_LEAST = 1e-7
+
+Settle = Callable[[Ascent], Found]
+
+
+class Part:
+    """One part: its entries, and what is known of its least cost by the number of centers.
+
+    Parameters
+    ----------
+    m : int
+        Number of its rows.
+    entries : Entries
+        Numbered within the part.
+    beyond, multipliers : ndarray of float64, shape (n_demand,)
+        Of its demand points.
+    whole : bool
+        Whether all costs are whole numbers.
+
+    Attributes
+    ----------
+    lower : ndarray of float64, shape (m + 1,)
+        At most the least cost with so many of the rows, or than is of interest.
+    exact : ndarray of bool, shape (m + 1,)
+        Whether it is settled.
+    tries : ndarray of int64, shape (m + 1,)
+        How often it was asked.
+    asked : bool
+        Whether all numbers were asked at once.
+    found : dict of int to ndarray of int64
+        The part's own numbers of so many rows, the best seen.
+    known : ndarray of float64, shape (m + 1,)
+        What they cost; infinite where there are none.
+    """
+
+    def __init__(
+        self,
+        m: int,
+        entries: Entries,
+        beyond: NDArray[np.float64],
+        multipliers: NDArray[np.float64],
+        whole: bool,
+    ) -> None:
+        self.m = m
+        self.entries = entries
+        self.beyond = beyond
+        self.whole = whole
+        self.multipliers = np.minimum(multipliers, beyond)
+        size = m + 1
+        self.lower = np.full(size, -np.inf)
+        self.exact = np.zeros(size, bool)
+        self.tries = np.zeros(size, np.int64)
+        self.asked = False
+        self.found: dict[int, NDArray[np.int64]] = {}
+        self.known = np.full(size, np.inf)
+        self._learn()
+        if len(entries.cost) == 0:  # no row serves anybody
+            self.lower[:] = self.known[:] = beyond.sum()
+            self.exact[:] = True
+            self.found = {q: np.arange(q) for q in range(size)}
+
+    @property
+    def size(self) -> int:
+        """Number of its entries."""
+        return len(self.entries.cost)
+
+    def turn(self, q: int) -> tuple[int, int]:
+        """The part of the least is asked next: ascents come first, then programs of all numbers,
+        then those of one; of these each time the smallest.
+        """
+        return (int(self.tries[q]) + (self.asked and self.tries[q] > 0), self.size)
+
+    def _ascent(self, q: int, most: float) -> Ascent:
+        """For what costs at most `most` with q centers."""
+        nothing = np.empty(0, np.int64)
+        found = Ascent(self.entries, self.beyond, q, most, nothing, self.whole, NEVER)
+        found.target = most
+        found.best = self.multipliers
+        return found
+
+    def _learn(self) -> None:
+        """Raise the bounds of all numbers of centers by the multipliers."""
+        self._raise(self._ascent(self.m, np.inf).by_number(self.multipliers))
+
+    def _raise(self, values: NDArray[np.float64]) -> None:
+        """Exact ones stay. More centers never cost more, so a bound holds for fewer too."""
+        values = np.ceil(values) if self.whole else values
+        least = np.maximum.accumulate(np.maximum(values, self.lower)[::-1])[::-1]
+        self.lower = np.where(self.exact, self.lower, least)
+
+    def ask(self, q: int, most: float, settle: Settle, deadline: Deadline, seconds: float) -> None:
+        """Raise the bound for q centers: by an ascent at first, then by `settle`, in so many
+        seconds and each time twice as many; only what costs at most `most` is of interest.
+        """
+        ascent = self._ascent(q, most)
+        self.tries[q] += 1
+        chosen = None
+        if self.tries[q] == 1:
+            ascent.deadline = deadline
+            ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
+            self.multipliers = ascent.best
+            self._learn()
+            bound = ascent.bound
+        else:
+            seconds *= 2.0 ** (self.tries[q] - 2)
+            with Deadline(min(seconds, max(deadline.left, 0.0))) as ascent.deadline:
+                chosen, bound = settle(ascent)
+        bound = np.ceil(bound) if self.whole else bound
+        if bound > most:
+            self.exact[q] = True
+            bound = np.floor(most) + 1 if self.whole else np.nextafter(most, np.inf)
+        self._keep(chosen)
+        values = np.full(len(self.lower), -np.inf)
+        values[q] = bound
+        kept = self.exact[q]
+        self.exact[q] = False
+        self._raise(values)
+        self.exact[q] = kept or self.tries[q] > _MOST_TRIES
+        self._reach(q)
+
+    def ask_all(
+        self, price: float, room: NDArray[np.float64], deadline: Deadline, seconds: float
+    ) -> None:
+        """Raise the bounds of all numbers of centers by a program in which each costs `price`; only
+        what costs at most `room` is of interest.
+        """
+        self.asked = True
+        number = np.arange(self.m + 1)
+        ascent = self._ascent(int(np.argmin(self.lower + price * number)), np.inf)
+        ascent.deadline = deadline
+        ascent.upper = float(max(room[ascent.k], self.lower[ascent.k] + 1.0))
+        ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
+        self.multipliers = ascent.best
+        self._learn()
+        reduced = ascent.reduced(self.multipliers)
+        total = float(self.multipliers.sum())
+        gain = float(np.minimum(reduced + price, 0.0).sum())
+        margin = ascent.margin(total, gain)
+        least = np.maximum(self.lower, total + gain - margin - price * number)
+        some = np.flatnonzero(room >= least)
+        if len(some) == 0:
+            return
+        target = float((room + price * number)[some].max())
+        spare = target - (total + gain) + margin
+        opening = np.maximum(reduced + price, 0.0)
+        rows = np.flatnonzero(opening <= spare)
+        entries = self.entries.among(rows, self.multipliers, (spare - opening)[rows])
+        if len(entries.cost) > level_programs.MOST_PAIRS:
+            return
+        beyond = np.where(self.beyond - self.multipliers > spare, np.inf, self.beyond)
+        must = (reduced + price < -spare)[rows]
+        with Deadline(min(seconds, max(deadline.left, 0.0))) as limit:
+            chosen, bound = answered(
+                Question(entries, beyond, must, int(some[0]), int(some[-1]), target, price), limit
+            )
+        above = np.floor(target) + 1 if self.whole and price.is_integer() else target
+        values = min(bound, above) - price * number
+        values -= 4 * np.finfo(float).eps * (abs(bound) + price * len(number))
+        self._keep(None if chosen is None else rows[chosen])
+        self._raise(np.where((room >= least) & (bound > -np.inf), values, self.lower))
+        for q in self.found:
+            self._reach(q)
+
+    def _keep(self, chosen: NDArray[np.int64] | None) -> None:
+        """Rows, if they are the best of so many."""
+        cost = np.inf if chosen is None else self.cost(chosen)
+        if chosen is not None and cost < self.known[len(chosen)]:
+            self.found[len(chosen)] = chosen
+            self.known[len(chosen)] = cost
+
+    def _reach(self, q: int) -> None:
+        """Whether the best rows known are as good as the bound."""
+        if self.known[q] <= self.lower[q] * (1 + 2 * TRUST):
+            self.exact[q] = True
+
+    def join(
+        self,
+        other: Part,
+        rows: NDArray[np.int64],
+        clients: NDArray[np.int64],
+        table: NDArray[np.float64],
+    ) -> None:
+        """Be this part and another that is alike, of which nothing was asked yet: with the pairs of
+        both. `rows` and `clients` are the other's in this one's order, `table` what all pairs cost.
+        """
+        pairs = self._pairs() | other._pairs()[np.ix_(rows, clients)]
+        start = np.r_[0, np.cumsum(pairs.sum(axis=1))]
+        self.entries = Entries(start, np.nonzero(pairs)[1].astype(np.int32), table[pairs])
+        self.beyond = np.minimum(self.beyond, other.beyond[clients])
+        self.multipliers = np.minimum(self.multipliers, self.beyond)
+        self.lower[:] = -np.inf
+        self._learn()
+
+    def _pairs(self) -> NDArray[np.bool_]:
+        """Which are among the entries, shape (m, n_demand)."""
+        pairs = np.zeros((self.m, len(self.beyond)), bool)
+        pairs[np.repeat(np.arange(self.m), np.diff(self.entries.start)), self.entries.client] = True
+        return pairs
+
+    def cost(self, rows: NDArray[np.int64]) -> float:
+        """Of serving the part from some of its rows."""
+        least = self.beyond.copy()
+        cheapest(*self.entries, rows, least)
+        return float(least.sum())

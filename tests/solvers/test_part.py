@@ -1,0 +1,36 @@
+"""Bounds for all numbers of centers at once against all choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.solvers import level_programs
+from metricdp.solvers.part import Part
+from metricdp.solvers.stopping import NEVER
+from tests.solvers.test_parts import least, listed, towns
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
+def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
+    block = towns(seed, whole)[:9]
+    entries = listed(block)
+    part = Part(9, entries, np.full(15, np.inf), np.full(15, 40.0), whole)
+    best = np.r_[np.inf, [least(block, q) for q in range(1, 10)]]
+    price = seed % 29 + (0.5 if seed % 3 == 0 else 0.0)
+    before = part.lower.copy()
+    room = best + spare - 10.0
+    room[0] = -np.inf
+    part.ask_all(price, room, NEVER, np.inf)
+    assert (part.lower >= before).all()
+    reached = np.minimum(best, np.where(whole, np.floor(room) + 1, room))
+    assert (part.lower[1:] <= np.maximum(best, reached)[1:] * (1 + 1e-12)).all()
+    for number, rows in part.found.items():
+        assert part.cost(rows) >= best[number] * (1 - 1e-12)
+        if part.exact[number]:
+            assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
+    if spare > 10 and part.size <= level_programs.MOST_PAIRS:
+        assert part.found
