@@ -48,16 +48,21 @@ _COLUMNS = ["demand_column", "x", "y"]
 _EPILOG = """\
 examples:
   metricdp cluster roads.csv -k 20
-  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --output result.json
-  metricdp cluster roads.graphml.gz --symmetrize --demand visits.csv --x lon --y lat \\
-      --user patient --max-contributions 3 -k 10 --epsilon 0.5 --map map.html
-  metricdp cluster roads.csv --demand 'visits/*.parquet' --engine spark -k 20 --epsilon 1
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 \\
+      --output result.json
+  metricdp cluster roads.graphml.gz --symmetrize --demand visits.csv --x lon \\
+      --y lat --user patient --max-contributions 3 -k 10 --epsilon 0.5 \\
+      --map map.html
+  metricdp cluster roads.csv --demand 'visits/*.parquet' --engine spark \\
+      -k 20 --epsilon 1
   metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1/4 \\
       --ledger study.ledger --epsilon-budget 1
   metricdp cluster roads.csv -k 10 --objective max-coverage --limit 900
-  metricdp cluster roads.csv --demand homes.csv -k 10 --objective p-center --threshold 5 --epsilon 1
-  metricdp cluster times.parquet --format costs --source to_id --target from_id -k 5 \\
-      --weights people.csv --objective max-coverage --limit 15
+  metricdp cluster roads.csv --demand homes.csv -k 10 --objective p-center \\
+      --threshold 5 --epsilon 1
+  metricdp cluster times.parquet --format costs --source to_id \\
+      --target from_id -k 5 --weights people.csv --objective max-coverage \\
+      --limit 15
 
 With --format costs GRAPH is a table of costs, not a graph: long (a row for each pair, --source its
 sites, --target its clients, --weight its costs), or a matrix with the sites in its first column.

@@ -15,8 +15,8 @@ _EPILOG = """\
 examples:
   metricdp contributions visits.csv --user person --epsilon 0.05 \\
       --ledger study.ledger --epsilon-budget 1
-  metricdp cluster roads.csv --demand visits.csv --user person -k 20 --epsilon 0.95 \\
-      --ledger study.ledger
+  metricdp cluster roads.csv --demand visits.csv --user person -k 20 \\
+      --epsilon 0.95 --ledger study.ledger
 
 Stdout gets {"max_contributions": M, "quantile": ..., "counts": {...}, "receipt": {...}}: M is a
 power of two, and counts tells the noisy number of users by number of records ("8": more than 4, up

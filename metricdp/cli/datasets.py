@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 examples:
   metricdp datasets                                 all names
-  metricdp datasets facebook_combined --fetch       download, verify the checksum, print the path
+  metricdp datasets facebook_combined --fetch       fetch, check, print its path
   metricdp cluster dataset:facebook_combined -k 10  use it"""
 
 

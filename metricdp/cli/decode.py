@@ -13,8 +13,9 @@ from metricdp.cli.streams import say
 
 _EPILOG = """\
 examples:
-  metricdp decode roads.csv --parameters public.json -k 10 --messages messages.jsonl
-  metricdp decode --demo  # 10^6 simulated users on the sample network, start to end
+  metricdp decode roads.csv --parameters public.json -k 10 \\
+      --messages messages.jsonl
+  metricdp decode --demo  # 10^6 simulated users on the sample network
 
 Messages are JSON lines as `metricdp encode` writes them; they are read once, in memory that does
 not grow with their number. What is no message of these parameters is left out and counted. Stdout

@@ -19,7 +19,8 @@ from metricdp.errors import InputError
 _EPILOG = """\
 examples:
   once, by whoever asks:
-  metricdp encode roads.csv --epsilon 1 --users 100000 -k 10 --write-parameters public.json
+  metricdp encode roads.csv --epsilon 1 --users 100000 -k 10 \\
+      --write-parameters public.json
   on every device:
   echo 4711 | metricdp encode --parameters public.json
   the answer:

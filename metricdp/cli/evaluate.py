@@ -14,8 +14,8 @@ from metricdp.interruption import held
 
 _EPILOG = """\
 examples:
-  metricdp evaluate roads.csv --demand homes.csv --centers result.json --epsilon 0.1 \\
-      --within 500,1000
+  metricdp evaluate roads.csv --demand homes.csv --centers result.json \\
+      --epsilon 0.1 --within 500,1000
   metricdp evaluate roads.csv --demand homes.csv --centers result.json
 
 With --epsilon stdout gets estimates with 95 % intervals that may be published: {"mean":

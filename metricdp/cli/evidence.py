@@ -12,7 +12,8 @@ _EPILOG = """\
 examples:
   metricdp evidence result.json --registry record.yaml --html statement.html
   metricdp evidence result.json --answers answers.json --registry record.yaml
-  python -m metricdp.audit --json > audit.json; metricdp evidence result.json --audit audit.json
+  python -m metricdp.audit --json > audit.json
+  metricdp evidence result.json --audit audit.json
 
 RESULT is what `metricdp cluster --output`, `evaluate --epsilon`, `explore` or `decode` wrote.
 Stdout gets JSON: the record for the public registry of deployments, the checklist after NIST

@@ -12,7 +12,7 @@ from metricdp.errors import one_line
 _EPILOG = """\
 examples:
   metricdp ledger show study.ledger
-  metricdp ledger show study.ledger --anchor 12-0f3a…  # refuse what does not go on from there
+  metricdp ledger show study.ledger --anchor 12-0f3a…  # no other history
   metricdp ledger show study.ledger --json
 
 Every line of a journal ends in a checksum of itself and all lines before it: a changed, lost or

@@ -12,8 +12,10 @@ from metricdp.cli.streams import say
 
 _EPILOG = """\
 examples:
-  metricdp stream init visits.stream roads.csv --epsilon 1 --horizon 365 --records-hint 500
-  metricdp stream step visits.stream roads.csv --demand monday.csv --day 2026-11-23 -k 10
+  metricdp stream init visits.stream roads.csv --epsilon 1 --horizon 365 \\
+      --records-hint 500
+  metricdp stream step visits.stream roads.csv --demand monday.csv \\
+      --day 2026-11-23 -k 10
   metricdp stream show visits.stream roads.csv --html visits.html
 
 Epsilon is charged once, by init, for all days together. A step tells the present after its day; the

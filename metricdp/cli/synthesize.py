@@ -12,8 +12,10 @@ from metricdp.cli.streams import say
 
 _EPILOG = """\
 examples:
-  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --save-release homes.release
-  metricdp synthesize roads.csv --from-release homes.release -n 1000 --output points.geojson
+  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 \\
+      --save-release homes.release
+  metricdp synthesize roads.csv --from-release homes.release -n 1000 \\
+      --output points.geojson
 
 Stdout gets {"points": [...], "n": ..., "receipt": {...}}, with --output only {"n": ..., "receipt":
 {...}}. Points are vertices of the public graph, drawn by the released weights; CSV and Parquet have
