@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import UserRule
-from metricdp.records.engines.embedded import is_parquet
+from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
 from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
@@ -232,7 +232,9 @@ class Dask(Engine):
         if parquet:
             return DaskFrame(found, path)
         start, blocks = found
-        return DaskLines(blocks, path, layout(decoded(start), path, asked))
+        form = layout(decoded(start), path, asked)
+        same_heads(of_text(path), path, form, asked)
+        return DaskLines(blocks, path, form)
 
 
 def _connected() -> None:

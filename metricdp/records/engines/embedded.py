@@ -6,7 +6,7 @@ import glob
 import gzip
 import zlib
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,8 @@ from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layo
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
 CHUNK = 1 << 23
+HEAD = 1 << 20
+"""Bytes in which the first row of a file ends."""
 
 
 class TextFiles(LocalFrame):
@@ -57,25 +59,25 @@ class TextFiles(LocalFrame):
             yield from blocks(chunks(path), self._form)
 
 
-def chunks(path: str) -> Generator[bytes, None, None]:
+def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
     """The content of a file, unpacked if it starts like gzip."""
     with closing(_opened(path)) as stream:
         start = stream.read(2)
         if start == b"\x1f\x8b":
             with closing(_opened(path)) as packed, gzip.GzipFile(fileobj=packed) as plain:
-                while data := _unpacked(plain):
+                while data := _unpacked(plain, size):
                     yield data
             return
         yield start
-        while data := stream.read(CHUNK):
+        while data := stream.read(size):
             yield data
 
 
-def _unpacked(packed: gzip.GzipFile) -> bytes:
+def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
     """The next chunk; a damaged file is told from a truncated one by nothing."""
     data = None
     try:
-        data = packed.read(CHUNK)
+        data = packed.read(size)
     except zlib.error:
         data = None
     if data is None:
@@ -137,7 +139,54 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
             problem = _not_text(start, files[0])
     if problem:
         raise GraphFileError(path, problem)
-    return TextFiles(files, path, layout(decoded(start), path, asked))
+    form = layout(decoded(start), path, asked)
+    same_heads(files[1:], path, form, asked)
+    return TextFiles(files, path, form)
+
+
+def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[Any]) -> None:
+    """Refuse files that do not name the columns as the first one does: their rows would be read by
+    its names.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The others.
+    path : str
+        What the caller named.
+    form : Layout
+        Of the first.
+    asked : sequence of str
+
+    Raises
+    ------
+    InputError
+        One has other names, another order, another delimiter, or none.
+    """
+    if form.names is None:
+        return
+    for file in files:
+        start = b""
+        with suppress(EOFError, OSError, ValueError), closing(chunks(file, HEAD)) as parts:
+            start = b"".join(islice(parts, 2))
+        lines = decoded(start)
+        if not any(line.strip() for line in lines):
+            continue
+        same = False
+        with suppress(InputError):
+            own = layout(lines, path, asked)
+            same = (own.names, own.delimiter) == (form.names, form.delimiter)
+            same = same and {line for line in own.head if line.strip()} <= form.head
+        if not same:
+            raise InputError(
+                f"{path}: the first rows of its files, which must name the columns, are not the "
+                f"same"
+            )
+
+
+def of_text(path: str) -> list[str]:
+    """The text files that a path on this machine names, in order; none of a path elsewhere."""
+    return [] if "://" in path else _found(path)
 
 
 def _not_text(start: bytes, path: str) -> str:

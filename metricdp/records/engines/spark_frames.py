@@ -16,7 +16,7 @@ import numpy as np
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import Dialect, UserRule
-from metricdp.records.engines.embedded import is_parquet
+from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
@@ -231,7 +231,10 @@ class Spark(Engine):
         if frame is None:
             why = absent(path, "Parquet" if parquet else "text")
             raise InputError(f"{path}: {why} (by Spark, which needs Java)")
-        return SparkFrame(frame, path, None if parquet else layout(start, path, asked))
+        form = None if parquet else layout(start, path, asked)
+        if form is not None:
+            same_heads(of_text(path), path, form, asked)
+        return SparkFrame(frame, path, form)
 
 
 @contextmanager

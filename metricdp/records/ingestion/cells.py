@@ -58,7 +58,10 @@ def text_of(cell: Any) -> str | None:
     [None, None, None, None, None, None]
     """
     if isinstance(cell, np.datetime64):
-        cell = cell.astype("datetime64[us]").item()
+        coarse = cell.astype("datetime64[us]")
+        if coarse != cell and not np.isnat(cell):  # as pandas writes it, with all digits
+            return str(np.datetime_as_string(cell)).replace("T", " ")
+        cell = coarse.item()
     if isinstance(cell, np.generic) and not isinstance(cell, np.timedelta64):
         cell = cell.item()
     if isinstance(cell, bytes):
