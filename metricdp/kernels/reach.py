@@ -1,5 +1,5 @@
-"""Which vertices of a graph are near which: lists of bounded searches, and marks of what lists have
-in common.
+"""Which vertices of a graph are near which: lists of bounded searches, marks of what lists have in
+common, and how much is at least so far away.
 """
 
 from __future__ import annotations
@@ -158,3 +158,37 @@ def searched_lists(
             start[s + 1 :] = at
             break
     return start, number[: start[-1]].copy(), distance[: start[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def lower_by_table(
+    places: NDArray,
+    which: NDArray,
+    away: NDArray,
+    low: float,
+    step: float,
+    table: NDArray,
+    amounts: NDArray,
+) -> None:
+    """Lower the amount of each place ``places[i]``, for all i of `which`, to the entry of its
+    distance in a table of how much lies at least so far away.
+
+    Parameters
+    ----------
+    places : ndarray of int32
+    which : ndarray of int64
+        Into `places` and `amounts`.
+    away : ndarray of float64
+        By place.
+    low, step : float
+        Entry c is for distances from ``low + c * step``; the first for all below, the last for all
+        above.
+    table : ndarray of float64
+    amounts : ndarray of float64, same length as `places`
+    """
+    last = len(table) - 1
+    for i in which:
+        steps = (away[places[i]] - low) / step
+        entry = table[0 if steps < 0.0 else last if steps >= last else int(steps)]
+        if entry < amounts[i]:
+            amounts[i] = entry

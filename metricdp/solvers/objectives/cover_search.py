@@ -16,7 +16,8 @@ _PROGRAM_ENTRIES = 1_500_000
 """Pairs within the limit up to which HiGHS is asked for a proof."""
 _PASSES = 50
 _KICKS, _KICK_ENTRIES = 20, 20_000_000
-_STEPS = 300
+_STEPS, _STEP_ENTRIES = 300, 600_000_000
+"""Steps of a subgradient search, and the pairs that they look at in all."""
 _EQUAL = 1e-9
 
 
@@ -35,7 +36,9 @@ class Cover:
     def __init__(self, siting: Siting, reach: csr_array, worth: Floats, k: int) -> None:
         self.siting, self.k = siting, k
         self.fixed = np.searchsorted(siting.allowed, siting.opened)
-        self.reach, self.worth = _merged(reach, worth)
+        self.reach, self.worth, self._kind = _merged(reach, worth)
+        self._free = np.ones(self.reach.shape[0], bool)
+        self._free[self.fixed] = False
         self.rng = np.random.default_rng(siting.seed)
         back = csr_array(self.reach.T.tocsr())
         self._lists = (
@@ -121,10 +124,29 @@ class Cover:
         With a price for covering each client, a client takes the levels that are worth more than
         it, and the k sites that collect most are opened.
         """
+        at = self._priced(value)
+        total, _, collected, chosen = self._relaxed(at)
+        free = chosen[len(self.fixed) :]
+        if len(free) == 0:
+            return total, chosen
+        margin = total - collected[free].min() + collected
+        hopeful = np.flatnonzero(margin > value * (1 - _EQUAL))
+        return total, np.union1d(hopeful, chosen)
+
+    def prices(self, value: float) -> Floats:
+        """Prices of the bound, as shares of what a client is worth in all, shape (n_clients,), of
+        the clients as they were given.
+        """
+        whole = self.worth.sum(axis=0)
+        share = self._priced(value) / np.where(whole > 0, whole, 1.0)
+        return np.r_[share, 1.0][self._kind]  # whom no place reaches: all, it is not expected
+
+    def _priced(self, value: float) -> Floats:
+        """Prices of a low upper bound, by subgradients."""
         price = self.worth[0] * 0.5
         best, at = np.inf, price
         step, vain = 1.0, 0
-        for _ in range(_STEPS):
+        for _ in range(min(_STEPS, max(40, _STEP_ENTRIES // max(self.reach.nnz, 1)))):
             total, slope, _, _ = self._relaxed(price)
             if total < best * (1 - 1e-6):
                 best, at, vain = total, price, 0
@@ -141,23 +163,17 @@ class Cover:
                 break
             move = step * (total - value * (1 - 1e-6)) / length
             price = np.clip(price - move * slope, 0.0, self.worth[0])
-        total, _, collected, chosen = self._relaxed(at)
-        free = chosen[len(self.fixed) :]
-        if len(free) == 0:
-            return total, chosen
-        margin = total - collected[free].min() + collected
-        hopeful = np.flatnonzero(margin > value * (1 - _EQUAL))
-        return total, np.union1d(hopeful, chosen)
+        return at
 
     def _relaxed(self, price: Floats) -> tuple[float, Floats, Floats, NDArray[np.int64]]:
         """Bound, a subgradient, what each site collects, and the sites opened, the fixed first."""
         taken = self.worth > price
         collected = np.asarray(self.reach @ price)
-        free = np.setdiff1d(np.arange(len(collected)), self.fixed)
         left = self.k - len(self.fixed)
-        top = free
-        if left < len(free):
-            top = free[np.argpartition(-collected[free], left)[:left]] if left else free[:0]
+        top = np.flatnonzero(self._free)
+        if left < len(top):
+            offered = np.where(self._free, -collected, np.inf)
+            top = np.argpartition(offered, left)[:left] if left else top[:0]
         chosen = np.r_[self.fixed, top].astype(np.int64)
         total = float(np.maximum(self.worth - price, 0.0).sum() + collected[chosen].sum())
         slope = np.asarray(self.reach[chosen].sum(axis=0)).ravel() - taken.sum(axis=0)
@@ -165,8 +181,10 @@ class Cover:
         return total + rounding, slope.astype(np.float64), collected, chosen
 
 
-def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats]:
-    """Clients that the same sites reach are one client; those that nobody reaches are none."""
+def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats, NDArray[np.int64]]:
+    """Clients that the same sites reach are one client; those that nobody reaches are none. Which
+    of them each was made part of, -1 for none.
+    """
     back = csr_array(reach.T.tocsr())
     back.sort_indices()
     kinds: dict[bytes, int] = {}
@@ -179,4 +197,4 @@ def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats]:
     summed = [np.bincount(kind[seen], level[seen], len(kinds)) for level in worth]
     first = np.unique(kind[seen], return_index=True)[1]
     kept = csr_array(back[np.flatnonzero(seen)[first]].T.tocsr())
-    return kept, np.stack(summed).astype(np.float64)
+    return kept, np.stack(summed).astype(np.float64), kind

@@ -12,6 +12,8 @@ from metricdp.solvers.objectives.siting import WITHIN, Positions, Siting, costs_
 MOST_ENTRIES = 40_000_000
 """Pairs within the limit that are listed: 160 MB."""
 _AT_ONCE = 4_000_000
+_PROBED = 16
+"""Sources that tell whether lists will be far too long, before any is made."""
 
 
 def reached(siting: Siting, clients: Positions, limit: float) -> csr_array | None:
@@ -51,6 +53,13 @@ def _searched(siting: Siting, clients: Positions, limit: float) -> csr_array | N
     space, distances = workspace(n, len(indices)), np.empty(n, np.int64)
     steps = limit * (1 + WITHIN) / network.unit
     radius, lists, entries = int(min(steps, 2.0**60)), [], 0
+    probed = sources[np.linspace(0, len(sources) - 1, _PROBED).astype(np.int64)]
+    found = [
+        bounded_search(graph, int(source), radius, distances, space)
+        for source in network.rank[probed]
+    ]
+    if np.mean(found) * len(sources) * (len(targets) / n) > 2 * MOST_ENTRIES:
+        return None
     for source in network.rank[sources]:
         count = bounded_search(graph, int(source), radius, distances, space)
         at = place[network.order[space.touched[:count]]]
@@ -59,8 +68,8 @@ def _searched(siting: Siting, clients: Positions, limit: float) -> csr_array | N
         if entries > MOST_ENTRIES:
             return None
     starts = np.r_[0, np.cumsum([len(one) for one in lists])]
-    found = csr_array(
+    listed = csr_array(
         (np.ones(entries, np.float64), np.concatenate(lists), starts),
         shape=(len(sources), len(targets)),
     )
-    return found if from_sites else csr_array(found.T.tocsr())
+    return listed if from_sites else csr_array(listed.T.tocsr())

@@ -68,7 +68,7 @@ class Lists:
         new = [i for i in which if i not in have]
         self.numbers += new
         for i in new:
-            self._lists.append(self._near(int(self.clients[i])))
+            self._lists.append(self.near(i))
 
     def shorten(self, radius: float) -> None:
         """Forget what is farther than a radius."""
@@ -104,8 +104,11 @@ class Lists:
             return [False] * len(self)
         return [bool(np.isin(at[d <= radius], sites).any()) for at, d in self._lists]
 
-    def _near(self, client: int) -> tuple[Positions, Floats]:
-        metric = self.siting.metric
+    def near(self, i: int) -> tuple[Positions, Floats]:
+        """Indices into the allowed sites within the radius of one of `clients`, and costs of
+        serving it from them: looked for anew, and not kept.
+        """
+        metric, client = self.siting.metric, int(self.clients[i])
         network = metric.network
         if network is None:
             row = costs_between(metric, self.siting.allowed, np.array([client]))[:, 0]

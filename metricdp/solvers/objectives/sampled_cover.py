@@ -1,23 +1,30 @@
 """Coverage in universes where who is within the limit of whom cannot be listed.
 
-Some demand points, drawn by weight, stand for the demand nearest to them; sites are chosen for
-these, anywhere, and then moved to better places nearby at full resolution. The bound is that of a
-relaxation: whoever covers v covers the point that stands for v within the limit and the distance
-between the two.
+Some demand points, drawn by weight, stand for the demand nearest to them, and some places for all:
+sites are chosen for these, and then moved to better places nearby at full resolution. The bound has
+the prices of that choice, and looks around more points (`metricdp.solvers.objectives.cover_bound`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array
 
+from metricdp.solvers.objectives.cover_bound import cover_bound
 from metricdp.solvers.objectives.cover_search import Cover
 from metricdp.solvers.objectives.rows import Lists, Territories
-from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions, Siting
+from metricdp.solvers.objectives.siting import Floats, Positions, Siting
 
-_ENTRIES, _MOST, _SEARCHES = 12_000_000, 3000, 110.0
-"""Pairs listed, points drawn and searches of the whole universe: whichever comes first."""
-_SHELLS = 3
+_CHOOSING, _BOUNDING = 35.0, 80.0
+"""Searches of the whole universe for the choice of sites, and for the bound."""
+_MOST = (4000, 20_000)
+"""Points drawn for each at most."""
+_ENTRIES = 4_000_000
+"""Pairs of place and point among which sites are chosen."""
+_ROWS = 0.125
+"""What a row of distances costs, where there is no graph, in searches of one."""
 _ROUNDS, _NEAR = 3, 8
 """Rounds of moves, and places tried for each site in a round."""
 
@@ -31,91 +38,79 @@ def sampled_cover(siting: Siting, k: int, limit: float, worth: Floats) -> tuple[
     k : int
     limit : float
     worth : ndarray of float64, shape (n_levels, n_demand)
-        What covering a demand point once, and once more, adds.
+        What covering a demand point once, and once more, adds: each level the same share of every
+        point's, not growing from level to level.
     """
     rng = np.random.default_rng(siting.seed)
-    sample = _Sample(siting, limit, rng)
-    cover = Cover(siting, sample.matrix(limit), sample.summed(worth), k)
-    sites = siting.allowed[cover.search()]
-    sites = _moved(siting, sites, limit, worth, rng)
-    shells, reach = sample.shells(worth, limit)
+    drawn = _drawn(siting, max(_MOST), rng)
+    share = _searched_by_one(siting, drawn, limit)
+    sizes = [int(min(_CHOOSING / share, _MOST[0])), int(min(_BOUNDING / share, _MOST[1]))]
+    points = siting.demand[drawn[: max(sizes[0], 8)]]
+    label, _ = siting.metric.symmetric.nearest_to(points)
+    label = label[siting.demand]
+    cover, places = _choice(siting, points, label, limit, worth, k, rng)
+    chosen = cover.search()
+    price = cover.prices(cover.value(chosen))[label]
+    sites = _moved(siting, places[chosen], limit, worth, rng)
     value = _value(siting, sites, limit, worth)
-    bound = min(Cover(siting, reach, shells, k).bound(value)[0], float(worth.sum()))
-    return sites, max(bound, value)
+    more = siting.demand[drawn[: max(sizes[1], 8)]]
+    return sites, max(cover_bound(siting, more, limit, worth, price, k), value)
 
 
-class _Sample:
-    """Demand points drawn by weight, the demand that each stands for, and the sites near each."""
-
-    def __init__(self, siting: Siting, limit: float, rng: np.random.Generator) -> None:
-        self.siting = siting
-        order = rng.permutation(len(siting.demand))
-        chance = np.cumsum(siting.mass[order])
-        drawn = rng.random(_MOST) * chance[-1]
-        drawn = order[np.minimum(np.searchsorted(chance, drawn, side="right"), len(order) - 1)]
-        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-        probe = Lists(siting, siting.demand)
-        probe.radius = limit
-        probe.add([int(i) for i in drawn[:8]])
-        pairs = max(sum(len(probe[j][0]) for j in range(len(probe))) / len(probe), 1.0)
-        searches = max(probe.searched / len(probe), 1e-9)
-        size = int(min(_ENTRIES / (2 * pairs), _SEARCHES / (2 * searches), len(drawn)))
-        self.points = siting.demand[drawn[: max(size, 8)]]
-        around = siting.metric.symmetric
-        label, distance = around.nearest_to(self.points)
-        self.label, self.distance = label[siting.demand], distance[siting.demand]
-        self.lists = Lists(siting, self.points)
-        self.lists.radius = limit + float(np.quantile(self.distance, 0.999))
-        self.far = self.distance > self.lists.radius - limit
-        self.lists.add(list(range(len(self.points))))
-
-    def summed(self, worth: Floats) -> Floats:
-        """Worth of all that each point stands for."""
-        return np.stack([np.bincount(self.label, w, len(self.points)) for w in worth])
-
-    def matrix(self, radius: float) -> csr_array:
-        """Sites × points within a radius."""
-        return self._matrix([(j, radius) for j in range(len(self.points))])
-
-    def shells(self, worth: Floats, limit: float) -> tuple[Floats, csr_array]:
-        """The demand of each point by distance from it, a few shells each, as clients of their own;
-        what is farther than was searched is covered for free.
-        """
-        near = ~self.far
-        order = np.lexsort((self.distance, self.label))
-        rank = np.empty(len(order), np.int64)
-        size = np.bincount(self.label, minlength=len(self.points))
-        start = np.r_[0, np.cumsum(size)[:-1]]
-        rank[order] = np.arange(len(order)) - np.repeat(start, size)
-        shell = np.minimum(rank * _SHELLS // np.maximum(size[self.label], 1), _SHELLS - 1)
-        number = self.label * _SHELLS + shell
-        m = len(self.points) * _SHELLS
-        outer = np.zeros(m)
-        np.maximum.at(outer, number[near], self.distance[near])
-        values = np.stack([np.bincount(number[near], w[near], m) for w in worth])
-        reach = self._matrix([(c // _SHELLS, limit + outer[c]) for c in range(m)])
-        free = np.stack([w[self.far].sum(keepdims=True) for w in worth])
-        everywhere = csr_array(np.ones((reach.shape[0], 1)))
-        joined = csr_array(_beside(reach, everywhere))
-        return np.concatenate([values, free], axis=1), joined
-
-    def _matrix(self, wanted: list[tuple[int, float]]) -> csr_array:
-        """Sites × wanted, each a listed point and a radius."""
-        found = []
-        for j, radius in wanted:
-            sites, distance = self.lists[j]
-            found.append(np.sort(sites[distance <= radius * (1 + WITHIN)]))
-        starts = np.r_[0, np.cumsum([len(one) for one in found])]
-        indices = np.concatenate(found).astype(np.int32)
-        shape = (len(wanted), len(self.siting.allowed))
-        data = np.ones(len(indices), np.float32)
-        return csr_array(csr_array((data, indices, starts), shape=shape).T.tocsr())
+def _drawn(siting: Siting, most: int, rng: np.random.Generator) -> Positions:
+    """Indices of different demand points, drawn by weight; at most so many."""
+    order = rng.permutation(len(siting.demand))
+    chance = np.cumsum(siting.mass[order])
+    hits = rng.random(most) * chance[-1]
+    drawn = order[np.minimum(np.searchsorted(chance, hits, side="right"), len(order) - 1)]
+    return drawn[np.sort(np.unique(drawn, return_index=True)[1])].astype(np.int64)
 
 
-def _beside(left: csr_array, right: csr_array) -> csr_array:
-    from scipy.sparse import hstack
+def _searched_by_one(siting: Siting, drawn: Positions, limit: float) -> float:
+    """What looking around one point costs, in searches of the whole universe."""
+    if siting.metric.network is None:
+        return _ROWS
+    lists = Lists(siting, siting.demand[drawn[:8]])
+    lists.radius = limit
+    for i in range(len(lists.clients)):
+        lists.near(i)
+    return max(lists.searched / len(lists.clients), 1e-9)
 
-    return hstack([left, right], format="csr")
+
+def _choice(
+    siting: Siting,
+    points: Positions,
+    label: Positions,
+    limit: float,
+    worth: Floats,
+    k: int,
+    rng: np.random.Generator,
+) -> tuple[Cover, Positions]:
+    """The choice among some places for drawn points, and the places (positions)."""
+    lists = Lists(siting, points)
+    lists.radius = limit
+    rank = rng.permutation(len(siting.allowed)).astype(np.int32)
+    rank[np.searchsorted(siting.allowed, siting.opened)] = -1
+    kept, found, entries = len(rank), [], 0
+    for j in range(len(points)):
+        near = lists.near(j)[0]
+        near = near[rank[near] < kept]
+        found.append(near)
+        entries += len(near)
+        if entries > 2 * _ENTRIES and kept > 4 * k:  # half of the places are enough
+            kept //= 2
+            found = [one[rank[one] < kept] for one in found]
+            entries = sum(len(one) for one in found)
+    at = np.flatnonzero(rank < kept)
+    place = np.full(len(rank), -1, np.int32)
+    place[at] = np.arange(len(at))
+    starts = np.r_[0, np.cumsum([len(one) for one in found])]
+    columns = place[np.concatenate(found)]
+    ones = np.ones(len(columns), np.float32)
+    reach = csr_array((ones, columns, starts), shape=(len(points), len(at)))
+    thin = replace(siting, allowed=siting.allowed[at])
+    summed = np.stack([np.bincount(label, w, len(points)) for w in worth]).astype(np.float64)
+    return Cover(thin, csr_array(reach.T.tocsr()), summed, k), thin.allowed
 
 
 def _value(siting: Siting, sites: Positions, limit: float, worth: Floats) -> float:
