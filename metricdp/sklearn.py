@@ -233,10 +233,12 @@ class _PrivateCenters(
 
         Examples
         --------
+        >>> import warnings
         >>> from metricdp.sklearn import PrivateKMeans
         >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
         >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> model.fit(X).score([[0.2, 0.2], [0.8, 0.6]]) > -0.1
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     model.fit(X).score([[0.2, 0.2], [0.8, 0.6]]) > -0.1
         True
         """
         from metricdp.privacy import PrivateDataWarning

@@ -22,6 +22,41 @@ FLOORS = (
     "metricdp.audit",
 )
 """Packages that the pages name beside the reference."""
+RETURNED = (
+    "metricdp.accounting.covering.Exponent",
+    "metricdp.accounting.history.History",
+    "metricdp.accounting.policy.Policy",
+    "metricdp.local.estimate.LocalRelease",
+    "metricdp.methods.box.box_release.BoxRelease",
+    "metricdp.methods.evaluation.Comparison",
+    "metricdp.methods.finite.max_coverage.CoverageRelease",
+    "metricdp.methods.finite.regional.RegionalRelease",
+    "metricdp.methods.finite.stream.DayCenters",
+    "metricdp.methods.finite.stream.PastDay",
+    "metricdp.methods.finite.stream.StreamRelease",
+    "metricdp.methods.planning.Forecast",
+    "metricdp.methods.planning.Shape",
+    "metricdp.methods.saving.SavedBoxRelease",
+    "metricdp.methods.saving.SavedRelease",
+    "metricdp.methods.summary.Stability",
+    "metricdp.methods.summary.Summary",
+    "metricdp.methods.synthetic.SyntheticPoints",
+    "metricdp.metrics.costed.CostedMetric",
+    "metricdp.metrics.set_systems.Balls",
+    "metricdp.metrics.set_systems.ListedSets",
+    "metricdp.metrics.snapping.Snapper",
+    "metricdp.partitions.finite.labels.Labels",
+    "metricdp.privacy.caps.Capped",
+    "metricdp.provenance.Provenance",
+    "metricdp.report.evidence.checklist.Point",
+    "metricdp.report.explore.scene.Level",
+    "metricdp.solvers.bounds.Certificate",
+    "metricdp.solvers.estimate.intervals.Interval",
+    "metricdp.universe.formats.format.Columns",
+    "metricdp.universe.formats.format.File",
+    "metricdp.universe.graph.Asymmetry",
+)
+"""What calls return, or take, beside the names that the pages list."""
 WITHOUT: dict[str, str] = {}
 """Public names that need no example, and why."""
 
@@ -93,6 +128,14 @@ def test_methods_and_properties_have_examples(module):
     kinds = [value for _, value in offered(module) if inspect.isclass(value)]
     without = [f"{kind.__name__}.{name}" for kind in kinds for name in lacking(kind)]
     assert not [name for name in without if name not in WITHOUT]
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_calls_return_has_examples(name):
+    module, _, kind = name.rpartition(".")
+    found = getattr(importlib.import_module(module), kind)
+    assert ">>>" in (found.__doc__ or "")
+    assert not lacking(found)
 
 
 def test_what_is_excused_lacks_one():

@@ -63,7 +63,16 @@ _GRID = 2**60
 
 
 class Exponent(NamedTuple):
-    """The factor eta in exp(eta · score), and the bound by which it is safe."""
+    """The factor eta in exp(eta · score), and the bound by which it is safe.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.accounting.covering import exponent
+    >>> found = exponent(Cost.of(1), 10, "add-remove", 1)
+    >>> float(found.eta) > 0, found.bound
+    (True, 'basic composition')
+    """
 
     eta: Fraction
     bound: str

@@ -32,6 +32,12 @@ class Entry(NamedTuple):
         Its class there; ``kind.name`` is the name by which it is listed.
     summary : str
         What it does, in a line.
+
+    Examples
+    --------
+    >>> from metricdp.methods.catalogue import LISTED
+    >>> LISTED["partition"].home
+    'finite.partition'
     """
 
     home: str

@@ -77,13 +77,32 @@ class Comparison:
         In the metric's unit, a record.
     verdict : {"yes", "no", "cannot tell"}
         Whether the centers serve better than the others.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, against=[0, 8])
+    >>> report.against.verdict, bool(report.against.difference.estimate < 0)
+    ('yes', True)
     """
 
     difference: Interval
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, against=[0, 8])
+        >>> sorted(report.against.to_dict())
+        ['better', 'difference']
+        """
         return {"difference": self.difference.to_dict(), "better": self.verdict}
 
 

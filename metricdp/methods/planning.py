@@ -61,6 +61,14 @@ class Shape(NamedTuple):
     Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
     divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
     spots themselves: people whom many records name, hospitals, stations.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+    >>> [shape.name for shape in told.shapes]
+    ['even', 'wide spots', 'spots', 'neighborhoods', 'heavy points']
     """
 
     name: str
@@ -84,6 +92,15 @@ _UNEQUAL = 0.6
 class Forecast(NamedTuple):
     """What runs on made-up demand say of one epsilon: the cost beyond that of the best centers
     known, as a share of it.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+    >>> forecast = told.forecast(1)
+    >>> forecast.runs, forecast.median >= 0
+    (5, True)
     """
 
     median: float
@@ -92,7 +109,16 @@ class Forecast(NamedTuple):
     runs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; null where the best centers known cost nothing."""
+        """JSON-ready form; null where the best centers known cost nothing.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+        >>> sorted(told.forecast(1).to_dict())
+        ['mean_distance', 'median', 'nine_in_ten', 'runs']
+        """
         return {
             "median": _finite(self.median),
             "nine_in_ten": _finite(self.high),

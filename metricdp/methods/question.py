@@ -46,6 +46,15 @@ class Question:
         Seconds for the search.
     effort : {"quick", "thorough"} or float
         How much time the search spends; a number is seconds.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.methods.question import Question
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> asked = Question.checked(metric, 2, 1, opened=[4])
+    >>> asked.k, asked.power, asked.opened
+    (2, 1, array([4]))
     """
 
     metric: Metric
@@ -181,6 +190,14 @@ class BoxQuestion:
         Seconds for the search.
     effort : {"quick", "thorough"} or float
         Of searches among points of the box.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.methods.question import BoxQuestion
+    >>> asked = BoxQuestion.checked(mdp.EuclideanSpace([0, 0], [1, 1]), 2, 2)
+    >>> asked.k, asked.power
+    (2, 2)
     """
 
     space: EuclideanSpace

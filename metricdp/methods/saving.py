@@ -42,6 +42,19 @@ Array = NDArray[np.float64]
 class SavedRelease(DemandRelease):
     """A release of a finite universe that was read from a file: the same weights, so the same
     answers.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.release(metric, demand, epsilon=4)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
+    >>> release.save(path)
+    >>> again = mdp.Release.load(path, metric)
+    >>> type(again).__name__, bool((again.weights == release.weights).all())
+    ('SavedRelease', True)
     """
 
     def __init__(self, universe: Metric, weights: Array, receipt: Receipt, method: str) -> None:
@@ -58,6 +71,18 @@ class SavedRelease(DemandRelease):
 class SavedBoxRelease(BoxRelease):
     """A release of a box that was read from a file, as weighted points: its centers are those of
     the points, without the last private step that the method may have made for one k.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> release = mdp.release(space, demand, epsilon=4)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
+    >>> release.save(path)
+    >>> mdp.Release.load(path, space).k_means(k=2).centers.shape
+    (2, 2)
     """
 
     def __init__(

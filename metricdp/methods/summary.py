@@ -39,6 +39,16 @@ class Stability:
     moves : ndarray of float64, shape (k,)
         Median distance from a center to the nearest of those found anew.
     n_draws : int
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.release(metric, demand, epsilon=4)
+    >>> firm = release.summary([1, 7], stability=True).stability
+    >>> firm.n_draws, bool((firm.stays > 0.9).all()), firm.moves
+    (24, True, array([0., 0.]))
     """
 
     stays: NDArray[np.float64]
@@ -61,6 +71,16 @@ class Summary:
         Estimated demand in all.
     stability : Stability or None
         Where it was asked for.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.release(metric, demand, epsilon=4)
+    >>> told = release.summary([1, 7])
+    >>> told.centers, len(told.loads.estimate), bool(abs(told.records - 10_000) < 200)
+    ([1, 7], 2, True)
     """
 
     centers: list[Any]
@@ -70,7 +90,17 @@ class Summary:
     stability: Stability | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> release = mdp.release(metric, demand, epsilon=4)
+        >>> sorted(release.summary([1, 7]).to_dict())
+        ['basis', 'demand', 'level', 'loads', 'mean']
+        """
         plain: dict[str, Any] = {
             "basis": "release",
             "level": self.mean.level,

@@ -37,6 +37,14 @@ class CostedMetric(RowMetric):
 
     Centers are found by rows of distances (`metricdp.solvers.row_search`), on large graphs from
     those for the travel alone.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> costed = metric.with_costs(sites={"a": 2})
+    >>> costed.distances(["a"]), costed.travel is metric
+    (array([[2., 3., 6.]]), True)
     """
 
     directed = True

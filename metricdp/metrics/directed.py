@@ -125,7 +125,16 @@ class DirectedGraphMetric(GraphMetric):
 
     @cached_property
     def reversed(self) -> Self:
-        """The same graph with travel in the other direction."""
+        """The same graph with travel in the other direction.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
+        >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
+        >>> ring.distances([0], [3]), ring.reversed.distances([0], [3])
+        (array([[1.]]), array([[3.]]))
+        """
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         for worked_out in ("symmetric", "reversed"):
@@ -218,6 +227,14 @@ class RoundTripMetric(RowMetric):
     holds here. No single search finds whose center is nearest, so rows are what this has; what only
     needs a bound, such as public partitions, uses the graph whose edges are as long as an arc and
     its reverse together (`symmetric`), which is never shorter.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
+    >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
+    >>> ring.symmetric.distances([0], [1, 2])
+    array([[3., 6.]])
     """
 
     on_grid = True

@@ -25,14 +25,32 @@ _LISTED = 1 << 25
 
 
 class SetSystem(Frozen, ABC):
-    """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
+    """Public sets 0..n_sets-1 of public elements 0..n_elements-1.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.metrics.set_systems import Balls
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
+    >>> balls = Balls(line, radius=2)
+    >>> balls.n_sets, balls.n_elements
+    (3, 3)
+    """
 
     n_elements: int
     n_sets: int
 
     @abstractmethod
     def members(self, number: int) -> NDArray[np.int64]:
-        """The distinct elements of a set."""
+        """The distinct elements of a set.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.metrics.set_systems import Balls
+        >>> Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2).members(0)
+        array([0, 1])
+        """
 
 
 class ListedSets(SetSystem):
@@ -60,6 +78,12 @@ class ListedSets(SetSystem):
     Notes
     -----
     12 bytes an entry.
+
+    Examples
+    --------
+    >>> from metricdp.metrics.set_systems import ListedSets
+    >>> ListedSets([0, 2, 3], [0, 1, 2], n_elements=3).members(0)
+    array([0, 1])
     """
 
     def __init__(self, indptr: Any, members: Any, n_elements: int) -> None:
@@ -93,7 +117,15 @@ class ListedSets(SetSystem):
 
     @classmethod
     def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
-        """Sets whose elements are known to be distinct and in range: nothing is checked."""
+        """Sets whose elements are known to be distinct and in range: nothing is checked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.metrics.set_systems import ListedSets
+        >>> ListedSets.of_distinct([np.array([0, 2]), np.array([1])], n_elements=3).n_sets
+        2
+        """
         system = cls.__new__(cls)
         system._fill(
             np.r_[0, np.cumsum([len(one) for one in sets], dtype=np.int64)],
@@ -106,6 +138,14 @@ class ListedSets(SetSystem):
     def of(cls, sets: Any, universe: Metric) -> ListedSets:
         """Sets of ids of a universe: lists of ids, or a sparse matrix with one row a set and one
         column a point in order of ``ids``.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> from metricdp.metrics.set_systems import ListedSets
+        >>> ListedSets.of([["a", "c"], ["b"]], metric).members(0)
+        array([0, 2])
         """
         if hasattr(sets, "tocsr"):
             matrix = sets.tocsr()
@@ -142,6 +182,14 @@ class Balls(SetSystem):
     -----
     No ball is kept; each is searched for anew (`Metric.balls`): on a graph by one bounded search,
     elsewhere by rows of distances. Buffers last for the length of a call.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.metrics.set_systems import Balls
+    >>> balls = Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=3)
+    >>> [balls.members(i).tolist() for i in range(balls.n_sets)]
+    [[0, 1], [0, 1, 2], [1, 2]]
     """
 
     def __init__(
@@ -156,7 +204,15 @@ class Balls(SetSystem):
 
     @property
     def centers(self) -> NDArray[np.int64]:
-        """Positions of the balls' centers, shape (n_sets,)."""
+        """Positions of the balls' centers, shape (n_sets,).
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.metrics.set_systems import Balls
+        >>> Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2, candidates=[0, 2]).centers
+        array([0, 2])
+        """
         return np.arange(self.n_sets) if self.candidates is None else self.candidates
 
     def members(self, number: int) -> NDArray[np.int64]:
@@ -175,6 +231,13 @@ class Balls(SetSystem):
 
         Where the balls are so large that they have more than `most` points in all, only the first
         ones are kept, and at least one.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.metrics.set_systems import Balls
+        >>> type(Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2).listed()).__name__
+        'ListedSets'
         """
         balls: list[NDArray[np.int64]] = []
         room = most

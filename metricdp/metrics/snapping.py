@@ -83,11 +83,29 @@ class Snapper:
 
     @property
     def limited(self) -> bool:
-        """Whether it has a limit."""
+        """Whether it has a limit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.metrics.snapping import Snapper
+        >>> snapper = Snapper(np.array([[0.0, 0.0], [4.0, 0.0]]))
+        >>> snapper.limited, snapper.within(1.0).limited
+        (False, True)
+        """
         return self._limit is not None
 
     def within(self, limit: float) -> Snapper:
-        """The same, with a limit."""
+        """The same, with a limit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.metrics.snapping import Snapper
+        >>> near = Snapper(np.array([[0.0, 0.0], [4.0, 0.0]])).within(1.0)
+        >>> near([[0.5, 0.0], [2.0, 0.0]])
+        array([ 0, -1])
+        """
         return Snapper(
             self._points,
             self._power,

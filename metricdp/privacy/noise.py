@@ -48,6 +48,14 @@ class Noise(ABC):
     ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
        NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.privacy.noise import DiscreteLaplace, Noise
+    >>> noise = DiscreteLaplace(sensitivity=2, epsilon=Fraction(1, 2))
+    >>> isinstance(noise, Noise), noise.name, noise.scale
+    (True, 'discrete Laplace', 4.0)
     """
 
     proof: ClassVar[int]
@@ -94,6 +102,14 @@ class DiscreteLaplace(Noise):
         In L1, at least 1.
     epsilon : Fraction
         Positive.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.privacy.noise import DiscreteLaplace
+    >>> noise = DiscreteLaplace(sensitivity=1, epsilon=Fraction(1, 10))
+    >>> noise.scale, noise.cost.epsilon
+    (10.0, Fraction(1, 10))
     """
 
     proof: ClassVar[int] = 1
@@ -132,6 +148,14 @@ class DiscreteGaussian(Noise):
         Square of the L2 sensitivity, at least 1.
     cost : Cost
         With rho.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.privacy.noise import DiscreteGaussian
+    >>> noise = DiscreteGaussian(squared_sensitivity=1, cost=Cost.zcdp(1, "1e-6"))
+    >>> noise.name, round(noise.scale, 1)
+    ('discrete Gaussian', 4.5)
     """
 
     proof: ClassVar[int] = 2

@@ -43,6 +43,14 @@ class Certificate:
         Cost of the centers it was made for.
     lower_bound : float
         At most the cost of the best centers.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> proof = mdp.k_median(metric, k=2, exact=True).certificate
+    >>> proof.cost, proof.lower_bound
+    (10.0, 10.0)
     """
 
     cost: float
@@ -56,6 +64,12 @@ class Certificate:
     def gap(self) -> float:
         """The centers cost at most this fraction of their cost more than the best: 0 if they are
         proven optimal.
+
+        Examples
+        --------
+        >>> from metricdp.solvers.bounds import Certificate
+        >>> Certificate(cost=10.0, lower_bound=9.0).gap
+        0.1
         """
         return (
             0.0
@@ -64,7 +78,14 @@ class Certificate:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """JSON-ready form."""
+        """JSON-ready form.
+
+        Examples
+        --------
+        >>> from metricdp.solvers.bounds import Certificate
+        >>> Certificate(cost=10.0, lower_bound=9.0).to_dict()
+        {'cost': 10.0, 'lower_bound': 9.0, 'gap': 0.1}
+        """
         return {"cost": self.cost, "lower_bound": self.lower_bound, "gap": self.gap}
 
 

@@ -36,6 +36,15 @@ class BoxRelease(DemandRelease):
         The weighted points.
     histogram : Release
         The noisy counts behind them.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> release = mdp.release(space, demand, epsilon=4)
+    >>> release.k_means(k=2).centers.shape, len(release.universe) == len(release.weights)
+    ((2, 2), True)
     """
 
     method = "partition"
@@ -53,7 +62,18 @@ class BoxRelease(DemandRelease):
         """k points of the box of low cost on the release, perhaps with repeats, shape (k, d)."""
 
     def centers(self, question: BoxQuestion) -> Array:
-        """k distinct points of the box of low cost on the release: post-processing, (k, d)."""
+        """k distinct points of the box of low cost on the release: post-processing, (k, d).
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+        >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+        >>> release = mdp.release(space, demand, epsilon=4)
+        >>> from metricdp.methods.question import BoxQuestion
+        >>> release.centers(BoxQuestion.checked(space, 2, 1)).shape
+        (2, 2)
+        """
         with Deadline(question.time_limit) as deadline:
             found = self._found(question.k, question.power, question.seed, deadline)
         return distinct_in(self.space, found)

@@ -97,6 +97,15 @@ class CoverageRelease(DemandRelease):
         What it cost.
     centers : list of (ndarray of int64, float)
         The selected balls, radius by radius: positions of their centers, and the radius.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> release = mdp.k_median(metric, demand, k=2, epsilon=4, method="max-coverage").release
+    >>> len(release.weights), len(release.centers) > 0
+    (9, True)
     """
 
     method = "max-coverage"

@@ -64,6 +64,16 @@ class RegionalRelease(DemandRelease):
         Epsilon that each region's release was paid with.
     receipt : Receipt
         Of all together: what one unit's records can touch.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> ward = mdp.methods.Regional(regions={"ward": "1/4", "elsewhere": 1}, labels={0: "ward"})
+    >>> release = mdp.k_median(metric, demand, k=2, epsilon=2, method=ward).release
+    >>> {name: str(epsilon) for name, epsilon in release.regions.items()}
+    {'ward': '1/2', 'elsewhere': '2'}
     """
 
     method = "regional"

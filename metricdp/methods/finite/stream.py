@@ -71,6 +71,15 @@ class StreamRelease(Release):
         Estimated demand of the present at every point.
     receipt : Receipt
         Of the whole stream: days do not add to it.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+    >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
+    >>> release.day, release.label, release.k_median(k=1).centers
+    (1, '2026-03-01', [2])
     """
 
     method = "stream"
@@ -110,6 +119,16 @@ class DayCenters(NamedTuple):
         How many were not centers the day before they were last asked for.
     alarm : bool
         Whether more of them should move than `recourse` allows: the demand has changed.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+    >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
+    >>> asked = stream.k_median(k=1)
+    >>> asked.result.centers, asked.moved, asked.alarm
+    ([2], 0, False)
     """
 
     result: Result
@@ -118,7 +137,17 @@ class DayCenters(NamedTuple):
 
     @property
     def centers(self) -> Any:
-        """The centers."""
+        """The centers.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+        >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
+        >>> stream.k_median(k=1).centers
+        [2]
+        """
         return self.result.centers
 
 
@@ -135,6 +164,17 @@ class PastDay(NamedTuple):
     moved : int
     alarm : bool
         As `DayCenters`.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
+    >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
+    >>> _ = stream.k_median(k=1)
+    >>> first = stream.history(k=1)[0]
+    >>> first.day, first.label, first.centers
+    (1, '2026-03-01', [2])
     """
 
     day: int

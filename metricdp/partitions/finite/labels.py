@@ -20,6 +20,14 @@ class Labels:
     labels : ndarray of int64, shape (n_points,)
         Part of every point, 0 … n_parts - 1: public.
     n_parts : int
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> Labels(metric, np.array([0, 0, 1, 1]), n_parts=2).encode(np.array([0, 3, 3]))
+    array([0, 1, 1])
     """
 
     universe: Metric
@@ -28,9 +36,25 @@ class Labels:
 
     @classmethod
     def of(cls, universe: Metric) -> Labels:
-        """Every point a part of its own."""
+        """Every point a part of its own.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> Labels.of(mdp.GraphMetric(nx.path_graph(4), weight=None)).n_parts
+        4
+        """
         return cls(universe, np.arange(len(universe)), len(universe))
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Label of each position, shape (n,)."""
+        """Label of each position, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> Labels.of(mdp.GraphMetric(nx.path_graph(4), weight=None)).encode(np.array([2, 0]))
+        array([2, 0])
+        """
         return self.labels[records]

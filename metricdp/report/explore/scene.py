@@ -52,6 +52,15 @@ class Level:
     result : Result
         Centers, receipt and release.
     forecast : Forecast or None
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> level = mdp.explore(metric, demand, epsilons=[4], k=2, repeats=0).levels[0]
+    >>> float(level.epsilon), sorted(level.result.centers)
+    (4.0, [1, 7])
     """
 
     name: str

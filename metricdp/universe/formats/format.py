@@ -20,24 +20,57 @@ Nodes = tuple[list[Any], NDArray[np.float64], CoordinateSystem]
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, unzipped."""
+    """A file's content, unzipped.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from metricdp.universe.formats.format import File
+    >>> file = File(Path("Roads.GR.gz"), b"p sp 2 1")
+    >>> file.name, file.text
+    ('roads.gr', 'p sp 2 1')
+    """
 
     path: Path
     data: bytes
 
     @property
     def name(self) -> str:
-        """Lower case, without ``.gz``."""
+        """Lower case, without ``.gz``.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from metricdp.universe.formats.format import File
+        >>> File(Path("Roads.GR.gz"), b"p sp 2 1").name
+        'roads.gr'
+        """
         return bare_name(self.path)
 
     @property
     def head(self) -> bytes:
-        """Its beginning, without a mark of the encoding and blanks."""
+        """Its beginning, without a mark of the encoding and blanks.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from metricdp.universe.formats.format import File
+        >>> File(Path("roads.gr"), b"  p sp 2 1").head
+        b'p sp 2 1'
+        """
         return self.data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
 
     @property
     def text(self) -> str:
-        """Raise GraphFileError where it is no text."""
+        """Raise GraphFileError where it is no text.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from metricdp.universe.formats.format import File
+        >>> File(Path("roads.gr"), b"p sp 2 1").text
+        'p sp 2 1'
+        """
         return decode(self.data, self.path)
 
 
@@ -45,6 +78,12 @@ class File:
 class Columns:
     """Which columns (or attributes) of a file mean what; None: the usual names. Of a
     geographic file its layer too, and the system of one that declares none.
+
+    Examples
+    --------
+    >>> from metricdp.universe.formats.format import Columns
+    >>> Columns(weight="minutes").weight
+    'minutes'
     """
 
     weight: str | None = None
@@ -84,6 +123,12 @@ class Format:
         Endings of files of coordinates.
     nodes : callable
         Reads these: the nodes, or a file that can be read as a table.
+
+    Examples
+    --------
+    >>> from metricdp.universe.formats import formats
+    >>> formats()["metis"].endings
+    ('.graph', '.metis')
     """
 
     endings: tuple[str, ...]
