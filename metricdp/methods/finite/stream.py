@@ -21,9 +21,11 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, datetime, time
 from os import PathLike
 from threading import Lock
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -350,9 +352,10 @@ class Stream(Unique):
         demand : PrivateDemand
             In the stream's universe.
         day : int, str or datetime.date, optional
-            The day's name. The name of the day before, again, counts and reads nothing: that day's
-            release comes back, whatever the demand, so that a step that was cut short can be
-            repeated. Without names every call is another day.
+            The day's name; blanks around it do not count, and a moment with a time is refused. The
+            name of the day before, again, counts and reads nothing: that day's release comes back,
+            whatever the demand, so that a step that was cut short can be repeated. Without names
+            every call is another day.
 
         Raises
         ------
@@ -658,10 +661,22 @@ def _days(value: Any, name: str) -> int | None:
 
 
 def _name(day: Any) -> str | None:
-    """A day's name as text."""
+    """A day's name as text, the same for every way to write it: a moment of a day is none, for a
+    step that is repeated an hour later must not be another day.
+    """
     if day is None:
         return None
-    name = str(day)
+    if isinstance(day, np.generic):
+        day = (day.astype("M8[us]") if isinstance(day, np.datetime64) else day).item()
+    if isinstance(day, datetime):
+        fine = getattr(day, "nanosecond", 0)  # of pandas
+        if day != day or day.tzinfo is not None or day.time() != time.min or fine:
+            raise InputError(
+                "day must be a date or a name, got a moment: the same step an hour later would be "
+                "another day; give its .date()"
+            )
+        day = day.date()
+    name = normalize("NFC", str(day).strip()) if isinstance(day, int | str | date) else ""
     if not 0 < len(name) <= 100 or not name.isprintable():
         raise InputError("day must be a number, a date or a short name")
     return name

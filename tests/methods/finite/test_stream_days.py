@@ -1,0 +1,68 @@
+"""What a day may be called: one day has one name."""
+
+from datetime import UTC, date, datetime
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods.finite.stream import _name
+
+PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        date(2026, 11, 23),
+        datetime(2026, 11, 23),
+        np.datetime64("2026-11-23"),
+        np.datetime64("2026-11-23", "ns"),
+        " 2026-11-23\n",
+    ],
+)
+def test_a_day_has_one_name(day):
+    """Blanks and midnight made another day of it, which was counted twice."""
+    assert _name(day) == "2026-11-23"
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        datetime(2026, 11, 23, 0, 0, 1),
+        datetime(2026, 11, 23, tzinfo=UTC),
+        np.datetime64("2026-11-23T01"),
+        np.datetime64("NaT"),
+        1.0,
+        b"1",
+        "",
+        " ",
+        "a\tb",
+        "1" * 101,
+    ],
+)
+def test_a_moment_is_no_day(day):
+    with pytest.raises(InputError, match=r"^day must be a"):
+        _name(day)
+
+
+def test_a_retry_at_another_hour_counts_nothing():
+    stream = mdp.Stream(PATH, epsilon=1, horizon=2)
+    demand = mdp.PrivateDemand(PATH, [1])
+    stream.step(demand, day="Montage\u0301")
+    for day in ("Montag\u00e9", " Montag\u00e9 "):
+        assert stream.step(demand, day=day).day == 1
+    with pytest.raises(InputError, match="got a moment"):
+        stream.step(demand, day=datetime(2026, 11, 23, 4))
+    assert stream.days == 1
+    assert _name(7) == _name(np.int64(7)) == "7"
+
+
+def test_pandas_days():
+    pd = pytest.importorskip("pandas")
+    assert _name(pd.Timestamp("2026-11-23")) == "2026-11-23"
+    for day in (pd.NaT, pd.Timestamp("2026-11-23T00:00:00.000000001"), pd.Timestamp.now()):
+        with pytest.raises(InputError):
+            _name(day)
