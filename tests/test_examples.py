@@ -23,10 +23,15 @@ FLOORS = (
 )
 """Packages that the pages name beside the reference."""
 RETURNED = (
+    "metricdp.accounting.continual.Schedule",
     "metricdp.accounting.covering.Exponent",
     "metricdp.accounting.history.History",
     "metricdp.accounting.policy.Policy",
     "metricdp.local.estimate.LocalRelease",
+    "metricdp.local.randomizers.KRR",
+    "metricdp.local.randomizers.LocalHashing",
+    "metricdp.local.randomizers.SubsetSelection",
+    "metricdp.local.randomizers.TopVectors",
     "metricdp.methods.box.box_release.BoxRelease",
     "metricdp.methods.evaluation.Comparison",
     "metricdp.methods.finite.max_coverage.CoverageRelease",
@@ -36,6 +41,7 @@ RETURNED = (
     "metricdp.methods.finite.stream.StreamRelease",
     "metricdp.methods.planning.Forecast",
     "metricdp.methods.planning.Shape",
+    "metricdp.methods.question.Question",
     "metricdp.methods.saving.SavedBoxRelease",
     "metricdp.methods.saving.SavedRelease",
     "metricdp.methods.summary.Stability",
@@ -45,7 +51,13 @@ RETURNED = (
     "metricdp.metrics.set_systems.Balls",
     "metricdp.metrics.set_systems.ListedSets",
     "metricdp.metrics.snapping.Snapper",
+    "metricdp.partitions.box.grid.Grid",
+    "metricdp.partitions.box.quadtree.ShiftedQuadtree",
+    "metricdp.partitions.box.simhash.HashCells",
+    "metricdp.partitions.box.simhash.SimHash",
     "metricdp.partitions.finite.labels.Labels",
+    "metricdp.partitions.finite.ward.Hierarchy",
+    "metricdp.partitions.finite.ward.PartitionTree",
     "metricdp.privacy.caps.Capped",
     "metricdp.provenance.Provenance",
     "metricdp.report.evidence.checklist.Point",
@@ -56,7 +68,7 @@ RETURNED = (
     "metricdp.universe.formats.format.File",
     "metricdp.universe.graph.Asymmetry",
 )
-"""What calls return, or take, beside the names that the pages list."""
+"""What calls return or take, and what the pages of proofs name, beside the reference."""
 WITHOUT: dict[str, str] = {}
 """Public names that need no example, and why."""
 

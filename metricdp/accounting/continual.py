@@ -54,7 +54,14 @@ FAINT = 2.0**-20
 
 
 class Node(NamedTuple):
-    """A run of base^level days, number `place` of its block, at a level."""
+    """A run of base^level days, number `place` of its block, at a level.
+
+    Examples
+    --------
+    >>> from metricdp.accounting.continual import Node, Schedule
+    >>> Schedule(365).days(Node(block=0, level=1, place=1))
+    (20, 39)
+    """
 
     block: int
     level: int
@@ -73,6 +80,13 @@ class Block:
         None: it has no end.
     base, levels : int
         A node of level l is base^l days long; 0 <= l < levels.
+
+    Examples
+    --------
+    >>> from metricdp.accounting.continual import Schedule
+    >>> block = Schedule(365).block(0)
+    >>> block.start, block.length
+    (0, 365)
     """
 
     start: int
@@ -110,7 +124,15 @@ class Schedule:
     gaussian: bool = False
 
     def block(self, number: int) -> Block:
-        """Number 0, 1, … in order of days."""
+        """Number 0, 1, … in order of days.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> schedule.block(0).length
+        365
+        """
         if self.half_life is not None:
             return Block(0, self.horizon, 2, 1)
         if self.window is not None:
@@ -122,7 +144,15 @@ class Schedule:
         return Block(start, length, *best_for_totals(length, self.gaussian))
 
     def number_of(self, day: int) -> int:
-        """Number of the block that a day is in."""
+        """Number of the block that a day is in.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> schedule.number_of(0), Schedule().number_of(100)
+        (0, 2)
+        """
         if self.horizon is not None or self.window is not None or self.half_life is not None:
             return 0
         number = 0
@@ -131,25 +161,58 @@ class Schedule:
         return number
 
     def nodes(self, day: int) -> list[Node]:
-        """All nodes that a day is in: one a level."""
+        """All nodes that a day is in: one a level.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> [tuple(node) for node in schedule.nodes(25)]
+        [(0, 0, 25), (0, 1, 1)]
+        """
         number = self.number_of(day)
         block = self.block(number)
         at = day - block.start
         return [Node(number, level, at // block.base**level) for level in range(block.levels)]
 
     def days(self, node: Node) -> tuple[int, int]:
-        """First and last day of a node; the last may lie beyond its block, and then never comes."""
+        """First and last day of a node; the last may lie beyond its block, and then never comes.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> [schedule.days(node) for node in schedule.nodes(25)]
+        [(25, 25), (20, 39)]
+        """
         block = self.block(node.block)
         size = block.base**node.level
         first = block.start + node.place * size
         return first, first + size - 1
 
     def ends(self, node: Node, day: int) -> bool:
-        """Whether a day is a node's last."""
+        """Whether a day is a node's last.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> run = schedule.nodes(25)[-1]
+        >>> schedule.days(run), schedule.ends(run, 25), schedule.ends(run, 39)
+        ((20, 39), False, True)
+        """
         return self.days(node)[1] == day
 
     def cover(self, first: int, last: int) -> Iterator[Node]:
-        """The fewest nodes that together are the days from `first` to `last`."""
+        """The fewest nodes that together are the days from `first` to `last`.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> [schedule.days(node) for node in schedule.cover(0, 41)]
+        [(0, 19), (20, 39), (40, 40), (41, 41)]
+        """
         day = first
         while day <= last:
             number = self.number_of(day)
@@ -165,7 +228,15 @@ class Schedule:
             day += block.base**level
 
     def present(self, day: int) -> list[tuple[Node, float]]:
-        """What the present is after a day: nodes and their weights."""
+        """What the present is after a day: nodes and their weights.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> schedule = Schedule(365)
+        >>> [(schedule.days(node), weight) for node, weight in schedule.present(41)]
+        [((0, 19), 1.0), ((20, 39), 1.0), ((40, 40), 1.0), ((41, 41), 1.0)]
+        """
         if self.half_life is not None:
             found = []
             for past in range(day, -1, -1):
@@ -178,7 +249,16 @@ class Schedule:
         return [(node, 1.0) for node in self.cover(first, day)]
 
     def needed(self, node: Node, day: int) -> bool:
-        """Whether a node may be part of the present on some day after this one."""
+        """Whether a node may be part of the present on some day after this one.
+
+        Examples
+        --------
+        >>> from metricdp.accounting.continual import Schedule
+        >>> week = Schedule(window=7)
+        >>> day = week.nodes(3)[0]
+        >>> week.needed(day, 5), week.needed(day, 50)
+        (True, False)
+        """
         first = self.days(node)[0]
         if self.half_life is not None:
             return 2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT

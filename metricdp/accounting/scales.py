@@ -43,6 +43,13 @@ def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
     ------
     InputError
         `rho` is not positive, or so small that noise would overflow 64-bit integers.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.accounting.scales import gaussian_scale
+    >>> gaussian_scale(squared_sensitivity=4, rho=Fraction(1, 2))
+    2.0
     """
     if rho * 2**112 <= squared_sensitivity:
         raise InputError(

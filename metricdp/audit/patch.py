@@ -17,6 +17,16 @@ def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
     ------
     AttributeError
         There is no such attribute: what should be replaced is not there any more.
+
+    Examples
+    --------
+    >>> import math
+    >>> from metricdp.audit.patch import patched
+    >>> with patched(math, "tau", 6.0):
+    ...     math.tau
+    6.0
+    >>> math.tau > 6
+    True
     """
     before = inspect.getattr_static(owner, name)
     own = name in vars(owner)

@@ -80,6 +80,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception
     may quote the data, so of it only the type is shown when a demand file takes part.
     ``METRICDP_DEBUG=1`` in the environment shows the whole traceback all the same.
+
+    Examples
+    --------
+    >>> from metricdp.cli import main
+    >>> main(["cluster", "no-such-file.csv", "-k", "5"])  # one line on stderr says why
+    2
     """
     args = Namespace(demand="unknown yet: tell nothing")
     try:
@@ -143,7 +149,14 @@ def complete(parser: Parser) -> None:
 
 
 def build_parser() -> Parser:
-    """Return the parser of all commands."""
+    """Return the parser of all commands.
+
+    Examples
+    --------
+    >>> from metricdp.cli import build_parser
+    >>> build_parser().parse_args(["cluster", "roads.csv", "-k", "5"]).k
+    5
+    """
     parser = Parser(
         prog="metricdp",
         description="Clustering in metric spaces under differential privacy: the space is "

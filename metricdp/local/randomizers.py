@@ -85,6 +85,16 @@ class Randomizer(ABC):
     epsilon : Fraction
     unit : int
         Weight B; smaller than `UNIT` only in tests, which go through all coins.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from secrets import randbelow
+    >>> from metricdp.local.randomizers import KRR
+    >>> report = KRR(Fraction(1), domain=10)
+    >>> output = report.draw(3, randbelow)
+    >>> report.kind, report.limits, len(report.pack(output)) == report.n_bytes
+    ('k-rr', (10,), True)
     """
 
     kind: ClassVar[str]
@@ -93,7 +103,17 @@ class Randomizer(ABC):
 
     @cached_property
     def favored(self) -> int:
-        """Weight A of a favored output."""
+        """Weight A of a favored output.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.favored / report.unit <= 2.718281828459046  # exp(epsilon), rounded down
+        True
+        """
         return favored_weight(self.epsilon, self.unit)
 
     @property
@@ -101,19 +121,58 @@ class Randomizer(ABC):
     def limits(self) -> tuple[int, ...]:
         """The integers of an output lie from 0 to these, excluded; they are sent big-endian in as
         few bytes as hold them.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.limits
+        (10,)
         """
 
     @abstractmethod
     def draw(self, value: Any, below: Below) -> tuple[int, ...]:
-        """A random output for a value."""
+        """A random output for a value.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> 0 <= report.draw(3, randbelow)[0] < 10
+        True
+        """
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of an output."""
+        """Bytes of an output.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.n_bytes
+        1
+        """
         return sum(map(width, self.limits))
 
     def pack(self, output: tuple[int, ...]) -> bytes:
-        """An output as bytes."""
+        r"""An output as bytes.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.pack((3,))
+        b'\x03'
+        """
         return b"".join(
             [number.to_bytes(width(limit), "big") for number, limit in zip(output, self.limits)]
         )
@@ -125,18 +184,47 @@ class FrequencyRandomizer(Randomizer):
     Attributes
     ----------
     domain : int
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from secrets import randbelow
+    >>> from metricdp.local.randomizers import KRR
+    >>> report = KRR(Fraction(1), domain=10)
+    >>> sum(report.weight(3, (j,)) for j in range(10)) == report.total
+    True
     """
 
     domain: int
 
     @abstractmethod
     def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """Weight of an output: its probability is this over `total`."""
+        """Weight of an output: its probability is this over `total`.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.weight(3, (3,)) == report.favored, report.weight(3, (4,)) == report.unit
+        (True, True)
+        """
 
     @property
     @abstractmethod
     def total(self) -> int:
-        """Sum of the weights of all outputs, the same for every value."""
+        """Sum of the weights of all outputs, the same for every value.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from secrets import randbelow
+        >>> from metricdp.local.randomizers import KRR
+        >>> report = KRR(Fraction(1), domain=10)
+        >>> report.total == report.favored + 9 * report.unit
+        True
+        """
 
 
 def _one_of(size: int, favored: int, unit: int, below: Below) -> int:
@@ -191,6 +279,16 @@ class LocalHashing(FrequencyRandomizer):
     row), so the counts' estimator is unbiased exactly; and since hashes are linear, all counts come
     out of one Walsh–Hadamard transform (`metricdp.local.oracles`) instead of a hash for every
     message and value.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from secrets import randbelow
+    >>> from metricdp.local.randomizers import LocalHashing
+    >>> report = LocalHashing(Fraction(1), domain=1000, log_buckets=2)
+    >>> function, bucket = report.draw(3, randbelow)
+    >>> report.value_bits, 0 <= bucket < 4
+    (10, True)
     """
 
     kind = "local-hashing"
@@ -201,7 +299,15 @@ class LocalHashing(FrequencyRandomizer):
 
     @cached_property
     def value_bits(self) -> int:
-        """Bits of a value."""
+        """Bits of a value.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.local.randomizers import LocalHashing
+        >>> LocalHashing(Fraction(1), domain=1000, log_buckets=2).value_bits
+        10
+        """
         return max(1, (self.domain - 1).bit_length())
 
     @cached_property
@@ -210,7 +316,15 @@ class LocalHashing(FrequencyRandomizer):
         return 1 << (self.value_bits + self.log_buckets - 1), 1 << self.log_buckets
 
     def hash(self, function: int, value: int) -> int:
-        """The hash of a value: bit i is the parity of the bits of value and row i."""
+        """The hash of a value: bit i is the parity of the bits of value and row i.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from metricdp.local.randomizers import LocalHashing
+        >>> LocalHashing(Fraction(1), domain=8, log_buckets=2).hash(function=0b0101, value=6)
+        3
+        """
         found = 0
         for i in range(self.log_buckets):
             found |= (((function >> i) & value).bit_count() & 1) << i
@@ -237,6 +351,15 @@ class LocalHashing(FrequencyRandomizer):
 class SubsetSelection(FrequencyRandomizer):
     """Subset selection [3]_: of all subsets of `size` values, those that hold the value are
     favored.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from secrets import randbelow
+    >>> from metricdp.local.randomizers import SubsetSelection
+    >>> report = SubsetSelection(Fraction(1), domain=10, size=3)
+    >>> report.draw(3, randbelow)[0].bit_count()
+    3
     """
 
     kind = "subset"
@@ -297,6 +420,16 @@ class TopVectors(Randomizer):
     **Privacy.** Given nonce, character and that rounding, exactly `top` of the indices have weight
     A, the others B: A / B bounds the ratio for any two vectors and buckets, however the scores were
     rounded. Averaging over the rounding keeps it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from metricdp.local.randomizers import TopVectors
+    >>> report = TopVectors(Fraction(1), dimension=32, candidates=8, top=2, bucket_bits=1)
+    >>> along = np.eye(32)[0]
+    >>> sorted(report.ranked(nonce=5, vector=along, sign=1))
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
     kind = "top-vectors"
@@ -330,7 +463,18 @@ class TopVectors(Randomizer):
         return character, nonce, self.ranked(nonce, vector, -1 if flipped else 1)[rank]
 
     def ranked(self, nonce: int, vector: Any, sign: int) -> list[int]:
-        """Indices of the candidates, those that point most along sign · vector first."""
+        """Indices of the candidates, those that point most along sign · vector first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.randomizers import TopVectors
+        >>> report = TopVectors(Fraction(1), dimension=32, candidates=8, top=2, bucket_bits=1)
+        >>> along = np.eye(32)[0]
+        >>> report.ranked(5, along, sign=1)[0] == report.ranked(5, along, sign=-1)[-1]
+        True
+        """
         return [
             int(i)
             for i in (

@@ -85,6 +85,14 @@ class Question:
         ------
         InputError
             One of them breaks its rule.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> Question.checked(metric, 2, power=1, candidates=["b", "h"]).candidates
+        array([1, 7])
         """
         fixed = np.empty(0, np.int64)
         if opened is not None:
@@ -102,6 +110,15 @@ class Question:
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
         """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as
         in `metricdp.solvers.kmedian.solve`.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> asked = Question.checked(metric, 2, power=1)
+        >>> sorted(asked.names(asked.answer(np.ones(9))))
+        ['b', 'g']
         """
         return solve_with(
             self.effort,
@@ -119,6 +136,15 @@ class Question:
     def exactly(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Certificate]:
         """The best centers of public `weights` with a proof, or the best found in the time with an
         honest interval.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> at, proof = Question.checked(metric, 2, power=1).exactly(np.ones(9))
+        >>> proof.cost, proof.gap
+        (10.0, 0.0)
         """
         return solve_exactly(
             self.metric,
@@ -133,7 +159,16 @@ class Question:
         )
 
     def names(self, positions: NDArray[np.int64]) -> Any:
-        """The user's ids of positions."""
+        """The user's ids of positions.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> Question.checked(metric, 2, power=1).names(np.array([1, 7]))
+        ['b', 'h']
+        """
         return [self.metric.sites[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
@@ -143,6 +178,14 @@ class Question:
         ------
         InputError
             There are too many pairs of candidate and demand point.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> asked = Question.checked(metric, 2, power=1)
+        >>> asked.check_certifiable(np.ones(9))  # small: nothing to refuse
         """
         demand = np.count_nonzero(weights) or len(weights)
         n_candidates = len(self.metric.sites)
@@ -153,6 +196,15 @@ class Question:
     def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
         """How far these centers are from the best for public `weights`; the time limit counts from
         now on.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.question import Question
+        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+        >>> asked = Question.checked(metric, 2, power=1)
+        >>> asked.certificate(np.ones(9), np.array([1, 6])).lower_bound
+        10.0
         """
         return certificate(
             self.metric,

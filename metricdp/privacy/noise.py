@@ -185,6 +185,16 @@ def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: ob
     2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
     `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least twice the variance, as
     L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost, Ledger
+    >>> from metricdp.privacy.noise import best_noise
+    >>> grant = Ledger(1, delta="1e-6").charge(1, "1e-6")
+    >>> best_noise(1, 1, Cost.of(1), grant).name
+    'discrete Laplace'
+    >>> best_noise(50, 50, Cost.zcdp(1, "1e-6"), grant).name
+    'discrete Gaussian'
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)

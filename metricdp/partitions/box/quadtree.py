@@ -91,6 +91,14 @@ class ShiftedQuadtree:
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
         """Points of the box in steps from its lower corner, shape (n, d); what lies outside is
         clipped to it.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
+        >>> tree.grid([[0.0, 0.0]])
+        array([[0, 0]], dtype=uint64)
         """
         given = self.space.clip(points)
         steps = np.floor(
@@ -112,11 +120,29 @@ class ShiftedQuadtree:
         -----
         O(n · (d + depth)) time, 8 · (depth + 1) bytes a point; a row depends on its own point
         alone, so points may come in any batches.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
+        >>> near, far = tree.cells([[0.1, 0.1], [0.9, 0.9]])
+        >>> (near == far).tolist()
+        [True, False, False, False, False]
         """
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
     def opened(self) -> OpenedCells:
-        """The root alone, closed."""
+        """The root alone, closed.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
+        >>> tree.opened().n_parts
+        1
+        """
         zero = np.zeros((1, self.space.dimension), np.uint64)
         whole = np.uint64(2**BITS)
         closed = np.array([-1])
@@ -152,6 +178,15 @@ class OpenedCells:
         Corners and sides, in steps.
     level : ndarray of int64, shape (n_cells,)
         Depth of each cell.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
+    >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
+    >>> cells = tree.opened().open([0])
+    >>> cells.n_parts, cells.encode([[0.0, 0.0], [1.0, 1.0]])
+    (2, array([0, 1]))
     """
 
     tree: ShiftedQuadtree

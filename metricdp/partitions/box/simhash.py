@@ -46,6 +46,15 @@ class SimHash:
         Notes
         -----
         O(n · d · n_bits).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> point = np.array([[0.3, -0.2]])
+        >>> bool((hashed.bits(point) != hashed.bits(-point)).all())
+        True
         """
         directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
         place = np.zeros((len(points), directions.shape[1]))
@@ -83,12 +92,30 @@ class HashCells:
 
     @classmethod
     def whole(cls, hashed: SimHash) -> HashCells:
-        """The root alone, closed."""
+        """The root alone, closed.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.whole(hashed).n_parts
+        1
+        """
         return cls(hashed, np.array([-1]), np.array([0]))
 
     @classmethod
     def complete(cls, hashed: SimHash) -> HashCells:
-        """All nodes opened: 2**n_bits parts."""
+        """All nodes opened: 2**n_bits parts.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.complete(hashed).n_parts
+        8
+        """
         cells = cls.whole(hashed)
         for _ in range(hashed.n_bits):
             cells = cells.open(cells.leaves)
@@ -96,12 +123,30 @@ class HashCells:
 
     @property
     def universe(self) -> EuclideanSpace:
-        """The box."""
+        """The box.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.whole(hashed).universe is hashed.space
+        True
+        """
         return self.hashed.space
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``."""
+        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.whole(hashed).open(np.array([0])).leaves
+        array([1, 2])
+        """
         return np.flatnonzero(self.child < 0)
 
     @property
@@ -110,7 +155,16 @@ class HashCells:
         return len(self.leaves)
 
     def open(self, nodes: NDArray[np.int64]) -> HashCells:
-        """These closed nodes opened too; none of the last level."""
+        """These closed nodes opened too; none of the last level.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.whole(hashed).open(np.array([0])).open(np.array([1])).n_parts
+        3
+        """
         child = self.child.copy()
         child[nodes] = len(child) + 2 * np.arange(len(nodes))
         below = np.repeat(self.level[nodes] + 1, 2)
@@ -119,7 +173,16 @@ class HashCells:
         )
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Part of each point, shape (n,)."""
+        """Part of each point, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
+        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
+        >>> HashCells.whole(hashed).encode(np.array([[0.3, -0.2]]))
+        array([0])
+        """
         part = np.cumsum(self.child < 0) - 1
         node = np.zeros(len(records), np.int64)
         for bit in self.hashed.bits(records, int(self.level.max())).T:

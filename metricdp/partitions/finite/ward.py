@@ -44,6 +44,15 @@ class PartitionTree:
         Number of points of each node.
     nodes : ndarray of int64, shape (2 · n_parts - 1,), or None
         Each node's own number in the hierarchy that it was cut from, if any.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.ward import hierarchy
+    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+    >>> tree = hierarchy(metric).cut(4)
+    >>> tree.n_parts, sorted(np.bincount(tree.encode(np.arange(8))).tolist())
+    (4, [1, 2, 2, 3])
     """
 
     universe: Metric
@@ -54,19 +63,60 @@ class PartitionTree:
 
     @property
     def n_parts(self) -> int:
-        """Number of parts."""
+        """Number of parts.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> tree.n_parts
+        4
+        """
         return len(self.children) + 1
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Part of each record (a position)."""
+        """Part of each record (a position).
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> tree.encode(np.array([3, 3])).shape
+        (2,)
+        """
         return self.labels[records].astype(np.int64)
 
     def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Spread one amount a part evenly over the part's points, shape (n_points,)."""
+        """Spread one amount a part evenly over the part's points, shape (n_points,).
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> float(tree.spread(np.array([1.0, 2.0, 3.0, 4.0])).sum())
+        10.0
+        """
         return (amounts / self.sizes[: self.n_parts])[self.labels]
 
     def parts_in(self, finer: PartitionTree) -> NDArray[np.int64]:
-        """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
+        """Nodes of a finer cut of the same hierarchy that are this one's parts, in order.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> finer = hierarchy(metric).cut(8)
+        >>> len(tree.parts_in(finer))
+        4
+        """
         order = np.argsort(_numbers(finer))
         mine = _numbers(self)[: self.n_parts]
         return order[np.searchsorted(_numbers(finer), mine, sorter=order)]
@@ -88,6 +138,15 @@ class Hierarchy:
     of their cells. A landmark's cell is refined when a cut asks for it: Ward's criterion on its
     points, or on 32 of them and their cells, with distances inside the cell. So a cut may go down
     to single points.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.ward import hierarchy
+    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+    >>> tree = hierarchy(metric).cut(4)
+    >>> hierarchy(metric).cut(3).n_parts
+    3
     """
 
     def __init__(self, universe: Metric, seed: int = 0) -> None:
@@ -114,6 +173,15 @@ class Hierarchy:
         parts get finer where it is higher. A node of less than the mass `least` is not split, so
         that there may be fewer parts; unless it has a point of those that are `shown`, shape
         (n_points,).
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> hierarchy(metric, seed=0).cut(2).n_parts
+        2
         """
         n_parts = min(n_parts, len(self.universe))
         mass = None if density is None else self._masses(density)
@@ -147,6 +215,16 @@ class Hierarchy:
     def joined(self, cuts: Sequence[PartitionTree]) -> PartitionTree:
         """The coarsest partition that is finer than all these cuts: any node that one of them
         splits is split.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> grown = hierarchy(metric)
+        >>> grown.joined([grown.cut(2), grown.cut(4)]).n_parts
+        4
         """
         if len(cuts) == 1:
             return cuts[0]
@@ -169,6 +247,15 @@ class Hierarchy:
 
         About 2 on road networks and in the plane, 4 to 6 on social networks; 1 where there are too
         few points to tell.
+
+        Examples
+        --------
+        >>> import numpy as np, networkx as nx, metricdp as mdp
+        >>> from metricdp.partitions.finite.ward import hierarchy
+        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+        >>> tree = hierarchy(metric).cut(4)
+        >>> hierarchy(metric).growth() > 0
+        True
         """
         many = min(16 * _COARSE, len(self.universe) // 4)
         if many < 4 * _COARSE:
@@ -306,7 +393,17 @@ _hierarchies = Kept()
 
 
 def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
-    """The universe's hierarchy for this seed, kept as long as the universe is."""
+    """The universe's hierarchy for this seed, kept as long as the universe is.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.ward import hierarchy
+    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
+    >>> tree = hierarchy(metric).cut(4)
+    >>> tree.n_parts, hierarchy(metric).cut(2).n_parts
+    (4, 2)
+    """
     known: dict[int, Hierarchy] = _hierarchies.of(universe)
     if seed not in known:
         known[seed] = Hierarchy(universe, seed)
