@@ -150,7 +150,7 @@ def settled(
     if ascent.bound > ascent.target or deadline.over:
         return rows, Certificate(cost, min(cost, ascent.rounded(ascent.bound)))
     ascent.narrow()
-    chosen, least = parts.cheapest_of_parts(ascent, _settled_part)
+    chosen, least = parts.cheapest_of_parts(ascent, _settled_part, rows)
     bound = max(ascent.bound, least)
     if chosen is not None:
         better = cost_of(chosen)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers import level_programs
+from metricdp.solvers.block import block_search
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.level_programs import TRUST, Found, Question, answered
@@ -18,6 +19,9 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 _MOST_TRIES = 20
 """After which the bound has to do."""
+_MOST_SEARCHED = 1_000_000
+"""Pairs of a part that is searched before it is asked."""
+_STARTS = 8
 _STEPS = 3000
 _PATIENCE = 40
 _LEAST = 1e-7
@@ -123,6 +127,7 @@ class Part:
             self.multipliers = ascent.best
             self._learn()
             bound = ascent.bound
+            self._search(q)
         else:
             seconds *= 2.0 ** (self.tries[q] - 2)
             with Deadline(min(seconds, max(deadline.left, 0.0))) as ascent.deadline:
@@ -131,7 +136,7 @@ class Part:
         if bound > most:
             self.exact[q] = True
             bound = np.floor(most) + 1 if self.whole else np.nextafter(most, np.inf)
-        self._keep(chosen)
+        self.keep(chosen)
         values = np.full(len(self.lower), -np.inf)
         values[q] = bound
         kept = self.exact[q]
@@ -178,13 +183,27 @@ class Part:
         above = np.floor(target) + 1 if self.whole and price.is_integer() else target
         values = min(bound, above) - price * number
         values -= 4 * np.finfo(float).eps * (abs(bound) + price * len(number))
-        self._keep(None if chosen is None else rows[chosen])
+        self.keep(None if chosen is None else rows[chosen])
         self._raise(np.where((room >= least) & (bound > -np.inf), values, self.lower))
         for q in self.found:
             self._reach(q)
 
-    def _keep(self, chosen: NDArray[np.int64] | None) -> None:
-        """Rows, if they are the best of so many."""
+    def _search(self, q: int) -> None:
+        """Rows that are good, if not best: what a proof needs is often found so, in a moment."""
+        served = len(self.beyond)
+        if not 0 < q < self.m or self.m * served > _MOST_SEARCHED:
+            return
+        dear = 2.0 * float(self.entries.cost.max(initial=0.0)) * served + 1.0
+        block = np.full((self.m, served), dear)
+        row = np.repeat(np.arange(self.m), np.diff(self.entries.start))
+        block[row, self.entries.client] = self.entries.cost
+        block = np.minimum(block, self.beyond).astype(np.float32)
+        self.keep(
+            block_search(block, np.ones(served), q, np.random.default_rng(q), starts=_STARTS)[0]
+        )
+
+    def keep(self, chosen: NDArray[np.int64] | None) -> None:
+        """Take note of rows, if they are the best of so many."""
         cost = np.inf if chosen is None else self.cost(chosen)
         if chosen is not None and cost < self.known[len(chosen)]:
             self.found[len(chosen)] = chosen

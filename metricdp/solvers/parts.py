@@ -44,7 +44,9 @@ _WHOLE_PRICE = 0.05
 """Where costs are whole numbers, so is a price that is so near to one."""
 
 
-def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
+def cheapest_of_parts(
+    ascent: Ascent, settle: Settle, at_hand: NDArray[np.int64] | None = None
+) -> Found:
     """The best rows within the target of a narrowed ascent, by the least costs of its parts.
 
     Parameters
@@ -53,6 +55,9 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
         Narrowed; its deadline ends the search.
     settle : callable
         Finds the best rows of a part.
+    at_hand : ndarray of int64, optional
+        Good rows, of the numbers in ``ascent.rows``: what they are in one part may go with
+        something better in another.
 
     Returns
     -------
@@ -65,6 +70,9 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle) -> Found:
     k = ascent.k - int(np.count_nonzero(ascent.must))
     if places is None or k < 0:
         return None, np.inf
+    if at_hand is not None:
+        for place in places:
+            place.part.keep(np.flatnonzero(np.isin(ascent.rows[place.rows], at_hand)))
     price = _price(ascent)
     alone = sum(place.part.size > 0 for place in places) == 1
     for place in places:

@@ -34,3 +34,16 @@ def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
             assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
     if spare > 10 and part.size <= level_programs.MOST_PAIRS:
         assert part.found
+
+
+def test_what_a_search_finds_is_kept_with_its_cost():
+    block = towns(5, True)
+    part = Part(10, listed(block), np.full(15, np.inf), np.full(15, 40.0), True)
+    for q in (0, 3, 5, 10):
+        part._search(q)
+    assert sorted(part.found) == [3, 5]
+    assert part.known[3] == least(block, 3)
+    assert part.known[5] == block[part.found[5]].min(axis=0).sum()
+    gaps = Part(2, listed(np.eye(2) + 1), np.array([1.5, np.inf]), np.ones(2), False)
+    gaps._search(1)
+    assert gaps.known[1] == 2.5

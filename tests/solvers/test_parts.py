@@ -13,6 +13,7 @@ from metricdp.solvers import exact, parts
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import BlockCosts
+from metricdp.solvers.part import Part
 from metricdp.solvers.stopping import NEVER, Deadline
 
 
@@ -105,6 +106,18 @@ def test_without_time_the_bound_is_below_the_best():
     chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
     assert chosen is None
     assert bound <= least(block, 4)
+
+
+def test_parts_of_what_is_at_hand_go_with_what_is_better_elsewhere(monkeypatch):
+    block = towns(0, True)
+    good = np.array(min(combinations(range(9), 5), key=lambda c: block[list(c)].min(axis=0).sum()))
+    ascent = narrowed(block, np.array([0, 3, 6, 1, 2]), np.empty(0, np.int64), True)
+    ascent.narrow()
+    ascent.deadline = Deadline(0.0)
+    monkeypatch.setattr(Part, "_search", lambda self, q: None)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part, good)
+    assert sorted(chosen) == sorted(good)
+    assert bound <= block[good].min(axis=0).sum()
 
 
 def test_rows_that_are_open_in_any_case_join_nothing():
