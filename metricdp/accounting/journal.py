@@ -133,6 +133,16 @@ class Journal:
         That of the file.
     lines : list of dict of str to str
         All lines after the header when it was last locked: charges, and what else was noted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, metricdp as mdp
+    >>> from metricdp.accounting.journal import Journal
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+    >>> _ = mdp.Ledger(1, journal=path).charge("1/4")
+    >>> journal = Journal(path, {})
+    >>> journal.verify(), len(journal.lines)
+    (False, 1)
     """
 
     def __init__(self, path: str | Path, header: Line, anchor: str | None = None) -> None:
@@ -148,7 +158,19 @@ class Journal:
 
     @property
     def anchor(self) -> str:
-        """Number of lines and last checksum when it was last locked."""
+        """Number of lines and last checksum when it was last locked.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, metricdp as mdp
+        >>> from metricdp.accounting.journal import Journal
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+        >>> _ = mdp.Ledger(1, journal=path).charge("1/4")
+        >>> journal = Journal(path, {})
+        >>> _ = journal.verify()
+        >>> journal.anchor == mdp.Ledger.open(path).anchor
+        True
+        """
         return f"{len(self._sums)}-{self._sums[-1]}"
 
     @contextmanager
@@ -215,6 +237,15 @@ class Journal:
         ------
         JournalError, OSError
             As `locked`; the file is no journal.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, metricdp as mdp
+        >>> from metricdp.accounting.journal import Journal
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+        >>> _ = mdp.Ledger(1, journal=path).charge("1/4")
+        >>> Journal(path, {}).verify()  # no: its last line is whole
+        False
         """
         with open(self.path, "rb") as file:  # noqa: PTH123 - as in stated_budget
             fcntl.flock(file, fcntl.LOCK_SH)

@@ -45,17 +45,53 @@ class Oracle(ABC):
     ----------
     shape : tuple of int
         Of its array in a sketch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from metricdp.local.oracles import oracle_of
+    >>> from metricdp.local.randomizers import KRR
+    >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+    >>> array = np.zeros(oracle.shape, np.int64)
+    >>> oracle.add(array, [np.array([0, 2, 2])])
+    >>> array
+    array([1, 0, 2])
     """
 
     shape: tuple[int, ...]
 
     @abstractmethod
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Which of n outputs can occur at all, shape (n,)."""
+        """Which of n outputs can occur at all, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> oracle.valid([np.array([0, 2])])
+        array([ True,  True])
+        """
 
     @abstractmethod
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Add valid outputs, one array a number, to the sketch's array."""
+        """Add valid outputs, one array a number, to the sketch's array.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> array = np.zeros(oracle.shape, np.int64)
+        >>> oracle.add(array, [np.array([0, 2, 2])])
+        >>> array
+        array([1, 0, 2])
+        """
 
 
 class FrequencyOracle(Oracle):
@@ -65,6 +101,16 @@ class FrequencyOracle(Oracle):
     ----------
     held, other : float
         Probability that an output supports the user's own value, and any other value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from metricdp.local.oracles import oracle_of
+    >>> from metricdp.local.randomizers import KRR
+    >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+    >>> 0 < oracle.other < oracle.held < 1
+    True
     """
 
     held: float
@@ -79,22 +125,66 @@ class FrequencyOracle(Oracle):
 
     @property
     def variance(self) -> float:
-        """What one user adds to the variance of the count of a value that it does not have."""
+        """What one user adds to the variance of the count of a value that it does not have.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> oracle.variance > 0
+        True
+        """
         return self.other * (1 - self.other) / (self.held - self.other) ** 2
 
     @property
     def share(self) -> float:
         """How far one message, whatever it holds, can move any count: an honest user's place is
         worth 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> oracle.share > 1
+        True
         """
         return max(self.other, 1 - self.other) / (self.held - self.other)
 
     def counts(self, array: Ints, n: int) -> Floats:
-        """Unbiased estimate of how many of n users have each value, shape (domain,)."""
+        """Unbiased estimate of how many of n users have each value, shape (domain,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> expected = np.array([oracle.held, oracle.other, oracle.other]) * 1000
+        >>> oracle.counts(expected, 1000).round(6) + 0.0
+        array([1000.,    0.,    0.])
+        """
         return (self.supports(array) - n * self.other) / (self.held - self.other)
 
     def supports(self, array: Ints) -> Floats:
-        """Number of messages that support each value."""
+        """Number of messages that support each value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fractions import Fraction
+        >>> from metricdp.local.oracles import oracle_of
+        >>> from metricdp.local.randomizers import KRR
+        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
+        >>> oracle.supports(np.array([5, 0, 2]))
+        array([5., 0., 2.])
+        """
         return array.astype(np.float64)
 
 

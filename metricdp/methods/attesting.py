@@ -26,13 +26,30 @@ _KEPT = Kept()
 
 
 class PublicUniverse:
-    """A universe, told by kind, size and checksum."""
+    """A universe, told by kind, size and checksum.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.methods.attesting import PublicUniverse
+    >>> facts = PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts()
+    >>> facts["kind"], facts["points"]
+    ('GraphMetric', 3)
+    """
 
     def __init__(self, universe: Any) -> None:
         self._universe = universe
 
     def facts(self) -> dict[str, Any]:
-        """JSON-ready form; O(size), once a universe."""
+        """JSON-ready form; O(size), once a universe.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.attesting import PublicUniverse
+        >>> sorted(PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts())
+        ['kind', 'name', 'points', 'sha256']
+        """
         room = _KEPT.of(self._universe)
         if "facts" not in room:
             room["facts"] = _facts(self._universe)

@@ -127,6 +127,12 @@ class Records(NamedTuple):
         A noisy count, or the caller's guess.
     release : Release or None
         Of the count, if it was paid for.
+
+    Examples
+    --------
+    >>> from metricdp.methods.shares import Records
+    >>> Records(number=5000.0, release=None).number  # a guess: nothing was paid for
+    5000.0
     """
 
     number: float
@@ -149,6 +155,19 @@ class Allowance:
     demand : PrivateDemand
         What is asked: the records, or since `sample` some of them.
     everyone : PrivateDemand
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.methods.shares import Allowance
+    >>> from metricdp.privacy import CountQuery
+    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+    >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+    >>> noisy = allowance.ask(CountQuery(), Fraction(1, 4))
+    >>> bool(abs(noisy.values[0] - 9000) < 200), allowance.left
+    (True, Fraction(3, 4))
     """
 
     def __init__(self, demand: PrivateDemand, grant: Grant, whole: Fraction = Fraction(1)) -> None:
@@ -159,7 +178,20 @@ class Allowance:
         self.receipts = list[Receipt]()
 
     def price(self, share: Fraction) -> Any:
-        """A share, as the gate takes it."""
+        """A share, as the gate takes it.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.price(Fraction(1, 4))
+        Fraction(1, 4)
+        """
         part = share / self.whole
         if isinstance(self.grant, Pool):
             rho = self.grant.rho * part
@@ -168,14 +200,42 @@ class Allowance:
 
     @property
     def left(self) -> Fraction:
-        """The share that is not spent yet."""
+        """The share that is not spent yet.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.left
+        Fraction(1, 1)
+        """
         grant = self.grant
         if isinstance(grant, Pool):
             return (1 - grant.spent_rho / grant.rho) * self.whole
         return grant.left / grant.epsilon * self.whole
 
     def spread(self, shares: Fraction) -> None:
-        """From now on shares that add up to `shares` spend all that is left."""
+        """From now on shares that add up to `shares` spend all that is left.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.spread(Fraction(1, 2))
+        >>> _ = allowance.ask(CountQuery(), Fraction(1, 2))
+        >>> allowance.receipt.epsilon
+        Fraction(1, 1)
+        """
         left = self.left
         if left > 0:  # else the grant refuses whatever is asked
             self.whole *= shares / left
@@ -183,6 +243,18 @@ class Allowance:
     def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
         """Measure, paid with a share; `demand` may be an image of the allowance's own
         (`metricdp.privacy.mapped`).
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.ask(CountQuery(), Fraction(1, 4)).receipt.epsilon
+        Fraction(1, 4)
         """
         asked = self.demand if demand is None else demand
         release = measure(asked, query, self.price(share), self.grant)
@@ -194,6 +266,18 @@ class Allowance:
     ) -> Records:
         """How many records there are: paid with a share, or the caller's guess, free; `demand` as
         for `ask`.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.records(Fraction(1, 8), hint=5000.0)
+        Records(number=5000.0, release=None)
         """
         if hint is not None:
             return Records(float(hint) * self.demand.grains, None)
@@ -201,13 +285,38 @@ class Allowance:
         return Records(float(count.values[0]), count)
 
     def part(self, share: Fraction) -> Grant:
-        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`."""
+        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.part(Fraction(1, 4)).epsilon
+        Fraction(1, 4)
+        """
         return self.grant.charge(Cost.of(self.price(share)))
 
     def sample(self, share: float) -> float:
         """From now on ask a random sample of the records, this share of them if it is less than 1
         (`everyone` stays); return the share. Users who have one unit of weight each stay: fewer
         grains of one would leave the noise as it is.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.sample(0.5), allowance.everyone is demand
+        (0.5, True)
         """
         if self.demand.grains > 1:
             return 1.0
@@ -219,6 +328,19 @@ class Allowance:
     def receipt(self) -> Receipt:
         """Of all that was asked: under the pool's price once all of a pool is spent, else what the
         mechanisms cost together.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> answers = [allowance.ask(CountQuery(), Fraction(1, n)) for n in (4, 8)]
+        >>> allowance.receipt.epsilon
+        Fraction(3, 8)
         """
         if isinstance(self.grant, Pool) and self.grant.spent_rho < self.grant.rho:
             return Receipt.combined(self.receipts).paid(
@@ -227,7 +349,20 @@ class Allowance:
         return self.grant.receipt(self.receipts)
 
     def deviation_of_counts(self, share: Fraction) -> float:
-        """Standard deviation that the noise of a histogram paid with a share will have."""
+        """Standard deviation that the noise of a histogram paid with a share will have.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> [round(allowance.deviation_of_counts(Fraction(1, n)), 2) for n in (1, 4)]
+        [1.41, 5.66]
+        """
         m = self.demand.max_contributions
         price = self.price(share)
         if isinstance(price, Cost):
@@ -239,6 +374,18 @@ class Allowance:
     def scale_of_counts(self, share: Fraction) -> float:
         """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
         noise as large as its Gaussian noise.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.methods.shares import Allowance
+        >>> from metricdp.privacy import CountQuery
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
+        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        >>> allowance.scale_of_counts(Fraction(1, 4))
+        4.0
         """
         price = self.price(share)
         if isinstance(price, Cost):

@@ -75,7 +75,17 @@ class Service:
         self.farthest = float(self._distance.max())
 
     def served(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Number of the nearest center of every record, and the distance to it, shape (n,) each."""
+        """Number of the nearest center of every record, and the distance to it, shape (n,) each.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> service = Service(line, ["a", "c"])
+        >>> service.served(np.array([0, 1, 2]))
+        (array([0, 0, 1]), array([0., 1., 0.]))
+        """
         if isinstance(self.universe, EuclideanSpace):
             label, square = nearest_centers(records, self._points)
             return label, np.sqrt(square)
@@ -83,14 +93,34 @@ class Service:
 
 
 class Territories:
-    """The partition of a universe by nearest center."""
+    """The partition of a universe by nearest center.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> Territories(service).encode(np.array([0, 1, 2]))
+    array([0, 0, 1])
+    """
 
     def __init__(self, service: Service) -> None:
         self.universe, self.n_parts = service.universe, service.k
         self._service = service
 
     def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Number of the nearest center of each record, shape (n,)."""
+        """Number of the nearest center of each record, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> service = Service(line, ["a", "c"])
+        >>> Territories(service).encode(np.array([2]))
+        array([1])
+        """
         return self._service.served(records)[0]
 
 
@@ -108,6 +138,15 @@ class Bands:
     ----------
     bounds : ndarray of float64, shape (n_parts + 1,)
         0, the edges, and `Service.farthest` (or the last edge, if that is more).
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> Bands(service, [0.5]).encode(np.array([0, 1, 2]))
+    array([0, 1, 0])
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
@@ -123,7 +162,17 @@ class Bands:
         self.bounds = np.r_[0.0, self.edges, last]
 
     def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Band of each record, shape (n,)."""
+        """Band of each record, shape (n,).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> service = Service(line, ["a", "c"])
+        >>> Bands(service, [0.5]).encode(np.array([1]))
+        array([1])
+        """
         return np.searchsorted(self.edges, self._service.served(records)[1], side="left")
 
 
@@ -139,6 +188,16 @@ class Distances:
     service : Service
     clip : float
         Positive; distances beyond it count as this much.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> amounts = Distances(service, clip=4).amounts(np.array([0, 1]))
+    >>> (4 * amounts[:, 1] / amounts.sum(axis=1)).round(3)
+    array([0., 1.])
     """
 
     n_values = 2
@@ -149,7 +208,17 @@ class Distances:
         self._service = service
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Shape (n, 2): what is near, and what is far."""
+        """Shape (n, 2): what is near, and what is far.
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> service = Service(line, ["a", "c"])
+        >>> Distances(service, clip=4).amounts(np.array([0, 1])).shape
+        (2, 2)
+        """
         far = _whole(self._service.served(records)[1] / self.clip)
         far = np.minimum(far, 2**BITS)
         return np.stack([2**BITS - far, far], axis=1)

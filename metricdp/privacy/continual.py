@@ -65,6 +65,19 @@ class Counting:
         Who is protected: each record, or each user on all days together.
     max_contributions : int
         Most records of a user on one day; 1 at event level.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.accounting.continual import Schedule
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    >>> query = HistogramQuery(Labels.of(metric))
+    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+    >>> str(counting.protects), counting.schedule.horizon
+    ('each record', 365)
     """
 
     query: HistogramQuery
@@ -89,7 +102,21 @@ class Counting:
 
     @property
     def protects(self) -> Protection:
-        """Whose demand may be counted."""
+        """Whose demand may be counted.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.accounting.continual import Schedule
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> query = HistogramQuery(Labels.of(metric))
+        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+        >>> print(counting.protects)
+        each record
+        """
         if self.unit == "event":
             return Protection("record", 1)
         return Protection("user", self.max_contributions)
@@ -101,6 +128,19 @@ class Counting:
         ------
         InputError
             Epsilon is too small.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.accounting.continual import Schedule
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> query = HistogramQuery(Labels.of(metric))
+        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+        >>> counting.noise(counting.schedule.block(0)).name
+        'discrete Laplace'
         """
         if block not in self._noises:
             m = self.max_contributions
@@ -116,12 +156,40 @@ class Counting:
         return self._noises[block]
 
     def variance(self, block: Block) -> float:
-        """Of the noise of every count of a node."""
+        """Of the noise of every count of a node.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.accounting.continual import Schedule
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> query = HistogramQuery(Labels.of(metric))
+        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+        >>> counting.variance(counting.schedule.block(0)) > 0
+        True
+        """
         noise = self.noise(block)
         return noise.scale**2 * (1.0 if self.cost.delta else 2.0)
 
     def receipt(self, day: int) -> Receipt:
-        """Of all that was and will be released: one price for the whole stream."""
+        """Of all that was and will be released: one price for the whole stream.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> from metricdp.accounting.continual import Schedule
+        >>> from metricdp.partitions.finite.labels import Labels
+        >>> from metricdp.privacy import HistogramQuery
+        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+        >>> query = HistogramQuery(Labels.of(metric))
+        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+        >>> counting.receipt(day=0).epsilon, counting.receipt(day=364).epsilon
+        (Fraction(1, 1), Fraction(1, 1))
+        """
         block = self.schedule.block(self.schedule.number_of(max(day, 0)))
         noise = self.noise(block)
         sensitivity = l1(
@@ -165,6 +233,20 @@ class Counter(Unique):
     counting : Counting
     days : int
         That were counted.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.accounting.continual import Schedule
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    >>> query = HistogramQuery(Labels.of(metric))
+    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+    >>> counter = begin(counting, mdp.Ledger(1).charge(1))
+    >>> counter.days
+    0
     """
 
     __slots__ = ("__weakref__", "counting", "days", "nodes")
@@ -189,6 +271,21 @@ def begin(counting: Counting, grant: Grant) -> Counter:
     ------
     InputError, BudgetError
         The grant is of another relation or unit, or does not hold the cost: nothing was spent.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.accounting.continual import Schedule
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    >>> query = HistogramQuery(Labels.of(metric))
+    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+    >>> ledger = mdp.Ledger(1)
+    >>> counter = begin(counting, ledger.charge(1))
+    >>> ledger.left
+    Fraction(0, 1)
     """
     if not isinstance(counting, Counting) or not isinstance(grant, Grant):
         raise InputError("a counter needs a Counting and a Grant")
@@ -218,6 +315,21 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     ------
     InputError
         Another universe or unit; the horizon is over. Nothing was read.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.accounting.continual import Schedule
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.privacy import HistogramQuery
+    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    >>> query = HistogramQuery(Labels.of(metric))
+    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
+    >>> counter = begin(counting, mdp.Ledger(1).charge(1))
+    >>> counter, ended = observe(counter, mdp.PrivateDemand(metric, [2] * 90_000))
+    >>> counter.days, [tuple(node) for node in ended]
+    (1, [(0, 0, 0)])
     """
     _check(counter, demand)
     counting = counter.counting
@@ -293,7 +405,14 @@ def _opening(counting: Counting, node: Node) -> Counts:
 
 
 def whole_cost(epsilon: Any, delta: Any) -> Cost:
-    """What a stream costs."""
+    """What a stream costs.
+
+    Examples
+    --------
+    >>> from metricdp.privacy.continual import whole_cost
+    >>> whole_cost(1, 0).epsilon, whole_cost(1, "1e-6").bound
+    (Fraction(1, 1), 'zCDP')
+    """
     cost = Cost.of(epsilon, delta)
     if cost.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(cost.epsilon)!r}")

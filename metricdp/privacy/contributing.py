@@ -31,14 +31,30 @@ def numbers_of_records() -> EuclideanMetric:
 
 
 class Doublings:
-    """Every point of that universe a part of its own."""
+    """Every point of that universe a part of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricdp.privacy.contributing import Doublings
+    >>> Doublings().encode(np.array([0, 3]))
+    array([0, 3])
+    """
 
     def __init__(self) -> None:
         self.universe = numbers_of_records()
         self.n_parts = MOST + 1
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The record's own number."""
+        """The record's own number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.privacy.contributing import Doublings
+        >>> Doublings().encode(np.array([0, 3]))
+        array([0, 3])
+        """
         return records
 
 
@@ -60,6 +76,15 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     ------
     InputError
         A user is missing; there is no such column.
+
+    Examples
+    --------
+    >>> from metricdp.privacy import CountQuery, Ledger, measure
+    >>> from metricdp.privacy.contributing import contributors
+    >>> users = contributors([f"u{i}" for i in range(5000)] * 2)
+    >>> noisy = measure(users, CountQuery(), 1, Ledger(1).charge(1))
+    >>> bool(abs(noisy.values[0] - 5000) < 50)
+    True
     """
     universe = numbers_of_records()
     rule = "user must give one entry per record, none of them missing"

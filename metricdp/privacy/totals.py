@@ -16,13 +16,34 @@ from metricdp.releases import Neighboring
 
 
 class Measured(Protocol):
-    """A public map from a record of a universe to integers."""
+    """A public map from a record of a universe to integers.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> measured = Distances(service, clip=4)
+    >>> measured.n_values, measured.amounts(np.array([0, 1])).shape
+    (2, (2, 2))
+    """
 
     universe: Any
     n_values: int
 
     def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
-        """Amounts of each record, by that record alone, shape (n_records, n_values)."""
+        """Amounts of each record, by that record alone, shape (n_records, n_values).
+
+        Examples
+        --------
+        >>> import numpy as np, metricdp as mdp
+        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+        >>> service = Service(line, ["a", "c"])
+        >>> Distances(service, clip=4).amounts(np.array([0, 1])).sum(axis=1)
+        array([1048576, 1048576])
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +65,18 @@ class TotalsQuery(Query):
         Public: ``universe``, ``n_values`` and ``amounts(records)``.
     bits : int
         1 to 30.
+
+    Examples
+    --------
+    >>> import numpy as np, metricdp as mdp
+    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
+    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
+    >>> service = Service(line, ["a", "c"])
+    >>> from metricdp.privacy.totals import TotalsQuery
+    >>> query = TotalsQuery(Distances(service, clip=4))
+    >>> near, far = query.exact(np.array([0, 1, 1])).tolist()  # made-up positions
+    >>> far * 4 / (near + far), query.sensitivity("add-remove", 1) == 2**query.bits
+    (0.6666666666666666, True)
     """
 
     proof: ClassVar[int] = 4

@@ -65,6 +65,15 @@ class EdgeData:
         As `Graph.crs`.
     measured : str
         As `Graph.measured`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricdp.universe.edges import EdgeData
+    >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
+    >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
+    >>> edges.build()
+    Graph('graph', 3 vertices, 2 edges)
     """
 
     tails: NDArray[np.int64]
@@ -86,7 +95,17 @@ class EdgeData:
         largest_component: bool = False,
         one_way: bool = False,
     ) -> Graph:
-        """Validate; see `build_graph` for the rules and errors."""
+        """Validate; see `build_graph` for the rules and errors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.universe.edges import EdgeData
+        >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
+        >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
+        >>> edges.build().ids
+        ['a', 'b', 'c']
+        """
         check_coordinates(self.coordinates, self.coordinate_system)
         return build_graph(
             self.tails,
@@ -132,6 +151,18 @@ class EdgeData:
         InputError
             A repeated id, or not one id in common with the graph (also after comparing both as
             text).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.universe.edges import EdgeData
+        >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
+        >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
+        >>> places = np.array([[0.0, 0.0], [3.0, 0.0]])
+        >>> edges.with_coordinates(["a", "c"], places, "xy").coordinates
+        array([[ 0.,  0.],
+               [nan, nan],
+               [ 3.,  0.]])
         """
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):

@@ -86,7 +86,14 @@ def rec_concave(
 
 
 def selections_of(size: int) -> int:
-    """How many selections `rec_concave` makes."""
+    """How many selections `rec_concave` makes.
+
+    Examples
+    --------
+    >>> from metricdp.methods.box.rec_concave import selections_of
+    >>> selections_of(1000) > 0
+    True
+    """
     return 1 if size <= FEW else 3 + selections_of((size - 2).bit_length() + 1)
 
 
@@ -108,6 +115,12 @@ def iterated_log(x: float) -> int:
 def published_promise(size: int, epsilon: float, delta: float, beta: float = BETA) -> float:
     """The promise Gamma of Algorithm 2, line 3 (GOOD-RADIUS), in records, for radii up to `size` at
     a round's (epsilon, delta).
+
+    Examples
+    --------
+    >>> from metricdp.methods.box.rec_concave import published_promise
+    >>> published_promise(1000, epsilon=1.0, delta=1e-6) > 1000
+    True
     """
     star = max(1, iterated_log(size))
     return 8.0**star * 144 * star / epsilon * math.log(12 * star / (beta * delta))
