@@ -5,7 +5,7 @@ anything is read or charged.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -112,6 +112,49 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
             f"got {shown(value)}"
         )
     return number
+
+
+def check_distinct(ids: Sequence[Any], rule: str) -> None:
+    """Refuse public ids that occur more than once, and name the first of them.
+
+    Raises
+    ------
+    InputError
+        "`rule`; … is repeated".
+
+    Examples
+    --------
+    >>> check_distinct(["a", "b", "a"], "sites must be distinct")
+    Traceback (most recent call last):
+    metricdp.errors.InputError: sites must be distinct; 'a' is repeated
+    """
+    if len(set(ids)) == len(ids):
+        return
+    seen = set()
+    for each in ids:
+        if each in seen:
+            raise InputError(f"{rule}; {shown(each)} is repeated")
+        seen.add(each)
+
+
+def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
+    """Ids and what they are mapped to; None for values that are told by their order alone.
+
+    A series of pandas is a mapping by its index, unless that is the default one, 0 to n - 1.
+
+    Examples
+    --------
+    >>> by_id({"a": 3}), by_id([3, 4])
+    ((['a'], [3]), None)
+    """
+    if isinstance(values, Mapping):
+        return list(values.keys()), list(values.values())
+    index = getattr(values, "index", None)
+    if index is None or not hasattr(values, "to_numpy") or hasattr(values, "columns"):
+        return None
+    if isinstance(getattr(index, "start", None), int):  # a range, not labels
+        return None if index.start == 0 and index.step == 1 else (list(index), values.tolist())
+    return list(index), values.tolist()
 
 
 def floats(values: Any, rule: str) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, integer, shown
+from metricdp.arguments import by_id, check_distinct, floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.layers import crs_of
 from metricdp.methods.views import Views
@@ -234,9 +233,11 @@ def public_weights(
         f"{name} must be {len(metric):,} finite numbers,{least} one a point in the order of "
         f"metric.ids, or a mapping from id to {number}"
     )
-    at = metric.positions(weights.keys()) if isinstance(weights, Mapping) else None
-    array = given = floats(weights if at is None else list(weights.values()), rule)
-    if at is not None:
+    told = by_id(weights)
+    array = given = floats(weights if told is None else told[1], rule)
+    if told is not None:
+        at = metric.positions(told[0])
+        check_distinct(told[0], f"{name} must name every id once")
         array = np.zeros(len(metric))
         array[at] = given
     allowed = np.isfinite(array) if signed else np.isfinite(array) & (array >= 0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import hashable, listed, shown
+from metricdp.arguments import check_distinct, hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
@@ -637,19 +637,18 @@ METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
 _known = Kept()
 
 
-def checked_ids(ids: Sequence[Hashable] | None, n: int) -> Sequence[Hashable]:
-    """The ids given, or range(n), after checking number and distinctness."""
+def checked_ids(ids: Sequence[Hashable] | None, n: int, name: str = "ids") -> Sequence[Hashable]:
+    """The ids given, or range(n), after checking number and distinctness; `name` is whose."""
     if ids is None:
         return range(n)
-    ids = listed(ids, "ids")
+    ids = listed(ids, name)
     if len(ids) != n:
-        raise InputError(f"ids must name each of the {n} points once, got {len(ids)}")
+        raise InputError(f"{name} must name each of the {n} points once, got {len(ids)}")
     if not all(map(hashable, ids)):
         raise InputError(
-            "ids must be hashable (numbers, text, tuples of these); at least one is not"
+            f"{name} must be hashable (numbers, text, tuples of these); at least one is not"
         )
-    if len(set(ids)) != n:
-        raise InputError("ids must be distinct; at least one is repeated")
+    check_distinct(ids, f"{name} must be distinct")
     return ids
 
 

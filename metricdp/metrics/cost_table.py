@@ -102,8 +102,8 @@ class CostTable(RowMetric):
                 f"costs must have shape (n_sites, n_clients), both at least 1; got {matrix.shape}"
             )
         self.costs = _complete(matrix, unreachable)
-        self.ids = checked_ids(clients, matrix.shape[1])
-        self._sites = checked_ids(sites, matrix.shape[0])
+        self.ids = checked_ids(clients, matrix.shape[1], "clients")
+        self._sites = checked_ids(sites, matrix.shape[0], "sites")
         self._site_at = {site: i for i, site in enumerate(self._sites)}
         self.name = f"{matrix.shape[0]:,} sites × {matrix.shape[1]:,} clients"
         self._largest = checked_extent(float(self.costs.max()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import floats
+from metricdp.arguments import by_id, check_distinct, floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.by_rows import RowMetric
@@ -146,8 +146,10 @@ def _costs(given: Any, n: int, positions: Any, name: str) -> NDArray[np.float64]
         return np.zeros(n)
     rule = f"{name} must be {n:,} finite costs that are not negative, or a mapping from id to cost"
     found = np.zeros(n)
-    if isinstance(given, Mapping):
-        found[positions(given.keys())] = floats(list(given.values()), rule)
+    told = by_id(given)
+    if told is not None:
+        check_distinct(told[0], f"{name} must name every id once")
+        found[positions(told[0])] = floats(told[1], rule)
     else:
         found = floats(given, rule)
     if found.shape != (n,) or not np.isfinite(found).all() or (found < 0).any():

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import shown
+from metricdp.arguments import check_distinct, shown
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 
@@ -166,7 +166,7 @@ class EdgeData:
         """
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
-            raise InputError(f"{source}: node ids must be distinct; at least one is repeated")
+            check_distinct(ids, f"{source}: node ids must be distinct")
         at = np.array([row.get(i, -1) for i in self.ids], dtype=np.int64)
         if (at < 0).all():
             row = {str(i): r for i, r in row.items()}

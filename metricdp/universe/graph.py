@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from metricdp.arguments import flag, floats
+from metricdp.arguments import check_distinct, flag, floats
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
 
 CoordinateSystem = Literal["lonlat", "xy"]
@@ -231,8 +231,7 @@ def build_graph(
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
-    if len(set(ids)) != n:
-        raise InputError("vertex ids must be distinct; at least one is repeated")
+    check_distinct(ids, "vertex ids must be distinct")
     t = np.asarray(tails, dtype=np.int64)
     h = np.asarray(heads, dtype=np.int64)
     w = np.ones(len(t)) if lengths is None else _checked_lengths(lengths)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import file_path, floats, hashable, listed, shown
+from metricdp.arguments import check_distinct, file_path, floats, hashable, listed, shown
 from metricdp.errors import InputError
 
 ENDS = (
@@ -88,8 +88,13 @@ class LongTable(NamedTuple):
         )
         inside = (rows >= 0) & (cols >= 0)
         pairs = rows[inside] * len(names[1]) + cols[inside]
-        if len(np.unique(pairs)) < len(pairs):
-            raise InputError("a pair of origin and destination is given more than once")
+        different, counts = np.unique(pairs, return_counts=True)
+        if len(different) < len(pairs):
+            site, client = divmod(int(different[counts > 1][0]), len(names[1]))
+            raise InputError(
+                f"a pair of origin and destination is given more than once: that of the site "
+                f"{shown(names[0][site])} and the client {shown(names[1][client])}"
+            )
         return cls(names[0], names[1], rows[inside], cols[inside], prices[inside])
 
     @classmethod
@@ -128,6 +133,7 @@ def _given(ids: Any) -> list[Hashable] | None:
     kept = list(listed(ids, "ids"))
     if not all(map(hashable, kept)):
         raise InputError("ids of sites and clients must be hashable; at least one is not")
+    check_distinct(kept, "ids of sites and clients must be distinct")
     return kept
 
 

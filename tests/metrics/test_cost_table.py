@@ -164,3 +164,16 @@ def test_unknown_sites_are_told():
         mdp.k_median(table(), k=1, candidates=[10])
     with pytest.raises(InputError, match="from 1 to 6, the number of sites"):
         mdp.k_median(table(), k=7)
+
+
+def test_what_is_repeated_is_named():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="sites must be distinct; 'A' is repeated"):
+        mdp.CostTable([[1, 2], [3, 4]], sites=["A", "A"], clients=[1, 2])
+    with pytest.raises(InputError, match="clients must be distinct; 7 is repeated"):
+        mdp.CostTable([[1, 2], [3, 4]], sites=["A", "B"], clients=[7, 7])
+    frame = pd.DataFrame({"from_id": ["a", "b", "b"], "to_id": ["S", "T", "T"], "cost": [1, 2, 3]})
+    with pytest.raises(InputError, match="more than once: that of the site 'b' and the client 'T'"):
+        mdp.CostTable(frame)
+    with pytest.raises(InputError, match="distinct; 'S' is repeated"):
+        mdp.CostTable(frame[:2], sites=["S", "S", "T"])

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import by_id, check_distinct, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import checked_distance, in_units_of
@@ -154,9 +154,12 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
         f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "
         f"metric.sites, or a mapping from id to number; finite and not negative"
     )
-    if hasattr(values, "keys"):
+    told = by_id(values)
+    if told is not None:
         table = np.full(len(metric.sites), np.nan)
-        table[metric.site_positions(values.keys())] = [_number(x, rule) for x in values.values()]
+        at = metric.site_positions(told[0])
+        check_distinct(told[0], f"{name} must name every site once")
+        table[at] = [_number(x, rule) for x in told[1]]
         if np.isnan(table[siting.allowed]).any():
             lacking = metric.sites[siting.allowed[np.isnan(table[siting.allowed])][0]]
             raise InputError(f"{name} names no number for the site {shown(lacking)}")
