@@ -123,7 +123,15 @@ def test_folders_without_files(tmp_path):
 
 
 def test_which_files(tmp_path):
-    for name in ("b.parquet", "A.PARQUET", "c.pq", "read me.txt", "sub/d.parquet", *HIDDEN):
+    for name in (
+        "b.parquet",
+        "A.PARQUET",
+        "c.pq",
+        "read me.txt",
+        "sub/d.parquet",
+        "sub/sub/e.pq",
+        *HIDDEN,
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     found = [name.removeprefix(f"{tmp_path}/") for name in parquet_files(str(tmp_path))]
@@ -131,6 +139,7 @@ def test_which_files(tmp_path):
     for glob in ("*", "**/*", "*.*"):  # sub is named by two of them
         found = [name.removeprefix(f"{tmp_path}/") for name in parquet_files(f"{tmp_path}/{glob}")]
         assert ("sub/d.parquet" in found) == (glob != "*.*")
+        assert ("sub/sub/e.pq" in found) == (glob == "**/*")
         assert len(found) == len(set(found)) and not set(found) & set(HIDDEN)
     assert parquet_files("s3://bucket/homes") is None
     assert parquet_files(f"{tmp_path}/_part.parquet") == [f"{tmp_path}/_part.parquet"]

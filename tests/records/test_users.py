@@ -1,0 +1,80 @@
+"""Whose a record is: one name a user, whatever holds the column."""
+
+import numpy as np
+import pytest
+
+from metricdp.errors import InputError
+from metricdp.records.ingestion.users import names_of
+
+
+class Same:
+    """As itself, and as no text."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and other.key == self.key
+
+
+class Odd(Same):
+    """Not even equal to itself."""
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        return False
+
+
+class Private(Same):
+    """Quotes a record when it is compared."""
+
+    def __hash__(self):
+        raise ValueError("a record")
+
+
+def test_objects_are_their_own_names():
+    names = names_of([(1, "a"), (1, "a"), (1, "b"), Same(1), Same(1), Same(2), frozenset([1])])
+    assert len(set(names)) == 5
+    assert names[0] == names[1] != names[2]
+    assert names[3] == names[4] != names[5]
+    assert names_of([(1,)]) != names_of([frozenset([1])])
+    assert names_of(["('tuple', (1,))"]) != names_of([(1,)])
+
+
+@pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [([3, -1, 3], ["3", "-1", "3"]), ([1.0, 1.5, -0.0], ["1", "1.5", "0"]), ([], [])],
+)
+def test_numbers_are_text(make, cells, names):
+    assert names_of(make(cells)) == names
+
+
+def test_columns_of_arrow():
+    pa = pytest.importorskip("pyarrow")
+    assert names_of(pa.array([" a", "b "])) == ["a", "b"]
+    assert names_of(pa.array([5, 6])) == ["5", "6"]
+    for missing in (pa.array(["a", None]), pa.array([None, "a"]), pa.array(["a", " "])):
+        with pytest.raises(InputError, match="a user is missing"):
+            names_of(missing)
+
+
+@pytest.mark.parametrize(
+    "cell", [None, "", "\t", float("nan"), 2.0**53, b"\xff", "a\0", "\ud800", [1], Odd(1), {}]
+)
+@pytest.mark.parametrize("others", [["a"], []], ids=["one of two", "alone"])
+def test_what_cannot_be_told_apart_is_missing(cell, others):
+    with pytest.raises(InputError, match="a user is missing"):
+        names_of([*others, cell])
+
+
+def test_what_an_object_says_is_not_told():
+    with pytest.raises(InputError) as refused:
+        names_of([Private(1)])
+    assert refused.value.__context__ is None
+    assert "record" not in str(refused.value)
