@@ -38,6 +38,8 @@ _SHARE = 0.05
 """For the first attempt at a value, at least, and of the time that is left; twice as many for each
 further.
 """
+_MOST_AT_ONCE = 0.8
+"""Of the time that is left, for programs of all numbers of centers together."""
 _WORTH_MATCHING = 1000
 """Smaller parts are settled as fast as they are compared."""
 _WHOLE_PRICE = 0.05
@@ -92,7 +94,7 @@ def cheapest_of_parts(
         part, q = places[i].part, shares[i]
         if part.tries[q] and not part.asked:
             waiting = {id(places[j].part): places[j].part for j in open_}.values()
-            share = part.size / (part.size + sum(one.size for one in waiting if not one.asked))
+            share = _MOST_AT_ONCE * part.size / sum(one.size for one in waiting if not one.asked)
             room = _room(lower, i, k, ascent.target)
             part.ask_all(price, room, ascent.deadline, max(share * ascent.deadline.left, seconds))
         else:
