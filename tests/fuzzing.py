@@ -409,7 +409,7 @@ def absurd_values() -> list[Any]:
     scalars += [
         np.True_,
         np.longdouble("1e4000"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         np.timedelta64(3, "s"),
         np.str_("a"),
         np.complex128(1j),

@@ -486,10 +486,14 @@ def nearest_centers(points, centers):
     """The first of the nearest centers of every point, and the squared distance."""
     found = []
     for point in points:
-        squares = [
-            sum((a - b) * (a - b) for a, b in zip(point.tolist(), center.tolist()))
-            for center in centers
-        ]
+        squares = []
+        for center in centers:
+            square = 0.0
+            for a, b in zip(point.tolist(), center.tolist()):
+                square += (a - b) * (
+                    a - b
+                )  # `sum` carries what is rounded off, from Python 3.12 on
+            squares.append(square)
         found.append((squares.index(min(squares)), min(squares)))
     return found
 

@@ -17,6 +17,14 @@ from metricdp.records.trouble import Trouble, kind
 from tests.cli_world import build_world, run
 
 
+@pytest.fixture(autouse=True)
+def heeded():
+    """Ctrl-C is heeded, also where the tests were started in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_an_interruption_waits_for_the_end_of_the_block():
     before = signal.getsignal(signal.SIGINT)  # another library may have set its own
     done = []

@@ -494,7 +494,7 @@ def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
     >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
     >>> from metricdp.privacy import foreseen
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-    >>> foreseen(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space, seed=0))
+    >>> foreseen(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space))
     PrivateDemand(a box in R^2; protects each record)
     """
     if (

@@ -337,7 +337,7 @@ del MAKERS["from_coordinates"]["records"]
 
 
 SPANS = {
-    "case": Case("PrivateDemand", {"max_contributions": np.timedelta64(5)}),
+    "case": Case("PrivateDemand", {"max_contributions": np.timedelta64(5, "s")}),
     "world": TOWN,
     "users": True,
 }  # NumPy counts spans of time among the integers

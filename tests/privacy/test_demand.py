@@ -203,7 +203,7 @@ def test_what_one_user_keeps_does_not_depend_on_others(monkeypatch):
     assert len(more) == len(without) + 3
 
 
-@pytest.mark.parametrize("m", [0, -1, 1.5, True, "2", 2**31, np.timedelta64(5)], ids=repr)
+@pytest.mark.parametrize("m", [0, -1, 1.5, True, "2", 2**31, np.timedelta64(5, "s")], ids=repr)
 def test_bad_bounds(m):
     with pytest.raises(InputError, match="max_contributions must be an integer of at least 1"):
         PrivateDemand(TWO, ["a"], user=[1], max_contributions=m)

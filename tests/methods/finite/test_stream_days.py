@@ -34,7 +34,7 @@ def test_a_day_has_one_name(day):
         datetime(2026, 11, 23, 0, 0, 1),
         datetime(2026, 11, 23, tzinfo=UTC),
         np.datetime64("2026-11-23T01"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         1.0,
         b"1",
         "",
