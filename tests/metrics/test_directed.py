@@ -160,14 +160,14 @@ def test_small_problems_are_solved_to_optimality(direction, power):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch):
-    graph = one_way_town(seed=5, n=150)
+    graph = one_way_town(seed=5, n=80)
     metric, costs = universe(graph, direction), costs_of(graph, direction)
     weights = np.random.default_rng(5).integers(0, 5, len(metric)).astype(float)
-    whole = solve(metric, weights, 6).cost
+    whole = solve(metric, weights, 4).cost
     monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
     for large in (60_000, 10):  # all candidates; by way of a graph of cells
         monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", large)
-        found = solve(metric, weights, 6)
+        found = solve(metric, weights, 4)
         assert np.isclose(found.cost, weights @ costs[found.centers].min(axis=0))
         assert found.cost <= 1.1 * whole
 
