@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from metricdp.accounting import journal
-from metricdp.errors import BudgetError, JournalError
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import Ledger
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -407,3 +407,17 @@ def test_days_and_no_times_in_the_file(tmp_path):
     line = json.loads(text.splitlines()[1])["line"]
     assert set(line) == {"epsilon", "delta", "purpose", "day"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", line["day"])
+
+
+@pytest.mark.parametrize("line", [b"notes\n", b'{"line": {"epsilon": "1"}}\n', b"x" * (1 << 16)])
+def test_what_states_no_budget_is_no_journal(tmp_path, line):
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(line)
+    with pytest.raises(JournalError, match="is not the journal of a ledger"):
+        journal.stated_budget(path)
+
+
+@pytest.mark.parametrize("text", [None, "", "0-" + 32 * "0", "1-" + 31 * "0", "1-" + 32 * "g", 1])
+def test_what_is_no_anchor(text):
+    with pytest.raises(InputError, match="an anchor is a number, a dash"):
+        journal.checked_anchor(text)
