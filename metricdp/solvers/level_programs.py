@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
@@ -74,14 +73,14 @@ def answered(question: Question, deadline: Deadline) -> Found:
     count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
     room = question.target + TRUST * abs(question.target) - levels.base
     rules = [
-        LinearConstraint(beyond + before + opens, levels.first.astype(float), np.inf),
-        LinearConstraint(count, float(question.fewest), float(question.most)),
-        LinearConstraint(csr_array(cost[None]), -np.inf, room),
+        Rule(beyond + before + opens, levels.first.astype(float), np.inf),
+        Rule(count, float(question.fewest), float(question.most)),
+        Rule(csr_array(cost[None]), -np.inf, room),
     ]
     must = np.flatnonzero(question.must)
     if len(must):
         open_ = csr_array((np.ones(len(must)), (np.arange(len(must)), must)), (len(must), m + size))
-        rules.append(LinearConstraint(open_, 1.0, 1.0))
+        rules.append(Rule(open_, 1.0, 1.0))
     whole = np.r_[np.ones(m, np.int8), np.zeros(size, np.int8)]
     upper = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
     found = solved(cost, rules, whole, upper, deadline, most=np.inf)

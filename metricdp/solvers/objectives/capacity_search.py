@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
 from metricdp.kernels.whole_service import largest_first, serve_whole
-from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.objectives.siting import Floats
 from metricdp.solvers.stopping import Deadline
 
@@ -247,27 +246,23 @@ class CapacitySearch:
         spare = self.spare is not None
         served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
         nothing = csr_array((n, m))
-        rules = [LinearConstraint(hstack([nothing, *served], format="csr"), 1.0, 1.0)]
+        rules = [Rule(hstack([nothing, *served], format="csr"), 1.0, 1.0)]
         filled = kron(eye_array(m), self.loads[None, :])
         room = -np.minimum(self.room[rows], self.loads.sum())
         blank = [csr_array((m, n))] if spare else []
         rules.append(
-            LinearConstraint(
-                hstack([csr_array(np.diag(room)), filled, *blank], format="csr"), -np.inf, 0.0
-            )
+            Rule(hstack([csr_array(np.diag(room)), filled, *blank], format="csr"), -np.inf, 0.0)
         )
         linked = kron(eye_array(m), np.ones((n, 1)))
         blank = [csr_array((m * n, n))] if spare else []
-        rules.append(
-            LinearConstraint(hstack([linked, -eye_array(m * n), *blank], format="csr"), 0.0, np.inf)
-        )
+        rules.append(Rule(hstack([linked, -eye_array(m * n), *blank], format="csr"), 0.0, np.inf))
         n_vars = m + m * n + (n if spare else 0)
         count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, n_vars))
-        rules.append(LinearConstraint(count, float(self.k), float(self.k)))
+        rules.append(Rule(count, float(self.k), float(self.k)))
         must = np.flatnonzero(np.isin(rows, self.fixed))
         if len(must):
             held = (np.ones(len(must)), (np.arange(len(must)), must))
-            rules.append(LinearConstraint(csr_array(held, (len(must), n_vars)), 1.0, 1.0))
+            rules.append(Rule(csr_array(held, (len(must), n_vars)), 1.0, 1.0))
         parts = [np.zeros(m), self.costs[rows].ravel()]
         if self.spare is not None:
             parts.append(self.spare)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
 from metricdp.errors import InputError
@@ -16,7 +15,7 @@ from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
 from metricdp.solvers import kmedian
 from metricdp.solvers.objectives.objective import Objective, per_site
-from metricdp.solvers.objectives.programs import solved
+from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting, first_opened
 from metricdp.threads import in_threads
 
@@ -272,9 +271,9 @@ class Opening:
         cost = np.r_[own[optional], costs[optional][pairs[:, 0], pairs[:, 1]], safe[sure]]
         whole = np.zeros(n_vars, np.int8)
         whole[:m] = 1
-        rules = [LinearConstraint(served, 1.0, 1.0)]
+        rules = [Rule(served, 1.0, 1.0)]
         if len(pairs):
-            rules.append(LinearConstraint(linked, 0.0, np.inf))
+            rules.append(Rule(linked, 0.0, np.inf))
         answer = solved(cost, rules, whole, np.ones(n_vars), self.deadline, most=_SECONDS)
         paid = float(own[must].sum())
         if answer.x is not None and answer.value + paid < self.upper * (1 - 1e-12):

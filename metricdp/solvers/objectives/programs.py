@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, hstack
 
 from metricdp.solvers.stopping import Deadline
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-6
+
+
+class Rule(NamedTuple):
+    """Rows of a program: ``lower <= matrix @ x <= upper``."""
+
+    matrix: Any
+    lower: Any
+    upper: Any
 
 
 class Answer(NamedTuple):
@@ -38,7 +45,7 @@ class Answer(NamedTuple):
 
 def solved(
     cost: Floats,
-    constraints: list[LinearConstraint],
+    constraints: list[Rule],
     whole: NDArray[np.int8],
     upper: Floats,
     deadline: Deadline,
@@ -47,10 +54,12 @@ def solved(
     gap: float = 0.0,
 ) -> Answer:
     """Minimize ``cost @ x`` for ``0 <= x <= upper``, integers where `whole`, in some seconds."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     seconds = max(min(most, deadline.left), 0.01)
     found = milp(
         cost,
-        constraints=constraints,
+        constraints=[LinearConstraint(*rule) for rule in constraints],
         integrality=whole,
         bounds=Bounds(np.zeros(len(cost)), upper),
         options={"time_limit": seconds, "mip_rel_gap": gap, "disp": False},
@@ -86,6 +95,8 @@ def fewest_columns(
     proven : bool
         Whether it is settled.
     """
+    from scipy.optimize import linprog
+
     n_rows, n_columns = covers.shape
     if n_rows == 0:
         return np.empty(0, np.int64), 0.0, True
@@ -108,9 +119,9 @@ def fewest_columns(
         return None, lower, True
     if lower >= len(greedy):
         return greedy, lower, True
-    rules = [LinearConstraint(covers, 1.0, np.inf)]
+    rules = [Rule(covers, 1.0, np.inf)]
     if at_most is not None:
-        rules.append(LinearConstraint(csr_array(np.ones((1, n_columns))), 0.0, float(at_most)))
+        rules.append(Rule(csr_array(np.ones((1, n_columns))), 0.0, float(at_most)))
     target = np.zeros(n_columns) if at_most is not None else cost
     found = solved(
         target, rules, np.ones(n_columns, np.int8), np.ones(n_columns), deadline, most=most
@@ -180,15 +191,15 @@ def most_covered(
     twice = bool((second > 0).any())
     eye = csr_array((np.ones(n_rows), (np.arange(n_rows), np.arange(n_rows))))
     parts = [covers, -eye, -eye] if twice else [covers, -eye]
-    linked = LinearConstraint(hstack(parts, format="csr"), 0.0, np.inf)
+    linked = Rule(hstack(parts, format="csr"), 0.0, np.inf)
     n = n_columns + n_rows * (2 if twice else 1)
     count = csr_array(
         (np.ones(n_columns), (np.zeros(n_columns, int), np.arange(n_columns))), (1, n)
     )
-    rules = [linked, LinearConstraint(count, float(k), float(k))]
+    rules = [linked, Rule(count, float(k), float(k))]
     if len(fixed):
         must = csr_array((np.ones(len(fixed)), (np.arange(len(fixed)), fixed)), (len(fixed), n))
-        rules.append(LinearConstraint(must, 1.0, 1.0))
+        rules.append(Rule(must, 1.0, 1.0))
     cost = -np.r_[np.zeros(n_columns), first, second if twice else np.empty(0)]
     whole = np.zeros(n, np.int8)
     whole[:n_columns] = 1

@@ -16,7 +16,6 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from metricdp.kernels.reach import add_farthest, add_weight
@@ -398,6 +397,8 @@ class WideSearch:
 def _prices(columns: csr_array) -> Floats:
     """Prices of rows of the largest sum such that no column has more than 1."""
     n_rows = columns.shape[1]
+    from scipy.optimize import linprog
+
     found = linprog(
         -np.ones(n_rows),
         A_ub=columns,
