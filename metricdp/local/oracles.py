@@ -63,7 +63,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Which of n outputs can occur at all, shape (n,).
+        """Which of n outputs, each number within its limits, can occur at all, shape (n,).
 
         Examples
         --------
@@ -120,7 +120,7 @@ class FrequencyOracle(Oracle):
         self.randomizer, self.shape = randomizer, (randomizer.domain,)
 
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
-        """All within the limits."""
+        """All: the decoder holds them to their limits."""
         return np.ones(len(columns[0]), bool)
 
     @property
@@ -261,7 +261,7 @@ class VectorOracle(Oracle):
         self.shape = (1 << randomizer.bucket_bits, randomizer.dimension)
 
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
-        """All within the limits."""
+        """All: the decoder holds them to their limits."""
         return np.ones(len(columns[0]), bool)
 
     @cached_property
