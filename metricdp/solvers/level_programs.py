@@ -22,6 +22,10 @@ TRUST = 1e-7
 """By so much, relative, bounds of programs are lower than their answer: their arithmetic is
 floating.
 """
+_APART = 1e-4
+"""By so much, relative, the limit of a program whose costs are no whole numbers is above what is
+asked for.
+"""
 MOST_PAIRS = 60_000
 """Larger programs are not begun."""
 Found = tuple[NDArray[np.int64] | None, float]
@@ -71,7 +75,7 @@ def answered(question: Question, deadline: Deadline) -> Found:
     opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
     cost = np.r_[np.full(m, question.price), levels.step]
     count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
-    room = question.target + TRUST * abs(question.target) - levels.base
+    room = _cutoff(question.target, levels.base, cost) - levels.base
     rules = [
         Rule(beyond + before + opens, levels.first.astype(float), np.inf),
         Rule(count, float(question.fewest), float(question.most)),
@@ -87,10 +91,24 @@ def answered(question: Question, deadline: Deadline) -> Found:
     bound = levels.base + found.bound
     if found.x is None:
         return None, np.inf if found.proven else bound - TRUST * abs(bound)
+    bound -= TRUST * abs(bound)
+    most = question.target + TRUST * abs(question.target)
+    if levels.base + found.value > most:  # between the target and the cutoff
+        return None, np.inf if found.proven or bound > most else bound
     chosen = np.flatnonzero(found.x[:m] > 0.5)
     if not question.fewest <= len(chosen) <= question.most:
         return None, -np.inf
-    return chosen, bound - TRUST * abs(bound)
+    return chosen, bound
+
+
+def _cutoff(target: float, base: float, cost: NDArray[np.float64]) -> float:
+    """What a program may cost at most, so far above the target that no arithmetic mistakes one for
+    the other: HiGHS's presolve found nothing where the best cost the target and the limit was a
+    ten-millionth above it.
+    """
+    if base == np.rint(base) and (cost == np.rint(cost)).all():
+        return float(np.floor(target + TRUST * max(abs(target), 1.0))) + 0.5
+    return target + _APART * abs(target)
 
 
 class _Levels(NamedTuple):
