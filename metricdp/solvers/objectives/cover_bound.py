@@ -27,7 +27,7 @@ _NEIGHBORS = 12
 """Of a drawn point, at most."""
 _STEPS = 128
 """Of a table of distances: they are rounded so that the bound holds."""
-_AROUND = 3.0
+_AROUND = 1.5
 """So many times the radius of a point's own demand is where a neighbor's is looked for."""
 
 

@@ -17,7 +17,7 @@ from metricdp.solvers.objectives.cover_search import Cover
 from metricdp.solvers.objectives.rows import Lists, Territories
 from metricdp.solvers.objectives.siting import Floats, Positions, Siting
 
-_CHOOSING, _BOUNDING = 35.0, 52.0
+_CHOOSING, _BOUNDING = 35.0, 44.0
 """Searches of the whole universe for the choice of sites, and for the bound."""
 _MOST = (4000, 20_000)
 """Points drawn for each at most."""
