@@ -32,6 +32,11 @@ class Entries(NamedTuple):
         """Their number."""
         return len(self.start) - 1
 
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """That of every entry."""
+        return np.repeat(np.arange(self.rows), np.diff(self.start))
+
     def among(
         self,
         rows: NDArray[np.int64],

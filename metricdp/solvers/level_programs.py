@@ -138,8 +138,7 @@ class _Levels(NamedTuple):
 
 def _levels(entries: Entries, beyond: NDArray[np.float64]) -> _Levels | None:
     """None if a demand point can be served by nobody."""
-    start, client, cost = entries
-    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    client, cost, row = entries.client, entries.cost, entries.row
     useful = cost < beyond[client]
     client, cost, row = client[useful], cost[useful], row[useful]
     order = np.lexsort((cost, client))

@@ -195,8 +195,7 @@ class Part:
             return
         dear = 2.0 * float(self.entries.cost.max(initial=0.0)) * served + 1.0
         block = np.full((self.m, served), dear)
-        row = np.repeat(np.arange(self.m), np.diff(self.entries.start))
-        block[row, self.entries.client] = self.entries.cost
+        block[self.entries.row, self.entries.client] = self.entries.cost
         block = np.minimum(block, self.beyond).astype(np.float32)
         self.keep(
             block_search(block, np.ones(served), q, np.random.default_rng(q), starts=_STARTS)[0]
@@ -235,7 +234,7 @@ class Part:
     def _pairs(self) -> NDArray[np.bool_]:
         """Which are among the entries, shape (m, n_demand)."""
         pairs = np.zeros((self.m, len(self.beyond)), bool)
-        pairs[np.repeat(np.arange(self.m), np.diff(self.entries.start)), self.entries.client] = True
+        pairs[self.entries.row, self.entries.client] = True
         return pairs
 
     def cost(self, rows: NDArray[np.int64]) -> float:

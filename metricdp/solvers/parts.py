@@ -129,7 +129,7 @@ def _places(ascent: Ascent) -> list[Place] | None:
     free = np.flatnonzero(~ascent.must)
     entries = ascent.entries.among(free, beyond, np.zeros(len(free)))
     m, n = len(free), len(beyond)
-    row = np.repeat(np.arange(m), np.diff(entries.start))
+    row = entries.row
     joined = csr_array((np.ones(len(row), np.int8), (row, m + entries.client)), (m + n, m + n))
     count, label = connected_components(joined, directed=False)
     alone = np.bincount(label, minlength=count) == 1
