@@ -108,6 +108,13 @@ class Part:
         """Raise the bounds of all numbers of centers by the multipliers."""
         self._raise(self._ascent(self.m, np.inf).by_number(self.multipliers))
 
+    def _climb(self, ascent: Ascent, deadline: Deadline) -> None:
+        """Better multipliers, by an ascent of this part."""
+        ascent.deadline = deadline
+        ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
+        self.multipliers = ascent.best
+        self._learn()
+
     def _raise(self, values: NDArray[np.float64]) -> None:
         """Exact ones stay. More centers never cost more, so a bound holds for fewer too."""
         values = np.ceil(values) if self.whole else values
@@ -115,17 +122,15 @@ class Part:
         self.lower = np.where(self.exact, self.lower, least)
 
     def ask(self, q: int, most: float, settle: Settle, deadline: Deadline, seconds: float) -> None:
-        """Raise the bound for q centers: by an ascent at first, then by `settle`, in so many
-        seconds and each time twice as many; only what costs at most `most` is of interest.
+        """Raise the bound for q centers, not settled so far: by an ascent at first, then by
+        `settle`, in so many seconds and each time twice as many; only what costs at most `most` is
+        of interest.
         """
         ascent = self._ascent(q, most)
         self.tries[q] += 1
         chosen = None
         if self.tries[q] == 1:
-            ascent.deadline = deadline
-            ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
-            self.multipliers = ascent.best
-            self._learn()
+            self._climb(ascent, deadline)
             bound = ascent.bound
             self._search(q)
         else:
@@ -133,16 +138,14 @@ class Part:
             with Deadline(min(seconds, max(deadline.left, 0.0))) as ascent.deadline:
                 chosen, bound = settle(ascent)
         bound = np.ceil(bound) if self.whole else bound
-        if bound > most:
-            self.exact[q] = True
+        beyond = bound > most
+        if beyond:
             bound = np.floor(most) + 1 if self.whole else np.nextafter(most, np.inf)
         self.keep(chosen)
         values = np.full(len(self.lower), -np.inf)
         values[q] = bound
-        kept = self.exact[q]
-        self.exact[q] = False
         self._raise(values)
-        self.exact[q] = kept or self.tries[q] > _MOST_TRIES
+        self.exact[q] = beyond or self.tries[q] > _MOST_TRIES
         self._reach(q)
 
     def ask_all(
@@ -154,11 +157,8 @@ class Part:
         self.asked = True
         number = np.arange(self.m + 1)
         ascent = self._ascent(int(np.argmin(self.lower + price * number)), np.inf)
-        ascent.deadline = deadline
         ascent.upper = float(max(room[ascent.k], self.lower[ascent.k] + 1.0))
-        ascent.climb(ascent.best, _STEPS, patience=_PATIENCE, least=_LEAST)
-        self.multipliers = ascent.best
-        self._learn()
+        self._climb(ascent, deadline)
         reduced = ascent.reduced(self.multipliers)
         total = float(self.multipliers.sum())
         gain = float(np.minimum(reduced + price, 0.0).sum())
