@@ -90,18 +90,6 @@ def add_weight(
 
 
 @njit(cache=True, nogil=True)
-def nearest_placed(sites: NDArray, distances: NDArray, place: NDArray) -> int:
-    """The least distance's index in a list, among sites whose `place` is not negative; -1 if it has
-    none of them.
-    """
-    best = -1
-    for i in range(len(sites)):
-        if place[sites[i]] >= 0 and (best < 0 or distances[i] < distances[best]):
-            best = i
-    return best
-
-
-@njit(cache=True, nogil=True)
 def add_farthest(sites: NDArray, distances: NDArray, count: NDArray, worst: NDArray) -> None:
     """For every listed site, count one list more and keep its largest distance in `worst`."""
     for i in range(len(sites)):

@@ -167,10 +167,6 @@ def capped(
     return np.sort(np.array(kept, np.int64))
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _numbered(codes: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
     """Which of a user's records at one point each is, from 1."""
     order = np.lexsort((at, codes))

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.absent import absent, has_marks
-from metricdp.records.engines.folders import parquet_files
+from metricdp.records.engines.folders import ENDINGS, parquet_files
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce, Block
@@ -236,7 +236,7 @@ def is_parquet(path: str) -> bool:
     lower = path.lower()
     if lower.endswith(TEXT):
         return False
-    if lower.endswith((".parquet", ".pq")) or "://" in path or has_marks(path):
+    if lower.endswith(ENDINGS) or "://" in path or has_marks(path):
         return True
     try:
         if Path(path).is_dir():
