@@ -37,6 +37,13 @@ from metricdp.progress import progress
 from metricdp.universe.formats.tsplib import read_points
 from metricdp.universe.text import read_bytes
 
+__all__ = ["Dataset", "DatasetInfo", "describe", "fetch", "load", "locate", "names"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 FOLDER_VARIABLE = "METRICDP_DATA"
 """Environment variable that names a folder of data sets; a file may lie at its top or in the
 subfolder of its collection.

@@ -39,6 +39,11 @@ except ImportError:
 
 __all__ = ["PrivateKMeans", "PrivateKMedian"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _SPOKEN = (
     (r"features?, but .* is expecting .* as input", None),  # numbers and names of columns: public
     (r"feature names", None),

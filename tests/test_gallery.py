@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def test_a_script_uses_public_names_and_shipped_files(script):
     index = (FOLDER.parents[1] / "graphs" / "index.toml").read_text("utf-8")
     assert all(f'["{file}"]' in index for file in SHIPPED.findall(text))
     assert not re.search(r"https?://|/tmp|/home|seed\(", text)
+
+
+def test_the_script_of_engines_runs_with_the_extra_docs_alone(monkeypatch, capsys):
+    """The site is built from an environment without pyspark, or without Java."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    pyplot.switch_backend("agg")
+    runpy.run_path(str(FOLDER / "6_trust" / "spark.py"))
+    assert capsys.readouterr().out == "counted by embedded\n"
 
 
 def test_links_to_pages_lead_somewhere():

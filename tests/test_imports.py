@@ -70,3 +70,31 @@ def test_a_call_loads_no_more_than_it_needs():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["datasets", "local", "methods", "metrics", "objectives"])
+def test_completion_shows_what_is_public(name):
+    import metricdp as mdp
+
+    assert name in dir(mdp) and "sklearn" in dir(mdp)
+    module = getattr(mdp, name)
+    assert set(dir(module)) - set(module.__all__) <= {"METRICS"}
+    assert all(hasattr(module, public) for public in module.__all__)
+
+
+def test_completion_shows_the_estimators_of_sklearn():
+    pytest.importorskip("sklearn")
+    import metricdp as mdp
+
+    assert dir(mdp.sklearn) == sorted(mdp.sklearn.__all__)
+
+
+def test_the_extra_all_names_every_extra_for_users():
+    from configparser import ConfigParser
+    from pathlib import Path
+
+    config = ConfigParser()
+    config.read(Path(__file__).parents[1] / "setup.cfg", encoding="utf-8")
+    extras = dict(config["options.extras_require"])
+    named = set(extras.pop("all").strip().removeprefix("metricdp[").rstrip("]").split(","))
+    assert named == set(extras) - {"docs", "test", "check"}

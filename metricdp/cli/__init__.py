@@ -19,7 +19,7 @@ from typing import Any
 
 from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
-from metricdp.errors import MetricDPError
+from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.progress import Waiting
 
@@ -45,6 +45,7 @@ COMMANDS = tuple(f"metricdp.cli.{name}" for name in _NAMES)
 
 BAD_INPUT = 2
 UNEXPECTED = 1
+NO_BUDGET = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Exit statuses other than 0."""
@@ -58,7 +59,7 @@ first steps:
   metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
 
 The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input: one line and
-exit status 2."""
+exit status 2; privacy budget exhausted: 3."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,8 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 2 bad input, and one line on stderr says what; 1 an unexpected error; 130
-        interrupted; 141 nobody reads stdout any more.
+        0 done; 2 bad input, and one line on stderr says what; 3 the ledger does not hold what the
+        call costs; 1 an unexpected error; 130 interrupted; 141 nobody reads stdout any more.
 
     Notes
     -----
@@ -104,6 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt as error:
         return _fail(error, "interrupted", INTERRUPTED)
+    except BudgetError as error:
+        return _fail(error, str(error), NO_BUDGET)
     except MetricDPError as error:
         return _fail(error, str(error), BAD_INPUT)
     except OSError as error:

@@ -1,16 +1,24 @@
-"""``metricdp ledger show``: what a ledger's journal says, and whether it can be believed."""
+"""``metricdp ledger``: make a ledger before the first call, and see what its journal says and
+whether it can be believed.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from typing import Any
 
 from metricdp.cli import parsing, streams
-from metricdp.errors import one_line
+from metricdp.cli.parsing import UsageError
+from metricdp.errors import InputError, one_line
+
+_TERMS = ("epsilon", "delta", "neighboring", "dataset", "renews", "expires")
+"""What is settled when a ledger is made, and never again."""
 
 _EPILOG = """\
 examples:
+  metricdp ledger create study.ledger --epsilon 1 --dataset homes-2031
   metricdp ledger show study.ledger
   metricdp ledger show study.ledger --anchor 12-0f3a…  # no other history
   metricdp ledger show study.ledger --json
@@ -24,22 +32,61 @@ def register(subparsers: parsing.Subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "ledger",
-        usage="metricdp ledger show FILE [--anchor A] [--json]",
-        help="what was spent of a privacy budget, when and what for",
-        description="Show the history of a ledger: when, what for, epsilon, what is left; and "
-        "check that its lines are\nwhole and in order. Changes nothing.",
+        usage="metricdp ledger create FILE --epsilon E [option ...], or metricdp ledger show FILE "
+        "[--anchor A] [--json]",
+        help="make a privacy budget; what was spent of it, when and what for",
+        description="create: make a ledger that later calls spend from (--ledger FILE).\n"
+        "show: print its history: when, what for, epsilon, what is left; and check that its lines "
+        "are\nwhole and in order. Changes nothing.",
         epilog=_EPILOG,
     )
-    parser.add_argument("action", choices=("show",), help="show: print the history")
-    parser.add_argument("ledger", metavar="FILE", help="the journal, as --ledger named it")
+    parser.add_argument("action", choices=("create", "show"), help="make one, or print its history")
+    parser.add_argument("ledger", metavar="FILE", help="the journal, as --ledger names it")
+    group = parser.add_argument_group("create")
+    total = "budget that all calls share, such as 1 or 1/3: needed"
+    group.add_argument("--epsilon", metavar="E", type=parsing.budget, help=total)
+    loss = "delta that all calls share (default: 0)"
+    group.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
+    relation = "what changes: one more or less (default: add-remove), or one for another"
+    group.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
+    name = "public name of the data that the ledger is about; calls on other data are refused"
+    group.add_argument("--dataset", metavar="NAME", help=name)
+    again = "the budget begins anew with each calendar period"
+    group.add_argument("--renews", choices=("yearly", "quarterly", "monthly"), help=again)
+    last = "last day (UTC), such as 2030-12-31, on which it pays"
+    group.add_argument("--expires", metavar="DAY", help=last)
+    group = parser.add_argument_group("show")
     earlier = "anchor of an earlier state, which the journal must go on from"
-    parser.add_argument("--anchor", metavar="A", help=earlier)
-    parser.add_argument("--json", action="store_true", help="JSON instead of a table")
+    group.add_argument("--anchor", metavar="A", help=earlier)
+    group.add_argument("--json", action="store_true", help="JSON instead of a table")
     parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:
-    """Read, verify, print."""
+    """Make one, or read, verify and print."""
+    making = args.action == "create"
+    foreign = ("anchor", "json") if making else _TERMS
+    for name in foreign:
+        if getattr(args, name):
+            raise UsageError(f"--{name} is of no use with metricdp ledger {args.action}")
+    return _create(args) if making else _show(args)
+
+
+def _create(args: Namespace) -> int:
+    """A ledger with the whole budget left; a file that is there stays as it is."""
+    from metricdp.accounting import Ledger
+
+    if args.epsilon is None:
+        raise UsageError("metricdp ledger create needs --epsilon E, the budget that calls share")
+    if os.path.lexists(args.ledger):
+        raise InputError(f"{args.ledger} is there already: metricdp ledger show {args.ledger}")
+    terms = {name: getattr(args, name) for name in _TERMS if getattr(args, name) is not None}
+    ledger = Ledger(**terms, journal=args.ledger)
+    streams.say(f"made {args.ledger}: epsilon {ledger.epsilon} to spend; anchor {ledger.anchor}")
+    return 0
+
+
+def _show(args: Namespace) -> int:
     from metricdp.accounting.history import read_history
 
     history = read_history(args.ledger, anchor=args.anchor)

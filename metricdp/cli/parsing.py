@@ -25,6 +25,25 @@ class UsageError(MetricDPError):
     """The arguments of a command do not make sense."""
 
 
+_USUAL = {
+    "--eps": ("--epsilon", "--epsilons"),
+    "--epsilon": ("--epsilons",),
+    "--k": ("-k",),
+    "--user": ("--max-contributions",),
+    "--users": ("--user", "--max-contributions"),
+    "--lon": ("--x",),
+    "--lng": ("--x",),
+    "--longitude": ("--x",),
+    "--lat": ("--y",),
+    "--latitude": ("--y",),
+    "--budget": ("--epsilon-budget", "--epsilon"),
+    "--input": ("--demand",),
+    "--directory": ("--output",),
+    "--n": ("-n", "--records"),
+}
+"""Other usual names of options; those that a command has are meant, the first of all."""
+
+
 class _Formatter(argparse.HelpFormatter):
     """Wrap help at words, at the terminal's width and at most at `HELP_WIDTH`; indented lines of a
     text are examples to copy, and stay as they are.
@@ -67,34 +86,53 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
+        self._given: list[str] = []
 
     def error(self, message: str) -> NoReturn:
-        """Raise a `UsageError` that says where help is."""
+        """Raise a `UsageError` that says what was meant, where that is likely, and where help is.
+
+        A missing option is often there under a name that is slightly wrong.
+        """
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice is not None:
+            meant = get_close_matches(choice[1], re.findall(r"[\w-]+", choice[2]), 1)
+            message += f"; did you mean {meant[0]}?" if meant else ""
+        elif message.startswith("the following arguments are required"):
+            unknown = [text for text in self._given if text.partition("=")[0] not in self._known]
+            message += self._meant(unknown)
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what no file name or number can hold."""
         if any("\0" in text for text in args or ()):
             self.error("an argument holds a NUL character")
-        given = _joined(args)
+        self._given = given = _joined(args)
         found, unknown = super().parse_known_args(given, namespace)
         if unknown:
             hint = self._meant(unknown) or self._one_value(given, unknown[0])
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
 
+    @property
+    def _known(self) -> list[str]:
+        """Options of this command."""
+        return [name for name in self._option_string_actions if name not in ("--help", "-h")]
+
     def _meant(self, unknown: list[str]) -> str:
-        """The options of this command that are likest to those it does not know."""
-        known = [name for name in self._option_string_actions if name.startswith("--")]
-        meant = dict.fromkeys(
-            name
-            for given in unknown
-            if given.startswith("--")
-            for name in [
-                *(x for x in known if x.endswith(given.removeprefix("-"))),
-                *get_close_matches(given.split("=")[0], known, 1),
-            ][:1]
-        )
+        """The options of this command that are likest to those it does not know: by another usual
+        name, by how they begin or end, else by their letters.
+        """
+        known = [name for name in self._known if name.startswith("--")]
+        meant: dict[str, None] = {}
+        for given in unknown:
+            if not given.startswith("--") or given == "--":
+                continue
+            name = given.partition("=")[0].lower().replace("_", "-")
+            usual = [other for other in _USUAL.get(name, ()) if other in self._known]
+            begun = [other for other in known if other.startswith(name)]
+            ended = [other for other in known if other.endswith(name.removeprefix("-"))]
+            close = get_close_matches(name, known, 1, cutoff=0.7)
+            meant |= dict.fromkeys([*usual, *begun, *ended, *close][:1])
         return f"; did you mean {', '.join(meant)}?" if meant else ""
 
     def _one_value(self, given: list[str], unknown: str) -> str:
@@ -111,7 +149,7 @@ class Parser(argparse.ArgumentParser):
         )
 
 
-def _joined(args: Any) -> Any:
+def _joined(args: Any) -> list[str]:
     """A box may start with a minus, which argparse takes for an option."""
     given = list(sys.argv[1:] if args is None else args)
     for at in range(len(given) - 1, 0, -1):

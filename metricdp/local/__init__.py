@@ -61,3 +61,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"metricdp.local.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -26,7 +26,7 @@ from metricdp.provenance import Provenance
 def k_median(
     universe: Metric | EuclideanSpace,
     demand: PrivateDemand | None = None,
-    k: int = 0,
+    k: int | None = None,
     *,
     epsilon: Any = None,
     delta: Any = 0,
@@ -53,7 +53,7 @@ def k_median(
     demand : PrivateDemand, optional
         Private records in this very universe.
     k : int
-        Number of centers, 1 to the number of points.
+        Number of centers, 1 to the number of points; needed.
     epsilon : int, float, str, Decimal or Fraction
         Privacy budget of this call; needed with `demand`.
     delta : same
@@ -153,7 +153,7 @@ def k_median(
 def k_means(
     universe: Metric | EuclideanSpace,
     demand: PrivateDemand | None = None,
-    k: int = 0,
+    k: int | None = None,
     *,
     epsilon: Any = None,
     delta: Any = 0,
@@ -250,6 +250,8 @@ def _cluster(
     asked: dict[str, Any],
 ) -> Result:
     recipe = answering(method, checked_universe(universe), records_hint)
+    if asked["k"] is None:
+        raise InputError("k= is needed: how many centers, an integer of at least 1")
     if demand is not None:
         check_private(demand)
     question = asked_of(universe, **asked)

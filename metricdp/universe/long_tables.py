@@ -62,7 +62,8 @@ class LongTable(NamedTuple):
         """
         columns, id_column = _columns(source)
         found = _ends(columns, sites, clients)
-        if found is None and hasattr(source, "index") and hasattr(source, "to_numpy"):
+        pandas = hasattr(source, "index") and hasattr(source, "to_numpy")
+        if found is None and pandas and (sites is not None or not _first_holds_ids(source)):
             return cls._wide(source, sites, clients)
         if found is None and sites is None and clients is None:
             wide = _matrix_of(columns, id_column)
@@ -71,7 +72,8 @@ class LongTable(NamedTuple):
         if found is None:
             raise InputError(
                 f"no columns are known as origins and destinations; columns: "
-                f"{', '.join(map(str, columns))}; name two of them (sites=, clients=)"
+                f"{', '.join(map(str, columns))}; name two of them (sites=, clients=), and the "
+                f"one of costs (cost=) unless it is the only other one of numbers"
             )
         prices = _numbers(columns[_cost_column(columns, found, cost)])
         if prices is None:
@@ -111,6 +113,31 @@ class LongTable(NamedTuple):
         out = np.full((len(self.sites), len(self.clients)), np.nan)
         out[self.rows, self.columns] = self.costs
         return out, self.sites, self.clients
+
+
+def _first_holds_ids(frame: Any) -> bool:
+    """Whether a frame of pandas without an index of its own holds the sites in its first column, as
+    a file does.
+
+    Raises
+    ------
+    InputError
+        It holds different whole numbers, which may be ids or costs.
+    """
+    plain = [type(labels).__name__ == "RangeIndex" for labels in (frame.index, frame.columns)]
+    if plain != [True, False]:
+        return False
+    first = frame.columns[0]
+    known = {name for ends in ENDS for name in ends} | {"id", "vertex"}
+    values = np.asarray(frame[first])
+    if values.dtype.kind not in "iuf" or str(first).strip().lower() in known:
+        return True
+    if values.dtype.kind == "f" or len(values) < 2 or len(np.unique(values)) < len(values):
+        return False
+    raise InputError(
+        f"the first column, {shown(first)}, may hold the ids of the sites, or costs: for ids "
+        f"give frame.set_index({shown(first)}), for costs the ids of the rows (sites=)"
+    )
 
 
 def _matrix_of(columns: dict[str, Any], id_column: Callable[[str], Any]) -> LongTable | None:

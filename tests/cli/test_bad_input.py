@@ -372,13 +372,18 @@ def test_bad_input_is_one_line_and_leaves_no_trace(
     lines = ran.lines
     if name in WARNED:
         assert lines.pop(0).startswith("metricdp: warning: --non-private")
-    assert ran.status == 2, ran.err
+    assert ran.status == status_of(words), ran.err
     assert len(lines) == 1, lines
     assert lines[0].startswith("metricdp: error: ")
     assert words in lines[0]
     assert ran.out == ""
     assert snapshot(world) == before
     assert_nothing_private(ran.err, command)
+
+
+def status_of(words: str) -> int:
+    """3 where the budget does not suffice, 2 for all other bad input."""
+    return 3 if words.startswith("asked epsilon") else 2
 
 
 def assert_nothing_private(text: str, command: str) -> None:
@@ -420,7 +425,7 @@ def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
         text=True,
         timeout=120,
     )
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (status_of(words), "")
     assert len(done.stderr.splitlines()) == 1
     assert words in done.stderr
     assert snapshot(world) == before
@@ -429,3 +434,31 @@ def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
 
 def test_there_are_enough_kinds() -> None:
     assert len(CASES) >= 40
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("cluster r.csv -k 2 --demand h --eps 1", "--epsilon"),
+        ("cluster r.csv --k 2", "-k"),
+        ("cluster r.csv -k 2 --lon a --lat b", "--x, --y"),
+        ("cluster r.csv -k 2 --out a.json", "--output"),
+        ("cluster r.csv -k 2 --max_contributions 2", "--max-contributions"),
+        ("explore r.csv -k 2 --demand h --eps 1", "--epsilons"),
+        ("explore r.csv -k 2 --demand h --epsilon=1", "--epsilons"),
+        ("plan r.csv -k 2 --records 9 --user who", "--max-contributions"),
+        ("plan r.csv -k 2 --record 9", "--records"),
+        ("evaluate r.csv --demand h --center c", "--centers"),
+        ("demo --eps 1", "--epsilon"),
+        ("clustr r.csv -k 2", "cluster"),
+        ("cluster r.csv -k 2 --zzzzzz 1", None),
+        ("cluster r.csv -k 2 --id 1", None),
+    ],
+)
+def test_a_wrong_name_gets_the_one_that_was_meant(
+    words: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = run(capsys, *words.split())
+    assert (ran.status, len(ran.lines)) == (2, 1)
+    said = re.search(r"did you mean (.*)\?", ran.err)
+    assert (None if said is None else said[1]) == meant

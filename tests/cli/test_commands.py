@@ -193,7 +193,7 @@ def test_a_ledger_adds_up_over_calls(world: Path, capsys: Capture) -> None:
     assert "0 of 1 left" in run(capsys, *later).err
     journal = (world / "study.ledger").read_bytes()
     refused = run(capsys, *later)
-    assert (refused.status, refused.out) == (2, "")
+    assert (refused.status, refused.out) == (3, "")
     assert refused.lines == [
         "metricdp: error: privacy budget refused: asked epsilon 0.333333, spent 1, left 0"
     ]

@@ -75,7 +75,7 @@ def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     refused = run(
         capsys, *EXPLORE, "--epsilons", "1,2", "--output", "page.html", "--ledger", "study.ledger"
     )
-    assert refused.status == 2 and "left" in refused.err and not (world / "page.html").exists()
+    assert refused.status == 3 and "left" in refused.err and not (world / "page.html").exists()
     dry = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
     assert (
         dry.status == 0
@@ -87,7 +87,7 @@ def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     ledger = mdp.Ledger(4, journal=world / "study.ledger")
     assert ledger.left == 0 and [entry.purpose for entry in ledger.entries] == ["before", "explore"]
     again = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
-    assert again.status == 2 and again.out == ""
+    assert again.status == 3 and again.out == ""
 
 
 def test_the_administrators_page_warns_and_is_the_owners_alone(world, capsys):

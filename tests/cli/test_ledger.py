@@ -1,4 +1,4 @@
-"""``metricdp ledger show``, and the options of a ledger on other commands."""
+"""``metricdp ledger create`` and ``show``, and the options of a ledger on other commands."""
 
 import json
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_years_and_persons_are_shown(world, capsys, monkeypatch):
     first = ["--renews", "yearly", "--expires", "2032-06-30", "--who", "planning office"]
     assert run(capsys, *KEPT[:-2], *first)[0] == 0  # a budget of 1/4, spent
     status, _, err = run(capsys, *KEPT[:-2])
-    assert (status, "privacy budget refused" in err) == (2, True)
+    assert (status, "privacy budget refused" in err) == (3, True)
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2032-01-01")
     assert run(capsys, *KEPT[:-2], "--purpose", "clinics")[0] == 0
     _, out, _ = run(capsys, "ledger", "show", "study.ledger")
@@ -148,3 +148,36 @@ def test_years_and_persons_are_shown(world, capsys, monkeypatch):
     assert (status, "--renews is about a ledger" in err) == (2, True)
     status, _, err = run(capsys, *KEPT[:-2], "--renews", "monthly")
     assert (status, "which cannot be changed" in err) == (2, True)
+
+
+def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
+    made = ["ledger", "create", "study.ledger", "--epsilon", "3/8", "--dataset", "homes-2031"]
+    status, out, err = run(capsys, *made, "--neighboring", "replace-one")
+    ledger = mdp.Ledger.open("study.ledger")
+    assert (status, out) == (0, "")
+    assert err == f"metricdp: made study.ledger: epsilon 3/8 to spend; anchor {ledger.anchor}\n"
+    assert (ledger.left, ledger.neighboring, ledger.dataset) == (3 / 8, "replace-one", "homes-2031")
+    before = (world / "study.ledger").read_bytes()
+    status, _, err = run(capsys, *made)
+    assert (status, "is there already" in err) == (2, True)
+    assert (world / "study.ledger").read_bytes() == before
+    assert run(capsys, *CALL, "--ledger", "study.ledger")[0] == 0
+    status, out, err = run(capsys, *CALL, "--ledger", "study.ledger")
+    assert (status, out) == (3, "") and "asked epsilon 0.25, spent 0.25, left 0.125" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("create new.ledger", "needs --epsilon E"),
+        ("create new.ledger --epsilon -1", "epsilon must be"),
+        ("create new.ledger --epsilon 1 --json", "--json is of no use with metricdp ledger create"),
+        ("create new.ledger --epsilon 1 --expires soon", "soon"),
+        ("show new.ledger --epsilon 1", "--epsilon is of no use with metricdp ledger show"),
+        ("creat new.ledger --epsilon 1", "did you mean create?"),
+    ],
+)
+def test_a_refused_ledger_command_makes_no_file(world, capsys, words, said):
+    status, _, err = run(capsys, "ledger", *words.split())
+    assert (status, len(err.splitlines())) == (2, 1) and said in err
+    assert not (world / "new.ledger").exists()

@@ -69,7 +69,7 @@ CLUSTERING = [
     ({"k": 2.0}, "k must be an integer"),
     ({"k": "2"}, "k must be an integer"),
     ({"k": True}, "k must be an integer"),
-    ({"k": None}, "k must be an integer"),
+    ({"k": None}, "k= is needed"),
     ({"k": np.nan}, "k must be an integer"),
     ({"method": "hst-of-another-issue"}, "method must be one of"),
     ({"method": None}, "method must be one of"),

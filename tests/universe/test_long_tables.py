@@ -59,6 +59,30 @@ def test_a_frame_that_is_a_matrix():
     same(mdp.CostTable(pandas.DataFrame(MATRIX, index=["A", "B"], columns=[10, 20, 30])))
 
 
+@pytest.mark.parametrize("name", ["site", "store", "id"])
+def test_a_frame_with_its_sites_in_the_first_column_is_read_as_its_file(tmp_path, name):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: ["A", "B"], 10: MATRIX[:, 0], 20: MATRIX[:, 1], 30: [9, 3]})
+    same(mdp.CostTable(frame))
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    assert np.array_equal(mdp.CostTable(tmp_path / "wide.csv").costs, MATRIX)
+
+
+def test_ids_that_are_numbers_are_never_taken_for_costs():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"site": [101, 102], "x": [1.0, 2.0], "y": [3.0, 4.0]})
+    assert mdp.CostTable(frame).costs.tolist() == [[1, 3], [2, 4]]
+    assert list(mdp.CostTable(frame).sites) == [101, 102]
+    unclear = frame.rename(columns={"site": "store"})
+    with pytest.raises(InputError, match=r"'store', may hold the ids .*set_index\('store'\)"):
+        mdp.CostTable(unclear)
+    same_as = mdp.CostTable(unclear.set_index("store"))
+    assert list(same_as.sites) == [101, 102] and same_as.costs.shape == (2, 2)
+    assert mdp.CostTable(unclear, sites=["a", "b"]).costs.shape == (2, 3)
+    floats = pandas.DataFrame(MATRIX, columns=["x", "y", "z"])
+    assert mdp.CostTable(floats).costs.shape == (2, 3)
+
+
 def test_ids_are_kept_in_the_order_given():
     pandas = pytest.importorskip("pandas")
     table = mdp.CostTable(pandas.DataFrame(columns()), sites=["B"], clients=[30, 10])

@@ -6,7 +6,7 @@ Large demand need not come to this machine: an engine counts it, exactly, and th
 noise. The same call takes DuckDB, Polars, Dask and Spark
 (:doc:`/docs/from-a-laptop-to-a-cluster`).
 
-Without pyspark and Java this script counts in memory, and says so.
+Without pyspark and Java this machine counts, and the script says so.
 """
 
 import shutil
@@ -27,8 +27,8 @@ metric = mdp.GraphMetric(graph, weight=None)
 coins = np.random.default_rng(0)
 homes = np.clip(coins.normal([6, 13], 3, (20_000, 2)).round(), 0, 19).astype(int) @ [20, 1]
 warnings.simplefilter("ignore", FutureWarning)  # of pyspark, about pandas
-engine = "spark" if find_spec("pyspark") and shutil.which("java") else None
-print("counted by", engine or "this process: no pyspark, or no Java")
+engine = "spark" if find_spec("pyspark") and shutil.which("java") else "embedded"
+print("counted by", engine)
 
 # %%
 
@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
     demand = mdp.PrivateDemand.from_frame(metric, str(file), node="vertex", engine=engine)
     result = mdp.k_median(metric, demand, k=3, epsilon=1, ledger=mdp.Ledger(epsilon=1))
 
-    if engine:
+    if engine == "spark":
         from pyspark.sql import SparkSession
 
         SparkSession.builder.getOrCreate().stop()
