@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
+    from metricdp.methods.caps import Caps as Caps
     from metricdp.methods.contributions import Contributions, contributions
     from metricdp.methods.demand_release import Coreset
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403
     from metricdp.partitions.finite.hst import HST, build_hst
-    from metricdp.privacy import Caps, Ledger, PrivateDataWarning, PrivateDemand, exact_cost
+    from metricdp.privacy import Ledger, PrivateDataWarning, PrivateDemand, exact_cost
     from metricdp.releases import Receipt
     from metricdp.report.evidence.front import Evidence, evidence
     from metricdp.report.explore.front import Exploration, explore
@@ -67,7 +68,8 @@ _HOME = {
     "metricdp.methods.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": metrics.__all__,
-    "metricdp.privacy": ("Caps", "Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
+    "metricdp.methods.caps": ("Caps",),
+    "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
     "metricdp.releases": ("Receipt",),
     "metricdp.report.evidence.front": ("Evidence", "evidence"),
     "metricdp.report.explore.front": ("Exploration", "explore"),

@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any, NoReturn
 
 from metricdp.errors import InputError
+from metricdp.protocols import is_trusted
 
 
 class Unique:
@@ -36,10 +37,6 @@ class Frozen:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is read-only: make another")
-
-
-_OURS = ("metricdp.partitions.", "metricdp.methods.")
-"""Where the package's own partitions are, which keep nothing and never change."""
 
 
 class Apart:
@@ -79,7 +76,7 @@ class Apart:
 
     def __init__(self, rule: Any, universe: object) -> None:
         self._universe = universe
-        self._fixed = type(rule).__module__.startswith(_OURS)
+        self._fixed = is_trusted(rule)
         self._rule = rule
         if not self._fixed:
             self._rule = self._copied()

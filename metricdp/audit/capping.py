@@ -23,7 +23,8 @@ _URANDOM = os.urandom
 def capping_cases() -> Iterator[tuple[Case, bool]]:
     """Histograms of the very parts of the caps, and of one part that spans two of them."""
     from metricdp.accounting import Cost
-    from metricdp.privacy import Caps, HistogramQuery
+    from metricdp.methods.caps import Caps
+    from metricdp.privacy import HistogramQuery
 
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))

@@ -1,5 +1,6 @@
-"""Which files the guarantee rests on: whatever handles records, says where a record belongs, or
-keeps count of the price, and all of ours that these import.
+"""Which files the guarantee rests on: whatever handles records or keeps count of the price, all of
+ours that these import, and the classes registered as trusted (`metricdp.protocols.trusted`), which
+say where a record belongs or look around it.
 
 The list is computed from the sources, so a new file cannot be forgotten.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _OUTSIDE = ("audit", "bench", "cli", "report", "local", "testing")
 GATE = "the gate"
 BOOKS = "what it costs"
 RECORDS = "records, counted and read"
-ENCODE = "where a record belongs"
+ENCODE = "where a record belongs, and what is near it"
 BELOW = "what these import"
 DEVICE = "on a user's device"
 
@@ -34,16 +35,15 @@ def perimeter() -> dict[str, list[str]]:
     True
     """
     gate = _inside("privacy")
-    books = [*_inside("accounting"), "releases.py", "unique.py"]
+    books = [*_inside("accounting"), "protocols.py", "releases.py", "unique.py"]
     records = _inside("records")
-    encode = [f for f in _all() if f.split("/")[0] not in _OUTSIDE and _encodes(f)]
+    encode = [f for f in _all() if f.split("/")[0] not in _OUTSIDE and _is_trusted(f)]
     encode = [f for f in encode if f not in {*gate, *records}]
     device = sorted({*reached(["local/encoder.py"]), "local/shuffle.py"} - {"errors.py"})
     seen = {*gate, *books, *records, *encode}
-    floors = ("solvers/", "methods/", "report/", "cli/")  # see released numbers only
-    below = sorted(
-        f for f in reached([*gate, *books, *records, *_public(encode)], floors) if f not in seen
-    )
+    core = [*gate, *books, *records]
+    kernels = [f for file in encode for f in imports(file) if f.startswith("kernels/")]
+    below = sorted(f for f in reached([*core, *kernels]) if f not in seen)
     return {
         GATE: gate,
         BOOKS: books,
@@ -94,23 +94,15 @@ def tree(file: str) -> ast.Module:
     return ast.parse((ROOT / file).read_text("utf-8"))
 
 
-def encoders(file: str) -> Iterator[ast.FunctionDef]:
-    """The methods named `encode` in a file."""
-    for node in ast.walk(tree(file)):
-        if isinstance(node, ast.ClassDef):
-            for part in node.body:
-                if isinstance(part, ast.FunctionDef) and part.name == "encode":
-                    yield part
-
-
-def _encodes(file: str) -> bool:
-    return any(encoders(file))
-
-
-def _public(encode: Iterable[str]) -> list[str]:
-    """What files with `encode` import of arrays, metrics and partitions."""
-    floors = ("kernels/", "metrics/", "partitions/")
-    return [f for file in encode for f in imports(file) if f.startswith(floors)]
+def _is_trusted(file: str) -> bool:
+    """Whether a class in it is registered."""
+    marks = (
+        mark
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.ClassDef)
+        for mark in node.decorator_list
+    )
+    return any(isinstance(mark, ast.Name) and mark.id == "trusted" for mark in marks)
 
 
 def _path(name: str) -> list[str]:
@@ -136,8 +128,11 @@ _WORDS = {
     GATE: "Every exact answer is computed, noised or selected from here. Read all of it.",
     BOOKS: "Prices, composition, ledgers and their journals: public arithmetic, exact.",
     RECORDS: "Rows and cells become records; engines add them up; sums are kept between steps.",
-    ENCODE: "Of each file only its `encode` sees records, and must look at one at a time.",
-    BELOW: "Kernels (arrays in, arrays out), metrics and checks that the above call.",
+    ENCODE: (
+        "Registered classes. Of each file only what encodes, places, maps or searches sees "
+        "records, and looks at one at a time."
+    ),
+    BELOW: "Kernels (arrays in, arrays out) and checks that the above call.",
     DEVICE: "Messages of the local model, made where the item is; the shuffler's bound.",
 }
 

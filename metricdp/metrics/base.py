@@ -4,7 +4,7 @@ ids.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
@@ -16,6 +16,7 @@ from metricdp.arguments import check_distinct, hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
+from metricdp.metrics.placing import Placing, placing, snap_limit
 from metricdp.metrics.searches import (
     Balls,
     RowBalls,
@@ -26,6 +27,7 @@ from metricdp.metrics.searches import (
 )
 from metricdp.metrics.snapping import Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
+from metricdp.protocols import Answer, Finite
 from metricdp.universe.crs import described, meters_per_unit
 from metricdp.universe.graph import CoordinateSystem, Graph
 
@@ -38,7 +40,7 @@ hold blocks, can square these.
 """
 
 
-class Metric(ABC):
+class Metric(Finite):
     """A finite public universe with a metric, or with costs of travel that depend on the direction.
 
     Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`)
@@ -129,9 +131,6 @@ class Metric(ABC):
         """
         told = "" if self.graph is None else self.graph.measured
         return self.measured_in or told or "the universe's own units"
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self):,} points)"
@@ -575,6 +574,22 @@ class Metric(ABC):
         located = np.flatnonzero(np.isfinite(self.coordinates).all(axis=1))
         stretched = Stretch(self._stretch())
         return Snapper(stretched(self.coordinates[located]), located=located, project=stretched)
+
+    def placer(self, max_snap: Any = None) -> tuple[Snapper, int]:
+        """`snapper`, with a limit if one is given (`metricdp.metrics.placing.snap_limit`)."""
+        place = self.snapper()
+        if max_snap is not None:
+            place = place.within(snap_limit(max_snap, self))
+        return place, place.dimension
+
+    def placing(self, **where: Any) -> Placing:
+        """How coordinates become positions: `metricdp.metrics.placing.placing`."""
+        return placing(self, **where)
+
+    def distances_to(self, centers: Any) -> Answer:
+        """The distance of each position to its nearest center, as a function of positions."""
+        distance = self.nearest(centers)[1]
+        return lambda records: distance[records]
 
     def snap_radius(self, meters: float) -> float:
         """So many meters on the ground, in the units of what `snapper` searches.

@@ -27,7 +27,7 @@ class RowMetric(Metric):
     Distances are a pure function of a pair of points: finite, symmetric, 0 from a point to itself,
     not negative. A sample is looked at when the first demand is held (`Metric.check`). Sums over
     records rest on neither: entries are mended where they are read
-    (`metricdp.metrics.promises.sound_rows`). The triangle inequality is the author's promise: the
+    (`metricdp.protocols.sound_rows`). The triangle inequality is the author's promise: the
     quality of centers rests on it, privacy does not.
 
     Examples

@@ -17,16 +17,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp import protocols
 from metricdp.arguments import floats, positive, shown
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
 from metricdp.metrics.snapping import Snapper, finite_points
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Space, trusted
 from metricdp.universe.crs import (
     WGS84,
     Transformation,
@@ -44,8 +44,19 @@ _METERS = {"m": 1.0, "km": 1000.0, "ft": 0.3048, "mi": 1609.344, "yd": 0.9144}
 _DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
+class Snapping(Protocol):
+    """A finite universe with coordinates."""
+
+    coordinate_system: Any
+    crs: str | None
+
+    def snap_radius(self, meters: float) -> float:
+        """So many meters, in the units of its coordinates."""
+
+
+@trusted
 @dataclass(frozen=True)
-class Placing:
+class Placing(protocols.Placing):
     """Coordinates to records of a universe, each point by itself. It travels to the workers.
 
     Parameters
@@ -92,6 +103,12 @@ class Placing:
         return isinstance(self.place, Snapper) and self.place.limited
 
     @property
+    def plain(self) -> bool:
+        """Whether `place` is all that it does."""
+        asked = (self.move, self.box) != (None, None)
+        return not (asked or self.degrees or self.limited)
+
+    @property
     def rule(self) -> str:
         """What a record must be, in words."""
         said = ["a finite point"]
@@ -100,19 +117,14 @@ class Placing:
         return " ".join(said)
 
 
-def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those that are within the limit: a step of an encoder."""
-    return positions[positions >= 0]
-
-
 def placing(
-    universe: Metric | EuclideanSpace,
+    universe: Space,
     *,
     crs: Any = None,
     max_snap: Any = None,
     box: Any = None,
     names: Sequence[str] = (),
-    file_crs: str | None = None,
+    file_crs: Any = None,
     geometry: bool = False,
     what: str = "the demand",
 ) -> Placing:
@@ -120,7 +132,7 @@ def placing(
 
     Parameters
     ----------
-    universe : Metric or EuclideanSpace
+    universe : Space
     crs : anything that pyproj reads, optional
         What the caller declares the coordinates to be.
     max_snap : float or str, optional
@@ -145,13 +157,13 @@ def placing(
         of its system or of the box, a limit without a unit.
     """
     own = _own_system(universe)
-    declared = _declared(crs, file_crs, what)
+    declared = _declared(crs, crs_text(file_crs), what)
     _check_axes(names, declared, own, universe)
-    if own is not None and isinstance(universe, Metric) and universe.coordinates is not None:
+    if own is not None and universe.coordinates is not None:
         check_extent(_placed(universe), own, universe.name)
     move = None
     if declared is not None and own is not None:
-        area = _placed(universe) if isinstance(universe, Metric) else None
+        area = None if universe.coordinates is None else _placed(universe)
         move = transformation(declared, own, area)
     elif declared != own and (geometry or crs is not None):
         lacks = "the universe's (--crs)" if own is None else "the demand's (crs=, --demand-crs)"
@@ -160,15 +172,9 @@ def placing(
             f"bring them together"
         )
     limits = _box(box, move, universe)
-    if isinstance(universe, EuclideanSpace):
-        if max_snap is not None:
-            raise InputError("max_snap is about the points of a finite universe, and a box has all")
-        return Placing(universe.clip, universe.dimension, False, move, limits)
-    place = universe.snapper()
-    if max_snap is not None:
-        place = place.within(_radius(max_snap, universe))
+    place, dimension = universe.placer(max_snap)
     degrees = universe.coordinate_system == "lonlat"
-    return Placing(place, place.dimension, degrees, move, limits)
+    return Placing(place, dimension, degrees, move, limits)
 
 
 def _has(crs: str | None) -> str:
@@ -185,11 +191,10 @@ def what_declares(names: Sequence[str]) -> str | None:
     return "latlon" if folded[0] in LAT_NAMES or folded[1] in LON_NAMES else None
 
 
-def _own_system(universe: Metric | EuclideanSpace) -> str | None:
+def _own_system(universe: Space) -> str | None:
     if universe.crs is not None:
         return universe.crs
-    lonlat = isinstance(universe, Metric) and universe.coordinate_system == "lonlat"
-    return WGS84 if lonlat else None
+    return WGS84 if universe.coordinate_system == "lonlat" else None
 
 
 def _declared(crs: Any, file_crs: str | None, what: str) -> str | None:
@@ -203,7 +208,7 @@ def _declared(crs: Any, file_crs: str | None, what: str) -> str | None:
 
 
 def _check_axes(
-    names: Sequence[str], declared: str | None, own: str | None, universe: Metric | EuclideanSpace
+    names: Sequence[str], declared: str | None, own: str | None, universe: Space
 ) -> None:
     """Refuse columns whose names say that they are other axes."""
     said = what_declares(names)
@@ -212,7 +217,7 @@ def _check_axes(
             f"the axes are swapped: x= (--x) names {names[0]!r}, y= (--y) names {names[1]!r}; x is "
             f"the longitude (or easting), y the latitude (or northing)"
         )
-    plane = isinstance(universe, EuclideanSpace) or universe.coordinate_system == "xy"
+    plane = universe.coordinate_system == "xy"
     if said == "lonlat" and declared is None and own is not None and plane:
         raise InputError(
             f"the columns {names[0]!r} and {names[1]!r} are named as longitude and latitude, and "
@@ -226,14 +231,14 @@ def _check_axes(
         )
 
 
-def _placed(universe: Metric) -> NDArray[np.float64]:
+def _placed(universe: Space) -> NDArray[np.float64]:
     xy = universe.coordinates
     assert xy is not None
     return np.asarray(xy[np.isfinite(xy).all(axis=1)], np.float64)
 
 
 def _box(
-    box: Any, move: Transformation | None, universe: Metric | EuclideanSpace
+    box: Any, move: Transformation | None, universe: Space
 ) -> tuple[float, float, float, float] | None:
     """The stated box, if some of the universe lies in it."""
     if box is None:
@@ -245,7 +250,7 @@ def _box(
     if (edges[:2] >= edges[2:]).any():
         raise InputError(f"{rule}, each least one below the most")
     west, south, east, north = edges.tolist()
-    if isinstance(universe, Metric) and universe.coordinates is not None:
+    if universe.coordinates is not None:
         points = _placed(universe)
         corners = np.array([(x, y) for x in (west, east) for y in (south, north)])
         if not _meet(_moved(corners, move), points):
@@ -271,8 +276,8 @@ def _meet(corners: NDArray[np.float64], points: NDArray[np.float64]) -> bool:
     return bool((low <= points.max(axis=0)).all() and (high >= points.min(axis=0)).all())
 
 
-def _radius(max_snap: Any, universe: Metric) -> float:
-    """The limit in the units of what the universe's snapper searches."""
+def snap_limit(max_snap: Any, universe: Snapping) -> float:
+    """The limit in the units of what a finite universe's snapper searches."""
     if isinstance(max_snap, str):
         read = _DISTANCE.fullmatch(max_snap)
         unit = read.group(2).lower() if read else ""

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.structures import Rows
+from metricdp.protocols import Rows
 
-_MOST = 2**61
-"""No distance counts as more steps of the grid."""
 _SOURCES = 8
 _TARGETS = 2048
 """Rows that are looked at, and entries of each."""
@@ -43,21 +41,6 @@ class Promising(Rows, Protocol):
 
     def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Where ids stand."""
-
-
-def sound_rows(
-    metric: Rows, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
-    """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
-
-    Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.
-    """
-    rows = np.asarray(metric.grid_rows(sources, targets))
-    if rows.dtype == np.int64 and (rows.size == 0 or (rows.min() >= 0 and rows.max() <= _MOST)):
-        return rows
-    if rows.dtype.kind == "f":
-        rows = np.nan_to_num(np.ceil(rows), nan=_MOST, posinf=_MOST, neginf=0)
-    return np.clip(rows, 0, _MOST).astype(np.int64)
 
 
 def check(metric: Promising) -> None:

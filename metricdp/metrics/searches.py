@@ -21,8 +21,8 @@ from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.coverage import Workspace, add_balls, workspace
 from metricdp.kernels.scores import add_covered
 from metricdp.kernels.shortest_paths import FAR
-from metricdp.metrics.promises import sound_rows
-from metricdp.metrics.structures import Network, Rows
+from metricdp.metrics.structures import Network
+from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads
 
 _ENTRIES = 1 << 22
@@ -121,6 +121,7 @@ def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
     return found
 
 
+@trusted
 class RowSearches(Searches):
     """One row of distances a search."""
 
@@ -148,6 +149,7 @@ class RowSearches(Searches):
             yield from zip(some.tolist(), sound_rows(self._metric, self._points[some]))
 
 
+@trusted
 class RowBalls(Balls):
     """One row of distances a point.
 
@@ -180,6 +182,7 @@ class RowBalls(Balls):
             add_covered(rows, amounts[part], self._steps, total)
 
 
+@trusted
 class SiteBalls(Balls):
     """One row of distances a site, where sites are no points: rows are no columns."""
 
@@ -204,6 +207,7 @@ class SiteBalls(Balls):
             total[part] += (rows <= self._steps) @ amounts
 
 
+@trusted
 class EdgeSearches(Searches):
     """One bounded search each, against the arcs along which centers serve, on all processors; what
     they find is taken one after the other. O(n_points) work space a processor.
@@ -236,6 +240,7 @@ class EdgeSearches(Searches):
         in_threads(work, range(workers))
 
 
+@trusted
 class EdgeBalls(Balls):
     """One bounded search along edges a ball; against them, a search from a point finds the balls
     that hold it. O(n_points + n_arcs) memory.

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import listed, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import transposed
+from metricdp.kernels.coverage import add_rows, transposed
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress
+from metricdp.protocols import trusted
 from metricdp.unique import Frozen
 
 _LISTED = 1 << 25
@@ -52,7 +53,14 @@ class SetSystem(Frozen, ABC):
         array([0, 1])
         """
 
+    @abstractmethod
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``."""
 
+
+@trusted
 class ListedSets(SetSystem):
     """Sets given by their elements.
 
@@ -165,7 +173,14 @@ class ListedSets(SetSystem):
         """The distinct elements of a set."""
         return self._members[self._starts[number] : self._starts[number + 1]]
 
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """By the sets of each element."""
+        add_rows(*self.holders, elements, amounts, total)
 
+
+@trusted
 class Balls(SetSystem):
     """Closed balls of one radius: all points within it of a candidate, by distances rounded up to
     the universe's grid.
@@ -218,6 +233,12 @@ class Balls(SetSystem):
     def members(self, number: int) -> NDArray[np.int64]:
         """All points within the radius of the set's center."""
         return next(self._each([number]))
+
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """By one bounded search, or row of distances, an element."""
+        self.metric.balls(self.steps, self.candidates).add(total, elements, amounts)
 
     def _each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
         """The members of some sets, in turn, by one set of buffers that goes with this call."""

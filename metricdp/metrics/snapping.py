@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 
 from metricdp.arguments import floats
 from metricdp.errors import InputError
+from metricdp.protocols import trusted
 
 FAR = 1e150
 """The square of a larger number is not finite, and no nearest point would be found."""
@@ -20,6 +21,7 @@ _BUILT: dict[str, cKDTree] = {}
 """The search tree of the universe that this process was sent last."""
 
 
+@trusted
 class Snapper:
     """Maps coordinates to positions. It is what other processes need of a universe: they are sent
     its coordinates, and build the same search tree, once.
@@ -126,6 +128,7 @@ class Snapper:
         return self._tree
 
 
+@trusted
 class Stretch:
     """Multiplies coordinates by public factors: longitude and latitude, as an equirectangular
     projection at a universe's middle latitude.

@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
+from metricdp.kernels.points import nearest_centers
 from metricdp.metrics.base import checked_extent
-from metricdp.metrics.snapping import FINITE, shaped_points
+from metricdp.metrics.placing import Placing, placing
+from metricdp.metrics.snapping import FINITE, finite_points, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.protocols import Answer, Box, trusted
 from metricdp.universe.crs import crs_text
 
 
-class EuclideanSpace:
+@trusted
+class EuclideanSpace(Box):
     """The box ``lower <= x <= upper`` in R^d with the Euclidean distance.
 
     Parameters
@@ -37,6 +41,8 @@ class EuclideanSpace:
     >>> round(space.diameter_bound(), 3)
     2.236
     """
+
+    coordinate_system = "xy"
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, crs: Any = None) -> None:
         self.crs = crs_text(crs)
@@ -107,6 +113,24 @@ class EuclideanSpace:
         5.0
         """
         return float(np.linalg.norm(self.upper - self.lower))
+
+    def check(self) -> None:
+        """Nothing to look at: corners were checked when the box was made."""
+
+    def placer(self, max_snap: Any = None) -> tuple[Any, int]:
+        """`clip`: a box has no points to be far from."""
+        if max_snap is not None:
+            raise InputError("max_snap is about the points of a finite universe, and a box has all")
+        return self.clip, self.dimension
+
+    def placing(self, **where: Any) -> Placing:
+        """How coordinates become points of the box: `metricdp.metrics.placing.placing`."""
+        return placing(self, **where)
+
+    def distances_to(self, centers: Any) -> Answer:
+        """The distance of each point to its nearest center, as a function of points."""
+        there = finite_points(centers, self.dimension)
+        return lambda records: np.sqrt(nearest_centers(records, there)[1])
 
     def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
         """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence

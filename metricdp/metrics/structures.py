@@ -10,17 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Rows(Protocol):
-    """Rows of grid distances: what every metric has."""
-
-    def __len__(self) -> int: ...
-
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Distances in steps of the grid."""
-
-
 class Network(Protocol):
     """Edges, along which searches go: distances are lengths of shortest paths.
 

@@ -20,6 +20,7 @@ from metricdp.kernels.points import nearest_centers
 from metricdp.metrics.base import Metric
 from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 BITS = 20
 """Amounts are integers of up to 2**BITS: finer than any noise."""
@@ -92,6 +93,7 @@ class Service:
         return self._label[records], self._distance[records]
 
 
+@trusted
 class Territories:
     """The partition of a universe by nearest center.
 
@@ -124,6 +126,7 @@ class Territories:
         return self._service.served(records)[0]
 
 
+@trusted
 class Bands:
     """The partition of a universe by distance to the nearest center.
 
@@ -176,6 +179,7 @@ class Bands:
         return np.searchsorted(self.edges, self._service.served(records)[1], side="left")
 
 
+@trusted
 class Distances:
     """A record's distance, clipped, as two amounts: how much of 2**BITS is near, and how much far.
 
@@ -224,6 +228,7 @@ class Distances:
         return np.stack([2**BITS - far, far], axis=1)
 
 
+@trusted
 class Differences:
     """How much farther a record is served by one set of centers than by another.
 

@@ -18,7 +18,6 @@ from metricdp.accounting import (
     selection_epsilon,
     selections,
 )
-from metricdp.privacy.caps import Caps
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
@@ -46,7 +45,6 @@ from metricdp.privacy.swaps import CentersQuery, SwapQuery
 
 __all__ = [
     "Budget",
-    "Caps",
     "CentersQuery",
     "Charge",
     "Cost",

@@ -4,6 +4,7 @@ parts, so that noise may follow the L2 sensitivity.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +13,13 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.partition import Partition
-from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
+from metricdp.protocols import Finite, Partition
 from metricdp.releases import Neighboring
-
-AREAS = 64
-"""Parts of the public hierarchy that caps are about, unless a partition is given: as many as the
-coarsest histograms that users of many records call for.
-"""
 
 
 @dataclass(frozen=True)
-class Caps:
+class UserCaps(ABC):
     """At most c records of each user in a part of a public partition, in at most p parts.
 
     **Privacy.** What is kept of a user is a function of that user's records and coins
@@ -40,52 +34,35 @@ class Caps:
         p: parts of each user, at most. Public: never choose it by looking at the data.
     records : int
         c: records of a user in a part, at most.
-    areas : int or Partition
-        The parts that caps are about: so many of the universe's public hierarchy, which the default
-        method then refines; or a public partition of the very universe.
 
     Raises
     ------
     InputError
         No such numbers.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(200), weight=None)
-    >>> users = [i % 40 for i in range(4000)]
-    >>> caps = mdp.Caps(parts=20, records=2)
-    >>> mdp.PrivateDemand(metric, [i % 200 for i in range(4000)], user=users, caps=caps)
-    PrivateDemand(graph; protects each user, keeps up to 40 records of each)
     """
 
     parts: int
     records: int = 1
-    areas: int | Partition = AREAS
 
     def __post_init__(self) -> None:
-        for name in ("parts", "records", "areas"):
-            given = getattr(self, name)
-            value = integer(given)
-            if name == "areas" and value is None and hasattr(given, "n_parts"):
-                continue
+        for name in ("parts", "records"):
+            value = integer(getattr(self, name))
             if value is None or value < 1:
-                raise InputError(f"{name} must be an integer of at least 1, got {shown(given)}")
+                raise InputError(
+                    f"{name} must be an integer of at least 1, got {shown(getattr(self, name))}"
+                )
             object.__setattr__(self, name, value)
         if self.max_contributions >= 2**31:
             raise InputError(f"caps allow too many records of a user, {shown(self.parts)} parts")
 
     @property
     def max_contributions(self) -> int:
-        """Most records of a user, pc.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.Caps(parts=20, records=2).max_contributions
-        40
-        """
+        """Most records of a user, pc."""
         return self.parts * self.records
+
+    @abstractmethod
+    def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
+        """The public parts that caps are about, and the tree that they are a cut of, if any."""
 
     def of(self, universe: Any) -> Capped:
         """The caps in a universe.
@@ -94,24 +71,15 @@ class Caps:
         ------
         InputError
             It is a box, or the partition is of another universe.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> capped = mdp.Caps(parts=1, records=2, areas=2).of(metric)
-        >>> len(capped.areas), capped.square
-        (4, 4)
         """
-        if not isinstance(universe, Metric):
+        if not isinstance(universe, Finite):
             raise InputError(
                 "caps need a finite universe: in a box records have no public parts that the "
                 "default method's histograms refine; weighting='share' or max_contributions= "
                 "bound users there"
             )
-        number = integer(self.areas)
-        tree = None if number is None else hierarchy(universe, 0).cut(number)
-        query = HistogramQuery(self.areas if tree is None else tree)  # type: ignore[arg-type]
+        partition, tree = self.areas_of(universe)
+        query = HistogramQuery(partition)
         query.check(universe)
         assert query.labels is not None
         return Capped(universe, query.labels, self.parts, self.records, tree)
@@ -140,11 +108,11 @@ class Capped:
     (3, 2)
     """
 
-    universe: Metric
+    universe: Finite
     areas: NDArray[np.int64]
     parts: int
     records: int
-    tree: PartitionTree | None = None
+    tree: Any = None
 
     @property
     def square(self) -> int:

@@ -4,7 +4,6 @@ choice of `max_contributions` asks.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from metricdp.accounting.binding import Protection
 from metricdp.errors import InputError
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.privacy.demand import PrivateDemand, read
+from metricdp.protocols import Finite, trusted
 from metricdp.records.engines import opened
 from metricdp.records.engines.sizes import Anywhere, Sizes
 from metricdp.records.engines.sources import Source
@@ -24,12 +23,32 @@ MOST = 20
 """Users of more than 2^19 records are counted together."""
 
 
-@cache
-def numbers_of_records() -> EuclideanMetric:
+class NumbersOfRecords(Finite):
     """The public universe: point j stands for more than 2^(j-1), up to 2^j records."""
-    return EuclideanMetric(np.arange(MOST + 1.0)[:, None], ids=[2**j for j in range(MOST + 1)])
+
+    name = "numbers of records"
+    unit = 1.0
+    ids = tuple(2**j for j in range(MOST + 1))
+
+    def diameter_bound(self) -> float:
+        """Doublings."""
+        return float(MOST)
+
+    def check(self) -> None:
+        """Nothing to look at."""
+
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """How many doublings lie between."""
+        to = np.arange(len(self)) if targets is None else targets
+        return np.abs(sources[:, None] - to[None, :])
 
 
+NUMBERS = NumbersOfRecords()
+
+
+@trusted
 class Doublings:
     """Every point of that universe a part of its own.
 
@@ -42,7 +61,7 @@ class Doublings:
     """
 
     def __init__(self) -> None:
-        self.universe = numbers_of_records()
+        self.universe = NUMBERS
         self.n_parts = MOST + 1
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -86,19 +105,18 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     >>> bool(abs(noisy.values[0] - 5000) < 50)
     True
     """
-    universe = numbers_of_records()
     rule = "user must give one entry per record, none of them missing"
     counted = Sizes(MOST)
     held: NDArray[Any] | Source
     if column is None:
         if isinstance(users, str | bytes):
             raise InputError("users must give one entry per record; of a file, name user=COLUMN")
-        held = read(rule, lambda: counted.held(universe, names_of(users), np.empty(0)))
+        held = read(rule, lambda: counted.held(NUMBERS, names_of(users), np.empty(0)))
     else:
         frame = opened(users, engine, [column])
         frame.check([column])
         place = Encoder((column,), Anywhere())
-        held = read(rule, lambda: frame.records(universe, place, column, counted))
+        held = read(rule, lambda: frame.records(NUMBERS, place, column, counted))
     demand = PrivateDemand.__new__(PrivateDemand)
-    demand._place(universe, held, Protection("user", 1), None)
+    demand._place(NUMBERS, held, Protection("user", 1), None)
     return demand

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed
 from metricdp.errors import InputError
-from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
-from metricdp.privacy.queries import HistogramQuery, Partition
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.protocols import Partition, SetSystem, is_trusted
 from metricdp.records.sums.coverage import add_sums, bounded
 from metricdp.unique import Frozen
-
-TRUSTED_SETS = (ListedSets, Balls)
-"""Set systems whose sums are the sums over their members."""
 
 
 class CoverQuery(Frozen):
@@ -68,7 +65,7 @@ class CoverQuery(Frozen):
         self.histogram = HistogramQuery(partition)
         given = listed(stages, "stages")
         if not given or not all(
-            isinstance(s, tuple) and len(s) == 2 and type(s[0]) in TRUSTED_SETS for s in given
+            isinstance(s, tuple) and len(s) == 2 and is_trusted(s[0]) for s in given
         ):
             raise InputError(
                 "a cover needs one or more stages of (ListedSets or Balls, number of selections)"

@@ -14,17 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.accounting.binding import Protection
 from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.placing import Placing, placing, present
-from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import _vault
-from metricdp.privacy.caps import Capped, Caps
+from metricdp.privacy.caps import Capped, UserCaps
+from metricdp.protocols import Box, Finite, Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines import weighting as shares_of
 from metricdp.records.engines.bounding import Bounding
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.capping import Capping
-from metricdp.records.engines.frames import Wanted, are_ids
+from metricdp.records.engines.frames import Wanted, are_ids, present
 from metricdp.records.engines.weighting import Shares
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
@@ -33,7 +31,6 @@ from metricdp.records.trouble import FAULT
 from metricdp.releases import Neighboring, Unit, Weighting
 from metricdp.unique import Unique
 
-Universe = Metric | EuclideanSpace
 T = TypeVar("T")
 Users = Iterable[Hashable] | None
 _LINES = (
@@ -111,34 +108,15 @@ class PrivateDemand(Unique):
 
     def __init__(
         self,
-        universe: Universe,
+        universe: Space,
         records: Any,
         *,
         user: Users = None,
         max_contributions: int | None = None,
         weighting: Weighting = "record",
-        caps: Caps | None = None,
+        caps: UserCaps | None = None,
     ) -> None:
-        kept: NDArray[Any]
-        if isinstance(universe, EuclideanSpace):
-            rule = f"records must be finite numbers of shape (n, {universe.dimension}); {_SECRET}"
-            box = universe
-            kept = read(rule, lambda: box.clip(points_of(records, box.dimension)))
-        elif isinstance(universe, Metric):
-            universe.check()  # public, so that what is wrong with it may be said
-            if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
-                raise InputError(
-                    "records must be a sequence of ids, one per record; coordinates: "
-                    "from_coordinates"
-                )
-            kind = type(universe.ids[0]).__name__
-            rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
-            ids = universe.ids
-            kept = read(rule, lambda: positions(ids, records))
-        else:
-            raise InputError(
-                f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
-            )
+        kept = _in_hand(space_of(universe), records)
         bound = _bound(user, max_contributions, weighting, caps)
         capped = None if caps is None else caps.of(universe)
         self._seal(universe, kept, user, bound, capped)
@@ -146,13 +124,13 @@ class PrivateDemand(Unique):
     @classmethod
     def from_coordinates(
         cls,
-        universe: Universe,
+        universe: Space,
         points: ArrayLike,
         *,
         user: Users = None,
         max_contributions: int | None = None,
         weighting: Weighting = "record",
-        caps: Caps | None = None,
+        caps: UserCaps | None = None,
         crs: Any = None,
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
@@ -194,24 +172,13 @@ class PrivateDemand(Unique):
         ['a', 'c']
         """
         m = max_contributions
-        if not isinstance(universe, Metric) and (crs, max_snap, box) == (None, None, None):
-            return cls(
-                universe, points, user=user, max_contributions=m, weighting=weighting, caps=caps
-            )
-        if not isinstance(universe, Metric | EuclideanSpace):
-            return cls(universe, points)  # refuses it
-        place = placing(universe, crs=crs, max_snap=max_snap, box=box)
+        place = space_of(universe).placing(crs=crs, max_snap=max_snap, box=box)
         bound = _bound(user, m, weighting, caps, place.limited)
         capped = None if caps is None else caps.of(universe)
         rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
         array = read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
-        kept: NDArray[Any]
-        if isinstance(universe, Metric):
-            finite = universe
-            kept = read(rule, lambda: within(finite, place(array), place.limited))
-        else:
-            kept = read(rule, lambda: place(array))
+        kept = read(rule, lambda: within(universe, place(array), place.limited))
         demand = cls.__new__(cls)
         demand._seal(universe, kept, user, bound, capped, leaves_out=place.limited)
         return demand
@@ -219,7 +186,7 @@ class PrivateDemand(Unique):
     @classmethod
     def from_frame(
         cls,
-        universe: Universe,
+        universe: Space,
         frame_or_path: Any,
         node: str | None = None,
         x: str | None = None,
@@ -230,7 +197,7 @@ class PrivateDemand(Unique):
         columns: Sequence[str] | None = None,
         engine: str = "embedded",
         weighting: Weighting = "record",
-        caps: Caps | None = None,
+        caps: UserCaps | None = None,
         layer: str | None = None,
         crs: Any = None,
         max_snap: float | str | None = None,
@@ -300,7 +267,7 @@ class PrivateDemand(Unique):
         encode = asked(frame, universe, wanted)
         what = encode.place.rule if isinstance(encode.place, Placing) else "a finite point"
         if are_ids(encode):
-            kind = type(universe.ids[0]).__name__  # type: ignore[union-attr]
+            kind = type(finite(universe, "a column of ids").ids[0]).__name__
             what = f"the id ({kind}) of a point of {universe.name}"
         of_text = _LINES if frame.lines else ""
         rule = (
@@ -315,7 +282,7 @@ class PrivateDemand(Unique):
 
     def _seal(
         self,
-        universe: Universe,
+        universe: Space,
         records: NDArray[Any],
         user: Users,
         bound: Protection,
@@ -338,15 +305,14 @@ class PrivateDemand(Unique):
 
     def _place(
         self,
-        universe: Universe,
+        universe: Space,
         records: NDArray[Any] | Source,
         protects: Protection,
         part: object,
         leaves_out: bool = False,
         capped: Capped | None = None,
     ) -> None:
-        if isinstance(universe, Metric):
-            universe.check()  # public, and before anything can be charged
+        universe.check()  # public, and before anything can be charged
         self._universe = universe
         self._protects = protects
         self._part = part
@@ -355,7 +321,7 @@ class PrivateDemand(Unique):
         _vault._put(self, records)
 
     def _restricted(
-        self, records: NDArray[Any] | Source, universe: Universe | None = None
+        self, records: NDArray[Any] | Source, universe: Space | None = None
     ) -> PrivateDemand:
         """Demand of some of these, bound to a grant of its own (`gate.split`), or of all elsewhere,
         paid as before (`gate.moved`).
@@ -378,7 +344,7 @@ class PrivateDemand(Unique):
             )
 
     @property
-    def universe(self) -> Universe:
+    def universe(self) -> Space:
         """The public universe, the very object that was given.
 
         Examples
@@ -509,10 +475,29 @@ def read(rule: str, work: Callable[[], T]) -> T:
     return _vault._quietly(rule, work, FAULT)
 
 
-def within(universe: Metric, at: NDArray[np.int64], limited: bool = False) -> NDArray[np.int64]:
-    """Positions that the universe's own code found, if they are some of it (or, if it is limited,
-    -1).
+def _in_hand(universe: Space, records: Any) -> NDArray[Any]:
+    """Records that are in memory: points of a box, positions of ids."""
+    universe.check()  # public, so that what is wrong with it may be said
+    if isinstance(universe, Box):
+        box = universe
+        rule = f"records must be finite numbers of shape (n, {box.dimension}); {_SECRET}"
+        return read(rule, lambda: box.clip(points_of(records, box.dimension)))
+    if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
+        raise InputError(
+            "records must be a sequence of ids, one per record; coordinates: from_coordinates"
+        )
+    ids = finite(universe, "a demand of ids").ids
+    kind = type(ids[0]).__name__
+    rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
+    return read(rule, lambda: positions(ids, records))
+
+
+def within(universe: Space, at: NDArray[Any], limited: bool = False) -> NDArray[Any]:
+    """Records that the space's own code found, if they are some of it (or, if it is limited, -1):
+    points of a box are clipped by it.
     """
+    if not isinstance(universe, Finite):
+        return at
     least = -1 if limited else 0
     known = at.ndim == 1 and at.dtype == np.int64 and ((at >= least) & (at < len(universe))).all()
     if not known:
@@ -572,7 +557,7 @@ def _bound(
 
 
 def _capped(user: object, max_contributions: int | None, weighting: Any, caps: Any) -> Protection:
-    if not isinstance(caps, Caps):
+    if not isinstance(caps, UserCaps):
         raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
     if user is None:
         raise InputError("caps bound the records of a user: say whose each record is with user=")

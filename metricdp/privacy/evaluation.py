@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
-from metricdp.kernels.points import nearest_centers
-from metricdp.metrics.base import Metric
-from metricdp.metrics.snapping import finite_points
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
+from metricdp.protocols import finite
 from metricdp.records.engines import total
 
 
@@ -84,13 +82,8 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
         PrivateDataWarning,
         stacklevel=2,
     )
-    universe = demand.universe
-    if isinstance(universe, Metric):
-        by_position = universe.nearest(chosen)[1] ** power
-        of = lambda block: np.array([np.sum(by_position[block])])  # noqa: E731
-    else:
-        points = finite_points(chosen, universe.dimension)
-        of = lambda block: np.array([np.sum(nearest_centers(block, points)[1] ** (power / 2))])  # noqa: E731
+    far = demand.universe.distances_to(chosen)
+    of = lambda block: np.array([np.sum(far(block) ** power)])  # noqa: E731
     return _vault._quietly("cost failed", lambda: float(total(_vault._open(demand), of)[0]))
 
 
@@ -110,13 +103,13 @@ def exact_counts(demand: PrivateDemand) -> NDArray[np.int64]:
     InputError
         A demand in a box, or none.
     """
-    if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):
-        raise InputError("exact_counts needs a PrivateDemand in a finite universe")
+    if not isinstance(demand, PrivateDemand):
+        raise InputError("exact_counts needs a PrivateDemand")
+    n = len(finite(demand.universe, "exact_counts"))
     warnings.warn(
         "exact_counts reads private data unprotected: do not publish it",
         PrivateDataWarning,
         stacklevel=2,
     )
-    n = len(demand.universe)
     count = lambda block: np.bincount(block, minlength=n)  # noqa: E731
     return _vault._quietly("counting failed", lambda: total(_vault._open(demand), count))

@@ -17,9 +17,6 @@ from metricdp.accounting.covering import exponent
 from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import _vault
 from metricdp.privacy.balls import PeeledQuery, PeeledSums
 from metricdp.privacy.caps import squared_sensitivity
@@ -31,7 +28,6 @@ from metricdp.privacy.queries import (
     CountQuery,
     HistogramQuery,
     LevelsQuery,
-    Partition,
     Query,
     SumsQuery,
     answered,
@@ -41,6 +37,7 @@ from metricdp.privacy.selection import Law, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
+from metricdp.protocols import Box, CellTree, Finite, Partition
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
@@ -363,7 +360,7 @@ def _split_price(shares: list[Fraction], m: int, neighboring: Neighboring) -> Fr
     return touched * (1 if neighboring == "add-remove" else 2)
 
 
-def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> PrivateDemand:
+def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> PrivateDemand:
     """The same demand in a public finite universe: every record of part i of a public partition
     becomes one at the point of position i.
 
@@ -399,7 +396,7 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> Priv
     query = HistogramQuery(partition)
     if (
         not isinstance(demand, PrivateDemand)
-        or not isinstance(universe, Metric)
+        or not isinstance(universe, Finite)
         or len(universe) != query.n_parts
     ):
         raise InputError(
@@ -417,7 +414,7 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Metric) -> Priv
     )
 
 
-def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDemand:
+def mapped(demand: PrivateDemand, rule: Any, space: Box) -> PrivateDemand:
     """The same demand in another public box: every record where a public map puts it; what lies
     outside is moved to the box.
 
@@ -453,7 +450,7 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
     PrivateDemand(a box in R^1; protects each record)
     """
     if (
-        not (isinstance(demand, PrivateDemand) and isinstance(space, EuclideanSpace))
+        not (isinstance(demand, PrivateDemand) and isinstance(space, Box))
         or rule.universe is not demand.universe
     ):
         raise InputError(
@@ -469,7 +466,7 @@ def mapped(demand: PrivateDemand, rule: Any, space: EuclideanSpace) -> PrivateDe
     )
 
 
-def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
+def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
     """The same demand, whose records are read once for all cells of a quadtree that will be asked
     about.
 
@@ -480,7 +477,7 @@ def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
     ----------
     demand : PrivateDemand
         In a box.
-    tree : ShiftedQuadtree
+    tree : CellTree
         Public, of the very box.
 
     Raises
@@ -498,7 +495,7 @@ def foreseen(demand: PrivateDemand, tree: ShiftedQuadtree) -> PrivateDemand:
     PrivateDemand(a box in R^2; protects each record)
     """
     if (
-        not (isinstance(demand, PrivateDemand) and isinstance(tree, ShiftedQuadtree))
+        not (isinstance(demand, PrivateDemand) and isinstance(tree, CellTree))
         or tree.space is not demand.universe
     ):
         raise InputError("a PrivateDemand in a box and a quadtree of it are needed")
@@ -637,7 +634,7 @@ class _Images:
     """
 
     encode: Callable[[NDArray[Any]], Any]
-    space: EuclideanSpace
+    space: Box
 
     def __call__(self, block: NDArray[Any]) -> NDArray[np.float64]:
         images = np.asarray(self.encode(block))

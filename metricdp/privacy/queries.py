@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
-from metricdp.metrics.base import Metric
-from metricdp.metrics.partition import Partition
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Box, Partition, space_of, tabulated
 from metricdp.records.engines import total
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring
@@ -200,12 +198,7 @@ class HistogramQuery(Query):
         object.__setattr__(self, "n_parts", n_parts)
         object.__setattr__(self, "universe", universe)
         object.__setattr__(self, "encode", Apart(self.partition, universe))
-        labels = (
-            sealed(self._encoded(np.arange(len(universe))))
-            if isinstance(universe, Metric)
-            else None
-        )
-        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "labels", tabulated(space_of(universe), self._encoded))
 
     @property
     def n_values(self) -> int:
@@ -354,9 +347,7 @@ class SumsQuery(Query):
     folded: bool = False
 
     def __post_init__(self) -> None:
-        boxed = type(self.histogram) is HistogramQuery and isinstance(
-            self.histogram.universe, EuclideanSpace
-        )
+        boxed = type(self.histogram) is HistogramQuery and isinstance(self.histogram.universe, Box)
         if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
         box = self.histogram.universe

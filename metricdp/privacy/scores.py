@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, add_costs, add_covered
-from metricdp.metrics.base import Metric
+from metricdp.protocols import Finite, finite
 from metricdp.records.sums.rows import rows_from
 from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
@@ -55,7 +55,7 @@ class SelectionQuery(Frozen, ABC):
     proof: ClassVar[int]
     """Number of the proof of its sensitivity in docs/proofs."""
 
-    universe: Metric
+    universe: Finite
     monotone: bool
     direction: int = 0
 
@@ -219,14 +219,15 @@ class CostQuery(SelectionQuery):
 
     def __init__(
         self,
-        universe: Metric,
+        universe: Finite,
         centers: Iterable[Hashable] = (),
         *,
         power: int = 1,
         cap: float | None = None,
     ) -> None:
-        if not isinstance(universe, Metric) or integer(power) not in (1, 2):
-            raise InputError("a CostQuery needs a finite universe (a Metric) and power 1 or 2")
+        finite(universe, "a CostQuery")
+        if integer(power) not in (1, 2):
+            raise InputError("a CostQuery needs power 1 or 2")
         cap = None if cap is None else positive(cap, "cap")
         self.universe, self._power = universe, int(power)
         self._centers = sealed(np.unique(universe.positions(centers)))
@@ -288,9 +289,8 @@ class CoverageQuery(SelectionQuery):
     monotone = True
     direction = 1
 
-    def __init__(self, universe: Metric, radius: float) -> None:
-        if not isinstance(universe, Metric):
-            raise InputError("a CoverageQuery needs a finite universe (a Metric)")
+    def __init__(self, universe: Finite, radius: float) -> None:
+        finite(universe, "a CoverageQuery")
         self.universe, self.radius = universe, positive(radius, "radius", or_zero=True)
         self._steps = math.floor(min(self.radius / universe.unit, 2**62))
 

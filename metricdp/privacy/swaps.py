@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, listed, positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import capped_dot
-from metricdp.metrics.base import Metric
 from metricdp.privacy.scores import SelectionQuery
+from metricdp.protocols import Finite, finite
 from metricdp.records.sums.swap_costs import (
     CappedSwapCosts,
     Scale,
@@ -84,7 +84,7 @@ class SwapQuery(SelectionQuery):
 
     def __init__(
         self,
-        universe: Metric,
+        universe: Finite,
         centers: Iterable[Hashable],
         *,
         power: int = 1,
@@ -99,7 +99,7 @@ class SwapQuery(SelectionQuery):
 
     def _ask(
         self,
-        universe: Metric,
+        universe: Finite,
         at: NDArray[np.int64],
         scale: Scale,
         allowed: NDArray[np.int64] | None,
@@ -264,7 +264,7 @@ class CentersQuery(SelectionQuery):
 
     def __init__(
         self,
-        universe: Metric,
+        universe: Finite,
         sets: Sequence[Iterable[Hashable]],
         *,
         power: int = 1,
@@ -301,10 +301,11 @@ def farthest(scale: Scale, served: Served) -> int:
 
 
 def _checked(
-    universe: Metric, centers: Iterable[Hashable], power: Any, cap: Any
+    universe: Finite, centers: Iterable[Hashable], power: Any, cap: Any
 ) -> tuple[NDArray[np.int64], Scale]:
-    if not isinstance(universe, Metric) or integer(power) not in (1, 2):
-        raise InputError("queries about centers need a finite universe (a Metric) and power 1 or 2")
+    finite(universe, "a query about centers")
+    if integer(power) not in (1, 2):
+        raise InputError("a query about centers needs power 1 or 2")
     at = universe.positions(centers)
     if len(at) == 0 or len(np.unique(at)) < len(at):
         raise InputError("centers must be distinct, and at least one")

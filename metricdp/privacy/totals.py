@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
 from metricdp.privacy.queries import Query
+from metricdp.protocols import space_of, tabulated
 from metricdp.releases import Neighboring
 
 
@@ -91,11 +91,7 @@ class TotalsQuery(Query):
         if not 1 <= (integer(self.bits) or 0) <= 30 or n_values < 1:
             raise InputError("totals need n_values >= 1, amounts(records), and 1 to 30 bits")
         object.__setattr__(self, "n_values", n_values)
-        universe = self.measured.universe
-        table = None
-        if isinstance(universe, Metric):
-            table = self._bounded(np.arange(len(universe)))
-            table.setflags(write=False)
+        table = tabulated(space_of(self.measured.universe), self._bounded)
         object.__setattr__(self, "table", table)
 
     def check(self, universe: object) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.protocols import CellTree, TreeCells
 from metricdp.records.engines.sources import Answer, Coins, Source
 
 KEY_BITS = 64
@@ -37,7 +37,7 @@ class PathKeys:
 
     Attributes
     ----------
-    tree : ShiftedQuadtree
+    tree : CellTree
     child, cut, axis : ndarray, shape (n_cells,)
         Opened cells down to the bases, as `cells_of` takes them.
     rank : ndarray of int64, shape (n_cells,)
@@ -46,7 +46,7 @@ class PathKeys:
         Level of the bases, and the last one that the key tells.
     """
 
-    tree: ShiftedQuadtree
+    tree: CellTree
     child: NDArray[np.int64]
     cut: NDArray[np.uint64]
     axis: NDArray[np.int64]
@@ -100,11 +100,11 @@ class Paths(Source):
     Parameters
     ----------
     source : Source
-    tree : ShiftedQuadtree
+    tree : CellTree
         Of the box.
     """
 
-    def __init__(self, source: Source, tree: ShiftedQuadtree) -> None:
+    def __init__(self, source: Source, tree: CellTree) -> None:
         self.source = source
         self.tree = tree
         self._segments: list[Segment] = []
@@ -127,7 +127,7 @@ class Paths(Source):
         """
         if partition is None:
             return self.counted(self.tree.opened())
-        if not isinstance(partition, OpenedCells) or partition.tree is not self.tree:
+        if not isinstance(partition, TreeCells) or partition.tree is not self.tree:
             return None
         ways = _paths(partition)
         levels = partition.level[partition.leaves].tolist()
@@ -156,7 +156,7 @@ class Paths(Source):
         known = set(held)
         return [i for i in left if i not in known]
 
-    def _read(self, cells: OpenedCells, ways: list[int], wanted: list[tuple[int, int]]) -> Segment:
+    def _read(self, cells: TreeCells, ways: list[int], wanted: list[tuple[int, int]]) -> Segment:
         """One reading more: of the records in those cells, just told at the last, which the wanted
         ones are below.
         """
@@ -189,7 +189,7 @@ class Paths(Source):
         ]
 
 
-def _paths(cells: OpenedCells) -> list[int]:
+def _paths(cells: TreeCells) -> list[int]:
     """The way to every cell, one bit a level, of all cells."""
     found = [0] * len(cells.parent)
     parent = cells.parent.tolist()
@@ -218,7 +218,7 @@ class Listed(Source):
         return Coins(share)(self._records)
 
 
-def foreseen(records: Any, tree: ShiftedQuadtree) -> Any:
+def foreseen(records: Any, tree: CellTree) -> Any:
     """The same records, read once for all cells of the tree; an array of them stays as it is."""
     return Paths(records, tree) if isinstance(records, Source) else records
 
@@ -227,7 +227,7 @@ def by_paths(records: Any, cells: Any) -> Any:
     """Records that are read once for all cells which these are opened into: as they are where the
     cells are not a quadtree's.
     """
-    if not isinstance(cells, OpenedCells) or (
+    if not isinstance(cells, TreeCells) or (
         isinstance(records, Paths) and records.tree is cells.tree
     ):
         return records

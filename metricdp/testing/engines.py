@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, ReadingError
+from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
-from metricdp.privacy import Caps, CountQuery, HistogramQuery, PrivateDemand, gate
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
 from metricdp.privacy.contributing import contributors
 from metricdp.records.engines.opening import opened
 from metricdp.records.engines.registry import engines

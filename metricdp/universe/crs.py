@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.protocols import trusted
 
 if TYPE_CHECKING:
     from metricdp.universe.graph import CoordinateSystem
@@ -120,6 +121,7 @@ def unit_name(crs: str | None) -> str | None:
     return str(axes[0].unit_name) if axes else None
 
 
+@trusted
 @dataclass(frozen=True)
 class Transformation:
     """One operation from a system to another, chosen from public facts: each point is moved by

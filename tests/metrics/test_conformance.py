@@ -189,7 +189,7 @@ def test_ids_must_be_distinct_and_hashable(ids):
 
 def test_what_a_metric_answers_later_cannot_make_a_record_count_for_more():
     """Entries that sums over records read are mended one by one, and nothing is raised."""
-    from metricdp.metrics.promises import sound_rows
+    from metricdp.protocols import sound_rows
 
     class Turned(Broken):
         def grid_rows(self, sources, targets=None):

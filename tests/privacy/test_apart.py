@@ -13,6 +13,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
+from metricdp.protocols import is_trusted
 from metricdp.unique import Apart
 
 BOX = EuclideanSpace([0.0], [4.0])
@@ -111,3 +112,14 @@ def test_the_universe_is_shared_by_all_copies():
     assert apart._rule is not cuts and apart._rule.universe is BOX
     again = pickle.loads(pickle.dumps(apart))
     assert again(POINTS).tolist() == apart(POINTS).tolist() == [0, 1, 1, 2]
+
+
+def test_trust_is_of_a_class_and_not_of_where_it_says_it_is_from():
+    """A class named as one of the package's modules, or derived from a trusted one, is copied."""
+
+    class Named(Grid):
+        pass
+
+    Named.__module__ = "metricdp.partitions.box.grid"
+    assert is_trusted(Grid(BOX, (2, 2)))
+    assert not is_trusted(Named(BOX, (2, 2)))

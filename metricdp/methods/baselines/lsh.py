@@ -33,6 +33,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.shares import Allowance, deviation
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.protocols import box
 
 LEVELS_SHARE = Fraction(1, 2)
 """Of the whole, for all levels of the tree together."""
@@ -141,4 +142,5 @@ def _sum_noise(allowance: Allowance) -> float:
     twice = 1 if allowance.grant.neighboring == "add-remove" else 2
     if isinstance(price, Cost):
         return m * twice / math.sqrt(2 * float(price.rho or 1))
-    return m * twice * math.sqrt(2.0 * allowance.demand.universe.dimension) / float(price)  # type: ignore[union-attr]
+    dimension = box(allowance.demand.universe, "lsh").dimension
+    return m * twice * math.sqrt(2.0 * dimension) / float(price)

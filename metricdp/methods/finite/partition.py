@@ -167,7 +167,7 @@ class Partition(Method):
     def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> PartitionRelease:
         """Spend the whole grant on a release alone."""
         return partition_release(
-            demand.universe,
+            demand.universe,  # type: ignore[arg-type]
             demand,
             grant,
             records_hint=self.records_hint,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 BUCKETS = 512
 PROJECTIONS = 5
@@ -13,6 +14,7 @@ WIDTH = 4.0
 """Buckets of a hash; projections of a hash, and the width of its slabs in radii over √d."""
 
 
+@trusted
 class HashBuckets:
     """A box cut into slabs along a few random directions, the cells thrown into a fixed number of
     buckets: all by public coins.

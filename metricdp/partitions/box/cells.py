@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.projections import projected, squares_from
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 Array = NDArray[np.float64]
 
 
+@trusted
 class WholeBox:
     """A box in one part."""
 
@@ -28,6 +30,7 @@ class WholeBox:
         return np.zeros(len(records), np.int64)
 
 
+@trusted
 class VoronoiCells:
     """A box cut into the Voronoi cells of a few centers: a point belongs to its nearest one."""
 
@@ -41,6 +44,7 @@ class VoronoiCells:
         return nearest_centers(records, self.centers)[0]
 
 
+@trusted
 class Halves:
     """A box cut in two by a plane: part 0 is the side to which its normal points."""
 
@@ -60,6 +64,7 @@ class Halves:
         return (projected(seen, self.point, self.normal)[:, 0] < 0).astype(np.int64)
 
 
+@trusted
 class PartsOfImages:
     """A box cut by where the images of its points lie: a partition of the images as one of the box.
 
@@ -85,6 +90,7 @@ class PartsOfImages:
         return self._parts.encode(self._image(records))
 
 
+@trusted
 class Shells:
     """Clusters of a box cut by the distance to their centers, in geometric steps from the box's
     diagonal down.

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 Array = NDArray[np.float64]
 
 
+@trusted
 class Chunks:
     """A box's records in parts of about the same number: where a record goes depends on the digits
     of its own coordinates.

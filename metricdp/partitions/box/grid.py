@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.boxes import grid_cells
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 Places = NDArray[np.int64]
 FINEST = 1e-9
 """Least extent of a block, in its distance from the origin."""
 
 
+@trusted
 class Grid:
     """About `n_cells` cells, as near to cubes as that number allows.
 
@@ -146,6 +148,7 @@ class Block:
         )
 
 
+@trusted
 class NestedGrid(Grid):
     """A grid in which blocks of cells give way to grids of their own, and so on.
 
@@ -237,6 +240,7 @@ def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
+@trusted
 class ChosenGrids:
     """The own cells of some grids of a nested grid; all others together are one part, the last.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 WIDE = 3.0
 """Half a side of a projection's box, in standard deviations of the image of a corner, where no
@@ -18,6 +19,7 @@ image of the box reaches farther.
 Array = NDArray[np.float64]
 
 
+@trusted
 class Scaled:
     """Coordinates from a point of the box, divided by scales.
 
@@ -46,6 +48,7 @@ class Scaled:
         return images * self.scales + self.point
 
 
+@trusted
 class Projection:
     """Coordinates along random orthogonal directions, stretched so that squared lengths are kept on
     average.

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 
+@trusted
 class NetCells:
     """A partition of a box in R^d: a point belongs to the part of its nearest net point.
 

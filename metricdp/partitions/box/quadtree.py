@@ -23,9 +23,10 @@ from metricdp.kernels.quadtree_cells import (
     split_cells,
 )
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import CellTree, TreeCells, trusted
 
 
-class ShiftedQuadtree:
+class ShiftedQuadtree(CellTree):
     """A binary tree of boxes: the root is the whole box; each cell is cut in two at a random place
     in the middle third of one side.
 
@@ -158,8 +159,9 @@ class ShiftedQuadtree:
         )
 
 
+@trusted
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenedCells:
+class OpenedCells(TreeCells):
     """The top of a shifted quadtree: some cells are opened, the closed ones divide the box. A
     partition for `HistogramQuery`.
 
@@ -370,6 +372,7 @@ def _axes(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
     return axes
 
 
+@trusted
 class RemainingCells:
     """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
     their records are in.

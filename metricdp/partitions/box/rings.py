@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 from metricdp.kernels.projections import place_coins
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells
+from metricdp.protocols import trusted
 
 Array = NDArray[np.float64]
 
 
+@trusted
 class Rings:
     """A box cut in two: the rings around a center that are kept, as far as public coins sample
     them, and all else.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 
 class SimHash:
@@ -65,6 +66,7 @@ class SimHash:
         return place > 0
 
 
+@trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class HashCells:
     """The prefix tree of a `SimHash`, some nodes opened: the closed ones divide the box. A

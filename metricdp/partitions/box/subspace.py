@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import trusted
 
 Array = NDArray[np.float64]
 
 
+@trusted
 class Subspace:
     """Coordinates of a box along a few orthogonal directions, or its own, and an ellipsoid there.
 

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
+from metricdp.protocols import trusted
 
 
+@trusted
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Parts that are told by the label of a record's own point.

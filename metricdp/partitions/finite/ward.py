@@ -22,12 +22,14 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
+from metricdp.protocols import trusted
 
 _INNER_LANDMARKS = 32
 _COARSE = 16
 """Parts from which on `Hierarchy.growth` looks at their cost."""
 
 
+@trusted
 @dataclass(frozen=True, eq=False)
 class PartitionTree:
     """A partition of a universe into parts, with the binary tree above them.

@@ -40,8 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 
 
@@ -85,7 +84,7 @@ class Bounding(UserRule):
     key: str
 
     def held(
-        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
     ) -> NDArray[Any]:
         """By coins of their own."""
         return records[sample(users, len(records), self.m)]

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Space
 from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
@@ -57,7 +56,7 @@ class UserRule(ABC):
 
     @abstractmethod
     def held(
-        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
     ) -> NDArray[Any] | Source:
         """Of records in hand, one user for each.
 

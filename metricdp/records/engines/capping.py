@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
@@ -52,7 +51,7 @@ class Capping(UserRule):
     key: str
 
     def held(
-        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
     ) -> NDArray[Any]:
         """By the same ranks."""
         return records[self.kept(users, records)]

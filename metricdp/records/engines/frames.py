@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError, ReadingError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.placing import Placing, placing, present
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Box, Finite, Space, space_of
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.sources import (
     Answer,
@@ -95,7 +93,7 @@ class Frame(ABC):
 
     def records(
         self,
-        universe: Metric | EuclideanSpace,
+        universe: Space,
         encode: Encoder,
         user: str | None,
         rule: UserRule | None = None,
@@ -109,7 +107,7 @@ class Frame(ABC):
             reading = rule.reading(encode, user)
             frame = self.by_user(reading, rule)
             encode = rule.encoder(reading, encode)
-        if isinstance(universe, Metric):
+        if isinstance(universe, Finite):
             n = len(universe)
             held, _ = frame.total(encode, GrainsAt(n) if weighted else Tallied(np.asarray, n))
             return Tally(np.flatnonzero(held), held[held > 0])
@@ -241,7 +239,7 @@ NODE = "vertex"
 """The usual name of the column of ids."""
 
 
-def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> Encoder:
+def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
     """How a record is made of columns that are all there.
 
     Raises
@@ -250,14 +248,11 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
         A column is missing, coordinates are named in part, or the universe has none, or another
         number of them, or is in a system that theirs cannot be brought to.
     """
-    if not isinstance(universe, Metric | EuclideanSpace):
-        raise InputError(
-            f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}"
-        )
+    space_of(universe)
     names = wanted.axes
     positional = isinstance(frame.columns, range)
     geometry = frame.geometry and not names and wanted.node is None
-    if not names and isinstance(universe, EuclideanSpace) and not (positional or geometry):
+    if not names and isinstance(universe, Box) and not (positional or geometry):
         raise InputError("coordinates need both x= and y=, or columns=")
     if not names and positional:
         names = [*frame.columns]
@@ -266,7 +261,7 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
     user = [] if wanted.user is None else [wanted.user]
     frame.check([*wanted.names] if not names else [*names, *user])
     if not names:
-        assert isinstance(universe, Metric)
+        assert isinstance(universe, Finite)
         if any(given is not None for given in wanted.where.values()):
             raise InputError(
                 "crs, max_snap and box are about coordinates, and the records are ids: name x= and "
@@ -274,8 +269,7 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
             )
         return ids_encoder(wanted.names[0], universe.ids)
     said = () if geometry or wanted.columns else names
-    place = placing(
-        universe,
+    place = universe.placing(
         names=said,
         geometry=geometry,
         file_crs=frame.crs if geometry else None,
@@ -287,14 +281,13 @@ def asked(frame: Frame, universe: Metric | EuclideanSpace, wanted: Wanted) -> En
             f"points of {universe.name} have {place.dimension} coordinates, {len(names)} columns "
             f"are named"
         )
-    encode = Encoder(tuple(names), simplest(place))
+    encode = Encoder(tuple(names), place.place if place.plain else place)
     return encode.then(present) if place.limited else encode
 
 
-def simplest(place: Placing) -> Any:
-    """What it places with alone, where nothing else is asked of a point."""
-    plain = place.move is None and place.box is None and not place.degrees
-    return place.place if plain and not place.limited else place
+def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those within the limit (not -1), each by itself."""
+    return positions[positions >= 0]
 
 
 def are_ids(encode: Encoder) -> bool:

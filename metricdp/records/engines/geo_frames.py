@@ -11,7 +11,6 @@ from metricdp.records.engines.memory import AtOnce
 from metricdp.records.engines.registry import Engine
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.geometry import AXES
-from metricdp.universe.crs import crs_text
 
 
 class Places(LocalFrame):
@@ -21,7 +20,7 @@ class Places(LocalFrame):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        self.crs = crs_text(native.crs)
+        self.crs = native.crs
 
     @property
     def columns(self) -> Sequence[Any]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Finite, Space
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
@@ -58,7 +57,7 @@ class AtOnce(Frame):
 
     def records(
         self,
-        universe: Metric | EuclideanSpace,
+        universe: Space,
         encode: Encoder,
         user: str | None,
         rule: UserRule | None = None,
@@ -85,7 +84,7 @@ class AtOnce(Frame):
             if isinstance(held, Source):
                 return held
             records = encode.stepped(held)
-        if isinstance(universe, Metric):
+        if isinstance(universe, Finite):
             return Tally(*np.unique(records, return_counts=True))
         return records
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.ingestion.encoders import Encoder, Reading
 from metricdp.records.ingestion.matching import Column, Matcher
@@ -87,7 +86,7 @@ class Sizes(UserRule):
     most: int
 
     def held(
-        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
+        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
     ) -> NDArray[np.int64]:
         """Counted here."""
         if any(u is None or u != u for u in users):

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.metrics.base import Metric
-from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Finite, Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.sources import (
     Answer,
@@ -96,12 +95,10 @@ def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64
     return found
 
 
-def shared(
-    universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
-) -> Source:
+def shared(universe: Space, users: Sequence[Hashable], records: NDArray[Any]) -> Source:
     """Records in hand, each with its grains."""
     held = grains(users, records)
-    if isinstance(universe, Metric):
+    if isinstance(universe, Finite):
         return Tally(records, held)
     return Weighted(np.column_stack([records, held]))
 
@@ -113,9 +110,7 @@ class Shares(UserRule):
     extra = (GRAINS,)
     weighted = True
 
-    def held(
-        self, universe: Metric | EuclideanSpace, users: Sequence[Hashable], records: NDArray[Any]
-    ) -> Source:
+    def held(self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]) -> Source:
         """Beside their grains."""
         return shared(universe, users, records)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.placing import Placing
+from metricdp.protocols import Placing
 from metricdp.records.ingestion import columns as cells_of
 from metricdp.records.ingestion.lines import Lines
 from metricdp.records.ingestion.matching import Matcher, matcher

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_rows
 from metricdp.kernels.scores import CAP
-from metricdp.metrics.set_systems import Balls, ListedSets, SetSystem
+from metricdp.protocols import SetSystem, is_trusted
 
 
 def bounded(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -46,9 +45,6 @@ def add_sums(
     Listed sets: the number of sets of each element. Balls: one bounded search, or row of distances,
     an element.
     """
-    if type(sets) is ListedSets:
-        add_rows(*sets.holders, elements, amounts, total)
-    elif type(sets) is Balls:
-        sets.metric.balls(sets.steps, sets.candidates).add(total, elements, amounts)
-    else:
+    if not is_trusted(sets):
         raise InputError("sums over sets need ListedSets or Balls")
+    sets.add(total, elements, amounts)

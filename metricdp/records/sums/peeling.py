@@ -40,7 +40,7 @@ from metricdp.arguments import sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, exact_sum, grouped_sum
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.partitions.box.grid import Grid
+from metricdp.protocols import CellGrid
 
 SPACING = 4
 """Candidates for the center of a ball stand this many to a radius, along every axis."""
@@ -48,7 +48,7 @@ _STEPS = 256
 """Of the longest side of a cell, in which distances are counted."""
 
 
-def peel(counts: NDArray[Any], grid: Grid, cell: int, number: float) -> None:
+def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None:
     """Take away, in place, the `number` records (or that much weight) that are nearest a cell, all
     if there are fewer.
 
@@ -56,7 +56,7 @@ def peel(counts: NDArray[Any], grid: Grid, cell: int, number: float) -> None:
     ----------
     counts : ndarray, shape (n_parts,)
         Not negative.
-    grid : Grid
+    grid : CellGrid
     cell : int
         From whose middle distances are taken.
     number : int or float
@@ -87,13 +87,13 @@ class Peeled:
 
     Attributes
     ----------
-    grid : Grid
+    grid : CellGrid
     removed : tuple of (int, int)
         Cells and how many of the records nearest each were taken away, in turn: public, or released
         before.
     """
 
-    grid: Grid
+    grid: CellGrid
     removed: tuple[tuple[int, int], ...] = ()
 
     def left(

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.metrics.base import Metric
-from metricdp.metrics.promises import sound_rows
+from metricdp.protocols import Finite, sound_rows
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 
 
 def rows_from(
-    universe: Metric, records: NDArray[np.int64]
+    universe: Finite, records: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
     """Distinct points of the records, how many records each holds, and their grid distances to all
     points, some at a time.

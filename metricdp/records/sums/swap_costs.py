@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.scores import add_digit, exact_sum
-from metricdp.metrics.base import Metric
+from metricdp.protocols import Finite
 
 COST_BITS = 30
 """Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
@@ -32,7 +32,7 @@ class Scale(NamedTuple):
     power: int
 
     @classmethod
-    def of(cls, metric: Metric, power: int, cap: float | None = None) -> Scale:
+    def of(cls, metric: Finite, power: int, cap: float | None = None) -> Scale:
         """Public facts alone: distances count at most `cap`, by default the universe's bound of its
         diameter.
         """
@@ -77,7 +77,7 @@ class Served(NamedTuple):
     far: NDArray[np.int64]
 
     @classmethod
-    def by(cls, metric: Metric, centers: NDArray[np.int64]) -> Served:
+    def by(cls, metric: Finite, centers: NDArray[np.int64]) -> Served:
         """About three Dijkstra searches of a graph; k rows of distances elsewhere."""
         first, near, far = metric.two_nearest(centers)
         if (near < 0).any() or (far < near).any():
@@ -120,7 +120,7 @@ class SwapCosts:
     _reach: NDArray[np.int64]
 
     def __init__(
-        self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
+        self, metric: Finite, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
     ) -> None:
         self._metric = metric
         self._scale = scale
@@ -261,7 +261,7 @@ class CappedSwapCosts:
     """
 
     def __init__(
-        self, metric: Metric, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
+        self, metric: Finite, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
     ) -> None:
         self._digits: list[tuple[int, SwapCosts]] = []
         for bits, digit in digits(counts, scale.cap**scale.power):

@@ -1,0 +1,67 @@
+"""`Caps`: how the bounds of a user's records in public areas are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.partitions.finite.ward import hierarchy
+from metricdp.privacy.caps import UserCaps
+from metricdp.protocols import Finite, Partition
+
+AREAS = 64
+"""Parts of the public hierarchy that caps are about, unless a partition is given: as many as the
+coarsest histograms that users of many records call for.
+"""
+
+
+@dataclass(frozen=True)
+class Caps(UserCaps):
+    """At most c records of each user in an area, in at most p areas.
+
+    **Privacy.** `metricdp.privacy.caps.UserCaps`.
+
+    Parameters
+    ----------
+    parts : int
+        p: areas of each user, at most. Public: never choose it by looking at the data.
+    records : int
+        c: records of a user in an area, at most.
+    areas : int or Partition
+        So many parts of the universe's public hierarchy, which the default method then refines; or
+        a public partition of the very universe.
+
+    Raises
+    ------
+    InputError
+        No such numbers.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(200), weight=None)
+    >>> users = [i % 40 for i in range(4000)]
+    >>> caps = mdp.Caps(parts=20, records=2)
+    >>> mdp.PrivateDemand(metric, [i % 200 for i in range(4000)], user=users, caps=caps)
+    PrivateDemand(graph; protects each user, keeps up to 40 records of each)
+    """
+
+    areas: int | Partition = AREAS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if hasattr(self.areas, "n_parts"):
+            return
+        number = integer(self.areas)
+        if number is None or number < 1:
+            raise InputError(f"areas must be an integer of at least 1, got {shown(self.areas)}")
+        object.__setattr__(self, "areas", number)
+
+    def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
+        """A cut of the hierarchy of seed 0, or the partition given."""
+        if not isinstance(self.areas, int):
+            return self.areas, None
+        tree = hierarchy(universe, 0).cut(self.areas)  # type: ignore[arg-type]
+        return tree, tree

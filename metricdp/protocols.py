@@ -1,0 +1,369 @@
+"""What the trusted core (`privacy`, `records`, `accounting`) needs of the public things that it is
+given: spaces, partitions, set systems. The core imports these, never their implementations.
+
+**Privacy.** Nothing here holds a record. A guarantee rests on two promises of an implementation:
+a record is read by a function of that record and public facts alone (`Box.clip`,
+`Placing.__call__`, `Partition.encode`), and what bounds a sensitivity is public (`diameter_bound`).
+The core checks what it can (ranges, shapes, one part a record) and copies what it does not know
+before it is asked (`metricdp.unique.Apart`); classes that need no copy are registered one by one,
+where they are defined, with `trusted`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import sealed
+from metricdp.errors import InputError
+
+Answer = Callable[[NDArray[Any]], NDArray[Any]]
+"""A function of a block of records, each by itself."""
+T = TypeVar("T", bound=type)
+
+
+class Space(ABC):
+    """A public universe, in which demand lies: finite (`Finite`), or a box (`Box`).
+
+    Attributes
+    ----------
+    name : str
+    crs : str or None
+        The coordinate reference system that was declared.
+    coordinates : ndarray of float64, shape (n_points, 2), or None
+    coordinate_system : {"lonlat", "xy"} or None
+    """
+
+    name: str = "universe"
+    crs: str | None = None
+    coordinates: NDArray[np.float64] | None = None
+    coordinate_system: Any = None
+
+    @abstractmethod
+    def diameter_bound(self) -> float:
+        """A public upper bound of the largest distance."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Look, on a public sample, whether the space keeps what private answers are built on.
+
+        Raises
+        ------
+        InputError
+            It does not; all of it is public.
+        """
+
+    def placing(self, **where: Any) -> Placing:
+        """How coordinates become records (`metricdp.metrics.placing`), from public facts alone."""
+        raise NotImplementedError
+
+    def placer(self, max_snap: Any = None) -> tuple[Any, int]:
+        """What maps coordinates of the space's own system to records, each by itself, and how many
+        coordinates it takes; with `max_snap`, -1 for what is farther from every point.
+        """
+        raise NotImplementedError
+
+    def distances_to(self, centers: Any) -> Answer:
+        """The distance of each record to its nearest center, as a function of records."""
+        raise NotImplementedError
+
+
+class Finite(Space):
+    """A finite universe: points by position, with distances on a public integer grid.
+
+    Attributes
+    ----------
+    ids : sequence of hashable
+        The user's own ids, in order of position.
+    unit : float
+        Size of the grid that distances are rounded up to.
+    """
+
+    ids: Sequence[Hashable]
+    unit: float
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @abstractmethod
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Distances in steps of the grid, shape (n_sources, n_targets)."""
+
+    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Positions of ids."""
+        raise NotImplementedError
+
+    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Their numbers in the order in which the space answers fastest."""
+        raise NotImplementedError
+
+    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions of such numbers."""
+        raise NotImplementedError
+
+    def two_nearest(self, centers: NDArray[np.int64]) -> Any:
+        """The two nearest of some centers, for every point in the inner order."""
+        raise NotImplementedError
+
+    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Distance of every point, in the inner order, to its nearest center, in steps."""
+        raise NotImplementedError
+
+    def searches(self, points: NDArray[np.int64]) -> Any:
+        """Searches from some positions for those that could serve them."""
+        raise NotImplementedError
+
+    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Any:
+        """Closed balls of a radius, in steps of the grid."""
+        raise NotImplementedError
+
+
+class Box(Space):
+    """A box of R^d, any point of which may be a record.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of float64, shape (d,)
+    dimension : int
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Number of coordinates."""
+
+    @abstractmethod
+    def clip(self, points: Any) -> NDArray[np.float64]:
+        """The nearest points of the box, shape (n, d)."""
+
+
+class Placing(ABC):
+    """Coordinates to records of a space, each point by itself.
+
+    Attributes
+    ----------
+    place : callable
+        The last step, for points that are where the space has them.
+    dimension : int
+    """
+
+    place: Any
+    dimension: int
+
+    @property
+    @abstractmethod
+    def limited(self) -> bool:
+        """Whether it may leave out a record: position -1."""
+
+    @property
+    @abstractmethod
+    def plain(self) -> bool:
+        """Whether `place` is all that it does."""
+
+    @property
+    @abstractmethod
+    def rule(self) -> str:
+        """What a record must be, in words."""
+
+    @abstractmethod
+    def __call__(self, points: Any) -> NDArray[Any]:
+        """Records of the points."""
+
+
+class Partition(Protocol):
+    """A public partition of a space: every record lies in exactly one of `n_parts` parts, decided
+    by that record alone. `encode` keeps nothing.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.finite.labels import Labels
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> Labels(metric, np.array([0, 0, 1, 1]), 2).encode(np.array([0, 3, 3]))
+    array([0, 1, 1])
+    """
+
+    @property
+    def universe(self) -> Any:
+        """The public universe that it divides."""
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts, empty ones included."""
+
+    def encode(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+        """Number of each record's part, shape (n,)."""
+
+
+class CellGrid(Partition, Protocol):
+    """A grid of a box: sides of a cell, and numbers of cells, along each axis."""
+
+    @property
+    def side(self) -> NDArray[np.float64]:
+        """Of a cell, shape (d,)."""
+
+    @property
+    def shape(self) -> Any:
+        """Numbers of cells."""
+
+
+class CellTree:
+    """A public tree of cells of a box, of which the engines count one reading for all levels.
+
+    Attributes
+    ----------
+    space : Box
+    depth, root : int
+    axes : ndarray of int64, shape (depth,)
+        Which coordinate each level divides.
+    """
+
+    space: Any
+    depth: Any
+    root: Any
+    axes: Any
+
+    def grid(self, records: NDArray[Any]) -> Any:
+        """Integer coordinates of records on the grid that all cells' borders lie on."""
+        raise NotImplementedError
+
+    def opened(self) -> TreeCells:
+        """The whole box as one cell."""
+        raise NotImplementedError
+
+
+class TreeCells:
+    """Cells of such a tree, divided down to its leaves: a partition.
+
+    Attributes
+    ----------
+    tree : CellTree
+    parent, child, level : ndarray of int64, shape (n_cells,)
+    cut : ndarray of uint64, shape (n_cells,)
+    leaves : ndarray of int64
+        The cells that are parts.
+    """
+
+    tree: Any
+    parent: Any
+    child: Any
+    level: Any
+    cut: Any
+    leaves: Any
+
+
+class SetSystem(Protocol):
+    """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
+
+    n_elements: int
+    n_sets: int
+
+    def members(self, number: int) -> NDArray[np.int64]:
+        """The distinct elements of a set."""
+
+    def add(
+        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> None:
+        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``. Amounts
+        may be private: buffers live for one call.
+        """
+
+
+_MOST = 2**61
+"""No distance counts as more steps of the grid."""
+
+
+class Rows(Protocol):
+    """Rows of grid distances: what every metric has."""
+
+    def __len__(self) -> int: ...
+
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Distances in steps of the grid."""
+
+
+def sound_rows(
+    metric: Rows, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
+
+    Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.
+    """
+    rows = np.asarray(metric.grid_rows(sources, targets))
+    if rows.dtype == np.int64 and (rows.size == 0 or (rows.min() >= 0 and rows.max() <= _MOST)):
+        return rows
+    if rows.dtype.kind == "f":
+        rows = np.nan_to_num(np.ceil(rows), nan=_MOST, posinf=_MOST, neginf=0)
+    return np.clip(rows, 0, _MOST).astype(np.int64)
+
+
+def finite(space: Any, what: str) -> Finite:
+    """The space, if it is a finite universe.
+
+    Raises
+    ------
+    InputError
+        It is not; `what` needs one.
+    """
+    if not isinstance(space, Finite):
+        raise InputError(f"{what} needs a finite universe (a Metric), got {type(space).__name__}")
+    return space
+
+
+def box(space: Any, what: str) -> Box:
+    """The space, if it is a box; else as `finite`."""
+    if not isinstance(space, Box):
+        raise InputError(f"{what} needs a box (an EuclideanSpace), got {type(space).__name__}")
+    return space
+
+
+def space_of(universe: Any) -> Space:
+    """The universe given.
+
+    Raises
+    ------
+    InputError
+        It is neither a metric nor a box.
+    """
+    if not isinstance(universe, Space):
+        raise InputError(
+            f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}; "
+            f"mdp.GraphMetric(G) makes one of a graph"
+        )
+    return universe
+
+
+def tabulated(space: Space, of: Answer) -> NDArray[Any] | None:
+    """What a public function gives for each point, read-only; None in a box, whose points are
+    endless.
+    """
+    return sealed(of(np.arange(len(space)))) if isinstance(space, Finite) else None
+
+
+_TRUSTED: set[type] = set()
+
+
+def trusted(kind: T) -> T:
+    """Register a class that keeps its promise by its own proof: a partition or map that encodes
+    each record by itself and keeps nothing, or a set system whose `add` adds up its members.
+    Partitions that are not registered are asked through copies, sets not at all. A subclass is not
+    meant.
+    """
+    _TRUSTED.add(kind)
+    return kind
+
+
+def is_trusted(given: object) -> bool:
+    """Whether its very class was registered."""
+    return type(given) in _TRUSTED
