@@ -52,7 +52,65 @@ def test_the_command_line_names_it(tmp_path, monkeypatch, capsys):
     build_world(tmp_path)
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
     told = json.loads(run(capsys, *ask).out)
-    assert told["estimates"]["distance_unit"] == "column 'length_m'"
+    assert told["estimates"]["distance_unit"] == "m"
     (tmp_path / "centers.json").write_text(json.dumps(told["centers"]))
     ask = ("evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "centers.json", "-q")
-    assert json.loads(run(capsys, *ask).out)["distance_unit"] == "column 'length_m'"
+    assert json.loads(run(capsys, *ask).out)["distance_unit"] == "m"
+
+
+def placed_grid(weight, scale=1.0, crs="EPSG:4326"):
+    """A 6 × 6 town whose roads are somewhat longer than the straight way between their ends."""
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
+    graph.graph["crs"] = crs
+    step = 0.001
+    for v in graph:
+        graph.nodes[v].update(x=13.4 + (v % 6) * step, y=52.5 + (v // 6) * step)
+    metric = mdp.HaversineMetric([(graph.nodes[v]["x"], graph.nodes[v]["y"]) for v in graph])
+    for i, (u, v) in enumerate(graph.edges):
+        longer = 1.0 if i % 3 else 1.4
+        graph.edges[u, v][weight] = float(metric.distances([u], [v])[0, 0]) * longer * scale
+    return graph
+
+
+def test_lengths_as_osmnx_writes_them_are_known_to_be_meters(tmp_path):
+    """By what they are beside the places of their ends: no column says so."""
+    graph = placed_grid("length")
+    nx.write_graphml(graph, tmp_path / "town.graphml")
+    metric = mdp.read_graph(tmp_path / "town.graphml")
+    assert (metric.measured_in, metric.measured) == ("m", "m")
+    assert mdp.GraphMetric(graph).measured_in == "m"
+    assert mdp.GraphMetric(placed_grid("length", 1e-3)).measured_in == "km"
+    for scale in (1 / 1.4, 3.6 / 30, 1.3):  # walking and driving times; a toll
+        assert mdp.GraphMetric(placed_grid("length", scale)).measured_in is None
+    assert mdp.GraphMetric(placed_grid("travel_time"), weight="travel_time").measured_in is None
+    assert mdp.GraphMetric(graph, weight=None).measured_in is None
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("length_m", "m"), ("Meters", "m"), ("km", "km"), ("time_min", "min"), ("seconds", "s"),
+     ("travel_time_s", "s"), ("length", None), ("time_m", None), ("cost", None), ("items", None)],
+)  # fmt: skip
+def test_a_columns_name_tells_the_unit(tmp_path, column, unit):
+    (tmp_path / "roads.csv").write_text(f"from,to,{column}\na,b,3\nb,c,4\n")
+    assert mdp.read_graph(tmp_path / "roads.csv", weight=column).measured_in == unit
+
+
+def test_figures_are_said_with_their_unit(tmp_path):
+    from metricdp.report import write_map
+
+    graph = placed_grid("length")
+    metric = mdp.GraphMetric(graph)
+    demand = mdp.PrivateDemand(metric, [0] * 4000 + [35] * 4000 + [14] * 2000)
+    report = mdp.evaluate(metric, demand, [0, 35], epsilon=4, within="200 m")
+    lines = {line[:24].strip(): line[24:] for line in str(report).splitlines()}
+    assert " m " in lines["mean distance"] and "%" in lines["within 200 m"]
+    found = mdp.k_median(metric, demand, 2, epsilon=4)
+    assert " m [" in str(found.release.summary(found.centers))
+    write_map(tmp_path / "map.html", metric, found.centers, weights=found.release.weights)
+    page = (tmp_path / "map.html").read_text("utf-8")
+    assert "attribute &#x27;length&#x27;" not in page
+    assert "<dt>Mean distance</dt><dd>" in page and " m, by " in page
+    hops = mdp.GraphMetric(graph, weight=None)
+    told = mdp.plan(hops, records=500, k=2, epsilons=[4], repeats=1).rows()
+    assert told[1][-1].endswith(" hops")

@@ -50,8 +50,6 @@ def read_costs(args: Namespace) -> Any:
         for argument, option in _OPTIONS.items():
             refused = refused.replace(f"({argument})", f"({option})")
         raise InputError(f"{args.graph}: {refused.removeprefix(f'{args.graph}: ')}")
-    if args.name is not None:
-        table.name = args.name
     if not args.quiet:
         say(f"read {args.graph}: costs of {len(table.sites):,} sites × {len(table):,} clients")
     return table

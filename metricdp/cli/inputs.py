@@ -44,7 +44,9 @@ _USER = ("user", "max_contributions")
 def read_universe(args: Namespace) -> Any:
     """Read the graph, or with ``--format costs`` the table of costs."""
     if args.format == cost_tables.NAME:
-        return cost_tables.read_costs(args)
+        table = cost_tables.read_costs(args)
+        _label(table, args)
+        return table
     if args.unreachable is not None:
         raise UsageError(f"--unreachable is for --format {cost_tables.NAME}")
     return read_metric(args)
@@ -75,12 +77,11 @@ def read_metric(args: Namespace) -> GraphMetric:
         refused = error
     if refused is not None:
         raise all_at_once(path, options, refused)
-    if getattr(args, "name", None) is not None:
-        metric.name = args.name
-    if getattr(args, "measured_in", None) is not None:
-        metric.measured_in = args.measured_in
+    _label(metric, args)
     if not args.quiet:
         lengths = f", lengths: {metric.graph.measured}" if metric.graph.measured else ""
+        unit = metric.measured_in
+        lengths += f" ({unit})" if unit and not lengths.endswith("in meters") else ""
         say(
             f"read {metric.name}: {len(metric):,} vertices, {metric.graph.edges_in_words}, "
             f"{_places(metric)}{lengths}"
@@ -89,6 +90,13 @@ def read_metric(args: Namespace) -> GraphMetric:
             say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
     doing("computing")
     return metric
+
+
+def _label(metric: Any, args: Namespace) -> None:
+    """Call a universe and its unit what ``--name`` and ``--measured-in`` say."""
+    for name in ("name", "measured_in"):
+        if getattr(args, name, None) is not None:
+            setattr(metric, name, getattr(args, name))
 
 
 def _places(metric: GraphMetric) -> str:

@@ -40,7 +40,6 @@ _OPTION_OF = {
     "single_source": "single_source",
 }
 """The command line's name of each field of an objective."""
-_ELSE = ("forbidden", "weights", "measured_in")
 _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
 
 
@@ -83,9 +82,12 @@ def add_options(group: Any) -> None:
 
 
 def planned(args: Namespace) -> bool:
-    """Whether `metricdp.solve` is to answer."""
-    more = [name for name in _ELSE if getattr(args, name) is not None]
-    return args.objective not in PLAIN or args.limit is not None or bool(more)
+    """Whether `metricdp.solve` is to answer: all but plain questions, and those of public weights,
+    unless they ask for what `metricdp.k_median` alone has.
+    """
+    plain = args.objective in PLAIN and args.limit is None and args.forbidden is None
+    proved = args.exact or args.certificate or args.effort is not None
+    return not plain or (args.weights is not None and not proved)
 
 
 def check(args: Namespace) -> None:

@@ -247,8 +247,23 @@ def distance(text: str) -> float | str:
 
 def add_measured_in(group: Any) -> None:
     """``--measured-in``, where distances are asked for."""
-    unit = "what the graph's lengths are measured in (m, km, s, min, …), for distances with a unit"
-    group.add_argument("--measured-in", metavar="UNIT", help=unit)
+    text = "what lengths are measured in (m, km, s, min, …; default: what is known of them)"
+    group.add_argument("--measured-in", metavar="UNIT", type=unit, help=text)
+
+
+def unit(text: str) -> str:
+    """Return the name of a unit.
+
+    Examples
+    --------
+    >>> unit("min")
+    'min'
+    """
+    from metricdp.metrics.units import UNITS
+
+    if text not in UNITS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(UNITS)}; got {text[:40]!r}")
+    return text
 
 
 def add_words_of_page(group: Any) -> None:

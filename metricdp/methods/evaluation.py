@@ -17,6 +17,7 @@ Under replace-one with records as units their number is public. Intervals are po
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +35,7 @@ from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.shares import Allowance, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.metrics.units import in_units_of
+from metricdp.metrics.units import in_units_of, in_words, unit_shown
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
@@ -130,6 +131,8 @@ class Evaluation:
     against : Comparison or None
     receipt : Receipt or None
         What it cost; None for a plan.
+    unit : str or None
+        Of distances, where it is known: ``"m"``.
 
     Examples
     --------
@@ -152,6 +155,7 @@ class Evaluation:
     loads: Interval
     against: Comparison | None
     receipt: Receipt | None
+    unit: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form.
@@ -177,26 +181,29 @@ class Evaluation:
 
     def __str__(self) -> str:
         lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
+        lines.append(_line("records", _ends(self.records), _number_said))
         for name, figure in (
-            ("records", self.records),
             ("mean distance", self.mean),
             ("median distance", self.median),
             ("90th percentile", self.p90),
         ):
-            lines.append(_line(name, figure.estimate, figure.low, figure.high))
-        far = (100 * end for end in _ends(self.clipped))
-        lines.append(_line(f"% beyond {self.clip:g}", *far) + ", which count as that in the mean")
+            lines.append(_line(name, _ends(figure), self._distance_said))
+        clip = self._distance_said(self.clip)
+        beyond = _line(f"beyond {clip}", _ends(self.clipped), _percent_said)
+        lines.append(f"{beyond}, which count as that in the mean")
         for i, limit in enumerate(self.within):
-            ends = (100 * float(np.asarray(e)[i]) for e in _ends(self.share))
-            lines.append(_line(f"% within {limit:g}", *ends))
+            name = f"within {self._distance_said(limit)}"
+            lines.append(_line(name, _at(self.share, i), _percent_said))
         for i in range(len(self.loads.estimate)):
-            ends = (float(np.asarray(e)[i]) for e in _ends(self.loads))
-            lines.append(_line(f"load of center {i + 1}", *ends))
+            lines.append(_line(f"load of center {i + 1}", _at(self.loads, i), _number_said))
         if self.against is not None:
-            figure = self.against.difference
-            lines.append(_line("less than the others'", figure.estimate, figure.low, figure.high))
+            difference = _ends(self.against.difference)
+            lines.append(_line("less than the others'", difference, self._distance_said))
             lines.append(f"serves better than the others: {self.against.verdict}")
         return "\n".join(lines)
+
+    def _distance_said(self, distance: float) -> str:
+        return in_words(distance, self.unit)
 
 
 def evaluate(
@@ -455,6 +462,7 @@ class _Design:
             loads=answers.counts(self.places_of["loads"]),
             against=self._comparison(answers, everyone),
             receipt=receipt,
+            unit=unit_shown(self.service.universe),
         )
 
     def _share(self, answers: Noisy, inside: NDArray[np.bool_]) -> Interval:
@@ -568,5 +576,20 @@ def _ends(interval: Interval) -> tuple[Any, Any, Any]:
     return interval.estimate, interval.low, interval.high
 
 
-def _line(name: str, estimate: float, low: float, high: float) -> str:
-    return f"{name:24}{estimate:12.6g}  {low:.6g} to {high:.6g}"
+def _at(interval: Interval, i: int) -> tuple[float, float, float]:
+    """Estimate and ends of the i-th figure."""
+    estimate, low, high = (float(np.asarray(end)[i]) for end in _ends(interval))
+    return estimate, low, high
+
+
+def _percent_said(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _number_said(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
+
+
+def _line(name: str, figure: tuple[float, float, float], said: Callable[[float], str]) -> str:
+    estimate, low, high = (said(float(end)) for end in figure)
+    return f"{name:24}{estimate:>12}  {low} to {high}"

@@ -37,6 +37,7 @@ from metricdp.methods.remarks import percent, remark
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.units import in_words, unit_shown
 from metricdp.privacy import PrivateDemand
 from metricdp.progress import progress
 from metricdp.releases import Neighboring
@@ -278,7 +279,7 @@ class Plan:
         by_shape = [percent(self.forecast(i, j).median) for j, _ in enumerate(self.shapes)]
         low, high = (percent(excess) for excess in self.extremes(i))
         spread = low if low == high else f"{low} to {high}"
-        typical = f"{whole.mean_distance:.4g}"
+        typical = in_words(whole.mean_distance, unit_shown(self.universe))
         return [percent(whole.median), percent(whole.high), spread, *by_shape, typical]
 
     def remark(self) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.units import in_units_of
+from metricdp.metrics.units import in_units_of, in_words, unit_shown
 from metricdp.progress import progress
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.intervals import Interval
@@ -71,6 +71,8 @@ class Summary:
         Estimated demand in all.
     stability : Stability or None
         Where it was asked for.
+    unit : str or None
+        Of distances, where it is known: ``"m"``.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Summary:
     loads: Interval
     records: float
     stability: Stability | None = None
+    unit: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form.
@@ -117,9 +120,11 @@ class Summary:
         return plain
 
     def __str__(self) -> str:
+        mean, low, high = (
+            in_words(end, self.unit) for end in (self.mean.estimate, self.mean.low, self.mean.high)
+        )
         lines = [
-            f"mean distance {self.mean.estimate:,.4g} [{self.mean.low:,.4g}, "
-            f"{self.mean.high:,.4g}], {100 * self.mean.level:g} % credible",
+            f"mean distance {mean} [{low} to {high}], {100 * self.mean.level:g} % credible",
             f"{'center':>16}  {'demand':>10}  {'from':>10}  {'to':>10}"
             + ("" if self.stability is None else f"  {'stays':>6}  {'moves':>10}"),
         ]
@@ -127,7 +132,8 @@ class Summary:
             ends = (self.loads.estimate[i], self.loads.low[i], self.loads.high[i])
             line = f"{center!s:>16}  " + "  ".join(f"{value:>10,.0f}" for value in ends)
             if self.stability is not None:
-                line += f"  {self.stability.stays[i]:>6.0%}  {self.stability.moves[i]:>10,.4g}"
+                moved = in_words(float(self.stability.moves[i]), self.unit)
+                line += f"  {self.stability.stays[i]:>6.0%}  {moved:>10}"
             lines.append(line)
         return "\n".join(lines)
 
@@ -170,6 +176,7 @@ def summarized(
         told.sums(np.asarray(labels, np.int64), len(positions), level),
         told.total,
         stable(told, metric, positions) if stability else None,
+        unit_shown(metric),
     )
 
 

@@ -25,6 +25,7 @@ from metricdp.progress import progress
 from metricdp.threads import in_threads
 from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
+from metricdp.universe.lengths import unit_of
 
 _DIAMETER_SEARCHES = 64
 _ROWS_AT_ONCE = 32
@@ -137,6 +138,7 @@ class GraphMetric(Metric):
         self.coordinates = self.graph.coordinates
         self.coordinate_system = self.graph.coordinate_system
         self.crs = self.graph.crs
+        self.measured_in = unit_of(self.graph)
         n = len(self.graph)
         ones = csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)

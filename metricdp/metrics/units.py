@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -23,6 +24,52 @@ UNITS = {
     "h": ("s", 3600.0),
 }
 """Of what each unit is how many."""
+
+
+def in_words(distance: float, unit: str | None) -> str:
+    """A distance as people say it, in the unit that suits it; a number where no unit is known.
+
+    Examples
+    --------
+    >>> in_words(847.3, "m"), in_words(12.4, "km"), in_words(744.0, "s"), in_words(0.52, "min")
+    ('847 m', '12.4 km', '12.4 min', '31.2 s')
+    >>> in_words(31415.9, "m"), in_words(8.26, "m"), in_words(847.3, None), in_words(2.5, "hops")
+    ('31.4 km', '8.26 m', '847', '2.5 hops')
+    """
+    if not math.isfinite(distance):
+        return "∞" if distance > 0 else "-∞"
+    kind, size = UNITS.get(unit or "", ("", 1.0))
+    if not kind or unit in ("ft", "yd", "mi"):
+        return f"{_three_digits(distance)}{f' {unit}' if unit else ''}"
+    value = distance * size
+    steps = ((1.0, "m"), (1e3, "km")) if kind == "m" else ((1.0, "s"), (60.0, "min"), (3600.0, "h"))
+    least = {"km": 1e3, "min": 120.0, "h": 7200.0}
+    step, name = [s for s in steps if abs(value) >= 0.9995 * least.get(s[1], 0.0)][-1]
+    return f"{_three_digits(value / step)} {name}"
+
+
+def unit_shown(universe: Any) -> str | None:
+    """What stands after a distance of a universe: its unit, or hops; None where it is not known.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> unit_shown(mdp.GraphMetric(nx.path_graph(3), weight=None))
+    'hops'
+    """
+    own: str | None = getattr(universe, "measured_in", None)
+    return own or ("hops" if getattr(universe, "measured", None) == "hops" else None)
+
+
+def _three_digits(value: float) -> str:
+    """Three significant digits, and all before the point."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e15 or abs(value) < 1e-6:
+        return f"{value:.3g}"
+    digits = max(2 - math.floor(math.log10(abs(value))), 0)
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def checked_distance(distance: Any, name: str) -> Any:

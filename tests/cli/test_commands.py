@@ -66,7 +66,7 @@ def test_stderr_tells_public_facts_the_price_and_nothing_private(
 ) -> None:
     ran = run(capsys, *PRIVATE)
     read = "metricdp: read roads.csv: 25 vertices, 40 edges, no coordinates"
-    assert ran.lines[0] == f"{read}, lengths: column 'length_m'"
+    assert ran.lines[0] == f"{read}, lengths: column 'length_m' (m)"
     assert ran.lines[1] == "metricdp: spent epsilon 1 per record (add-remove neighbors)"
     assert re.fullmatch(
         r"metricdp: done in [0-9.]+ s \(times depend on the data: do not publish them\)",

@@ -94,6 +94,15 @@ def test_bad_calls_get_one_line(options: str, rule: str, files: Path, capsys: Ca
     assert not ran.out
 
 
+def test_costs_have_a_unit_and_a_proof(files: Path, capsys: Capture) -> None:
+    call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--weights", "w.csv"]
+    limits = ["--objective", "max-coverage", "--limit", "180 s", "--measured-in", "min"]
+    found = json.loads(run(capsys, *call, *limits).out)
+    assert found["distance_unit"] == "min" and found["value"] == 5  # a serves y within 3, b x
+    ran = run(capsys, *call, "--exact")
+    assert ran.status == 0 and "proven optimal" in ran.err
+
+
 def test_other_commands_want_a_graph(files: Path, capsys: Capture) -> None:
     ran = run(capsys, "plan", "long.csv", "--format", "costs", "--records", "99", "-k", "1")
     assert ran.status == 2 and "is for metricdp cluster" in ran.err

@@ -96,22 +96,46 @@ def test_limits_with_units(world: Path, capsys: Capture) -> None:
     assert plain["value"] == unit["value"]
 
 
+@pytest.mark.parametrize("demand", [["--demand", "homes.csv", "--epsilon", "1"], []])
+def test_a_unit_is_a_label_and_no_more(demand: list[str], world: Path, capsys: Capture) -> None:
+    call = ["cluster", "roads.csv", "-k", "2", "--nodes", "nodes.csv", *demand]
+    plain, named = (json.loads(run(capsys, *call, *o).out) for o in ([], ["--measured-in", "km"]))
+    assert list(plain) == list(named) and plain["coordinates"]
+    if demand:
+        assert named["estimates"]["distance_unit"] == "km"
+        ran = run(capsys, *call, "--measured-in", "km", "--method", "hst")
+        assert ran.status == 0, ran.err
+    else:
+        assert plain == named
+
+
+def test_exact_goes_with_public_weights(world: Path, capsys: Capture) -> None:
+    (world / "w.csv").write_text("vertex,weight\n100,3\n124,2\n112,1\n")
+    call = ["cluster", "roads.csv", "-k", "2", "--weights", "w.csv"]
+    ran = run(capsys, *call, "--exact")
+    assert ran.status == 0 and "proven optimal" in ran.err
+    assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
+    assert json.loads(ran.out)["certificate"]["gap"] == 0
+    assert json.loads(run(capsys, *call).out)["value"] > 0
+
+
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
+        ("-k 2 --measured-in parsec", "must be one of mm, cm, m"),
         ("", "needs -k"),
         ("-k 2 --objective max-coverage", "needs --limit"),
         ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
         ("-k 2 --z 3", "--z is of no use"),
         ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
         ("-k 2 --objective max-coverage --limit -1", "limit must be finite"),
-        ("-k 2 --limit 300m", "not known what distances"),
+        ("-k 2 --limit 300s", "are measured in m"),
         ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
         ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
         ("-k 2 --objective p-center --certificate", "--certificate is for k-median"),
         ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
         ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
-        ("-k 2 --demand homes.csv --epsilon 1 --limit 300m", "not known what distances"),
+        ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
     ],
 )
 def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Hashable, Sequence
 from html import escape
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import file_path, floats, hashable, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
+from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report import drawing
 from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.network import STEPS, Network, short
@@ -237,7 +237,7 @@ def _scene(
     told = net.told() | {
         "levels": [net.answer(centers, label, color, noisy)],
         "mass": mass,
-        "measure": f" {metric.measured_in}" if metric.measured_in else "",
+        "measure": f" {unit_shown(metric) or ''}".rstrip(),
         "mean": _mean_distance(distance, noisy),
         "notes": net.remarks() + _unplaced(net.everywhere[position]),
         "ids": None,
@@ -338,13 +338,14 @@ def _summary(
 
 def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
     """The mean distance with its interval, where one is known: then no other figure of it."""
-    unit = _unit_said(metric)
+    unit = unit_shown(metric)
     told = {} if evaluation is None else evaluation.to_dict()
     known = dict(figures_of(told)).get("Mean distance")
     if known is not None:
-        low, high = _measured(known["low"]), _measured(known["high"])
+        low, high = in_words(known["low"], unit), in_words(known["high"], unit)
         level = show_number(100 * told.get("level", 0.95))
-        return f"{_measured(known['estimate'])}{unit}; {level} % interval {low} to {high}"
+        estimate = in_words(known["estimate"], unit)
+        return f"{estimate}; {level} % interval {low} to {high}"
     if scene["mean"] is None:
         return ""
     over = (
@@ -352,12 +353,7 @@ def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
         if scene["levels"][0]["weight"] is not None
         else f"over all {scene['noun']}"
     )
-    return f"{_measured(scene['mean'])}{unit}, {over}"
-
-
-def _unit_said(metric: Metric) -> str:
-    """What distances are measured in, as it stands after a figure."""
-    return f" {metric.measured_in}" if metric.measured_in else f" ({metric.measured})"
+    return f"{in_words(scene['mean'], unit)}, {over}"
 
 
 def _row(center: dict[str, Any], weighted: bool) -> str:
@@ -385,18 +381,3 @@ def _layers(scene: dict[str, Any]) -> dict[str, str]:
 def _grouped(value: float) -> str:
     """A noisy sum as people read it."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
-
-
-def _measured(value: float) -> str:
-    """A distance as people read it, in units of any size.
-
-    >>> [_measured(v) for v in (31415.9, 31.4159, 0.000031, 0)]
-    ['31,416', '31.4', '0.000031', '0']
-    """
-    if abs(value) >= 1e15 or 0 < abs(value) < 1e-6:
-        return f"{value:.3g}"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    digits = 1 if abs(value) >= 10 or value == 0 else 2 - math.floor(math.log10(abs(value)))
-    text = f"{value:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -508,7 +508,7 @@ def test_the_mean_distance_is_told_once_with_its_interval_and_its_unit():
     with_interval = map_page(universe, result.centers, evaluation=result.summary(), **said)
     facts = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", with_interval)
     assert len(facts) == 1
-    assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ to [\d.,]+", facts[0])
+    assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", facts[0])
     plain = map_page(universe, result.centers, **said)
     assert re.search(r"<dt>Mean distance</dt><dd>[\d.,]+ m, by noisy demand</dd>", plain)
 
