@@ -78,11 +78,9 @@ def small_nets() -> Iterator[None]:
     """
     from metricdp.methods import question
     from metricdp.methods.box import default, focus, quadtree_release, rounds
-    from metricdp.methods.finite import partition
 
     sizes = [
         (question, "NET_POINTS"),
-        (partition, "NET_POINTS"),
         (quadtree_release, "POINTS"),
         (default, "MOST_CELLS"),
     ]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.arguments import positive
-from metricdp.errors import InputError
-from metricdp.methods.result import Result
+from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import PrivateDemand
-from metricdp.releases import Neighboring
+
+Composition = Literal["epsilon", "rho", "both"]
+"""What a call's pieces add up in: epsilon alone, rho (zCDP), or epsilon and delta."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,9 @@ class Method(ABC):
     """A recipe: a public structure, queries of the gate, an estimator and a solver. Its fields are
     its public options.
 
-    One object may answer any number of questions: it keeps nothing of them.
+    A method asks, and never holds a demand: `work` is a generator of requests
+    (`metricdp.methods.asking`), and its last word is a release, or a `Result` where its answer is
+    centers. One object may answer any number of questions: it keeps nothing of them.
 
     Parameters
     ----------
@@ -45,9 +49,9 @@ class Method(ABC):
 
     Notes
     -----
-    The front door calls `with_hint`, `price` and `check` before anything is charged, then `answer`
-    or `release` with what was charged. A question is a `metricdp.methods.question.Question`, or a
-    `BoxQuestion` in a box.
+    The front door asks for the `price` and for the `least` shares before anything is charged, then
+    drives the `work`. A question is a `metricdp.methods.question.Question`, or a `BoxQuestion` in
+    a box; one whose `k` is 0 wants a release for any number of questions.
 
     Examples
     --------
@@ -55,6 +59,8 @@ class Method(ABC):
     >>> method = mdp.methods.Partition()
     >>> isinstance(method, mdp.methods.Method), method.name, method.in_finite, method.free
     (True, 'partition', True, False)
+    >>> mdp.methods.Coreset(published=True).price("1/2", "1e-6").bound
+    'zCDP'
     """
 
     name: ClassVar[str]
@@ -73,115 +79,80 @@ class Method(ABC):
             positive(self.records_hint, "records_hint")
 
     def with_hint(self, records_hint: float | None) -> Self:
-        """The same method with a guess of the number of records, if one is given.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.methods.Partition().with_hint(5000).records_hint
-        5000
-        """
+        """The same method with a guess of the number of records, if one is given."""
         return self if records_hint is None else replace(self, records_hint=records_hint)
 
     def within(self, space: EuclideanSpace) -> Method:
-        """The method that answers for this one in a box: itself, mostly.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> method = mdp.methods.Quadtree()
-        >>> method.within(mdp.EuclideanSpace([0, 0], [1, 1])) is method
-        True
-        """
+        """The method that answers for this one in a box: itself, mostly."""
         return self
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
         """What is charged for a call that may spend (epsilon, delta), not more: epsilon alone
         unless a delta is of use.
+
+        Parameters
+        ----------
+        epsilon, delta : number
+        terms : Terms, optional
+            What one unit may contribute, where it is known: only records of one by default.
 
         Raises
         ------
         InputError
             They are no such numbers.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.methods.Partition().price("1/2", "1e-6").delta
-        Fraction(0, 1)
-        >>> mdp.methods.Coreset().price("1/2", "1e-6").bound
-        'zCDP'
         """
-        return Cost.of(Cost.of(epsilon, delta).epsilon)
+        offer = Cost.of(epsilon, delta)
+        if not offer.delta or offer.epsilon <= 0:
+            return Cost.of(offer.epsilon)
+        known = Terms(offer, "add-remove") if terms is None else terms.at(offer)
+        match self.composition(known):
+            case "rho":
+                return Cost.zcdp(offer.epsilon, offer.delta)
+            case "both":
+                return offer
+        return Cost.of(offer.epsilon)
 
-    def price_of(self, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
-        """`price` of a call about this demand: for methods to which a delta is of use where users
-        are capped.
+    def composition(self, offer: Terms) -> Composition:
+        """What the pieces of a call add up in that is offered an epsilon and a delta."""
+        return "epsilon"
 
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> mdp.methods.Partition().price_of(demand, "1/2", "1e-6").delta
-        Fraction(0, 1)
-        """
-        return self.price(epsilon, delta)
-
-    def check(  # noqa: B027
-        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse, from public facts and before anything is charged, whatever `answer` would refuse.
+    def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
+        """The smallest shares that `work` will ask for, whatever the answers: what the noise must
+        have room for. They are confirmed before anything is charged.
 
         Raises
         ------
         InputError
-            The method cannot answer this question at this price.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> from metricdp.methods.question import Question
-        >>> method, asked = mdp.methods.Partition(), Question.checked(metric, 2, 1)
-        >>> method.check(demand, asked, method.price("1/2", 0), "add-remove")  # nothing to refuse
+            The method cannot answer this question at this price: from public facts.
         """
+        return [Ask(counts_of(question.universe), COUNT_SHARE)]
 
-    @abstractmethod
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
-        """Centers, paid from `grant`: all of it may be spent. Public coins come from
-        ``question.seed``.
+    def work(self, terms: Terms, question: Any) -> Steps:
+        """Ask, and return a release or a result. Public coins come from ``question.seed``."""
+        raise NotImplementedError
 
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> from metricdp.methods.question import Question
-        >>> ledger = mdp.Ledger(4)
-        >>> asked = Question.checked(metric, 2, 1)
-        >>> result = mdp.methods.Partition().answer(demand, ledger.charge(4), asked)
-        >>> sorted(result.centers), ledger.left
-        ([1, 7], Fraction(0, 1))
-        """
+    def price_of(self, demand: Any, epsilon: Any, delta: Any) -> Cost:
+        """For callers that do not drive methods by a runner yet."""
+        from metricdp.methods.runner import price_of
 
-    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> Any:
-        """A release that answers any question, paid from `grant`: for methods whose release does
-        not depend on the first one.
+        return price_of(self, demand, epsilon, delta)
 
-        Raises
-        ------
-        InputError
-            This method has none.
+    def check(self, demand: Any, question: Any, price: Cost, neighboring: Any) -> None:
+        """For callers that do not drive methods by a runner yet."""
+        from metricdp.methods.runner import refuse
 
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.methods.Partition().release(demand, mdp.Ledger(4).charge(4), seed=0)
-        >>> sorted(release.k_median(k=2).centers)
-        [1, 7]
-        """
-        raise InputError(f"the method {self.name} makes no release before a question is asked")
+        refuse(self, demand, question, price, neighboring)
+
+    def answer(self, demand: Any, grant: Any, question: Any) -> Any:
+        """For callers that do not drive methods by a runner yet."""
+        from metricdp.methods.runner import answered
+
+        return answered(self, demand, grant, question)
+
+    def release(self, demand: Any, grant: Any, seed: int) -> Any:
+        """For callers that do not drive methods by a runner yet."""
+        from metricdp.methods.question import asked_of
+        from metricdp.methods.runner import released
+
+        question = replace(asked_of(demand.universe, 1, 1, seed=seed), k=0)
+        return released(self, demand, grant, question)

@@ -66,6 +66,11 @@ class Question:
     time_limit: float | None
     effort: Effort = QUICK
 
+    @property
+    def universe(self) -> Metric:
+        """The metric."""
+        return self.metric
+
     @classmethod
     def checked(
         cls,
@@ -258,6 +263,11 @@ class BoxQuestion:
     seed: int
     time_limit: float | None
     effort: Effort = QUICK
+
+    @property
+    def universe(self) -> EuclideanSpace:
+        """The box."""
+        return self.space
 
     @classmethod
     def checked(

@@ -1,35 +1,32 @@
-"""One grant spent in shares: what a call costs, whether its shares are enough for the noise, what
-they pay for, and the number of records, which many methods ask for first.
+"""What a method knows of its budget: the public terms of a call, and what shares of it buy.
 
-A method shares its grant by fixed fractions of the whole. With a delta these are fractions of a
-pool's rho, and noise is discrete Gaussian; else of epsilon, and noise is discrete Laplace.
+A method shares its budget by fixed fractions of the whole. Where it counts rho (zCDP) these are
+fractions of rho, and noise is discrete Gaussian; else of epsilon, and noise is discrete Laplace.
+
+**Privacy.** Arithmetic on public numbers. Nothing here reads a record.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant, Pool, zcdp_epsilon
+from metricdp.accounting import Cost, Grant, Pool, selection_epsilon, zcdp_epsilon
 from metricdp.accounting.cost import ZCDP
+from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
-from metricdp.privacy import (
-    CountQuery,
-    HistogramQuery,
-    Partition,
-    PrivateDemand,
-    Query,
-    SumsQuery,
-    measure,
-    thinned,
-)
-from metricdp.privacy.noise import gaussian_scale, laplace_scale
-from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.partitions.finite.labels import Labels
+from metricdp.privacy import PrivateDemand, measure, thinned
+from metricdp.privacy.caps import Capped, squared_sensitivity
+from metricdp.privacy.queries import CountQuery, HistogramQuery, Partition, Query, SumsQuery
+from metricdp.releases import Neighboring, Receipt, Release, Unit
 
 COUNT_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records: it only chooses how fine a release is, and a method
@@ -39,10 +36,137 @@ SUM_BITS = 12
 """Of the integers in which records' offsets are summed: a clipped offset is 2^12 long."""
 
 
-def price_in_shares(epsilon: Any, delta: Any) -> Cost:
-    """Epsilon alone, or a pool of rho where there is a delta."""
-    cost = Cost.of(epsilon, delta)
-    return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
+@dataclass(frozen=True)
+class Terms:
+    """The public terms of a call: what it may spend, and what one protected unit may contribute.
+
+    Attributes
+    ----------
+    price : Cost
+        Of the whole call; shares are fractions of its rho where it is `pooled`, else of epsilon.
+    neighboring : {"add-remove", "replace-one"}
+    max_contributions : int
+        Most contributions of one unit, in `grains`.
+    grains : int
+        Fixed-point units that a weight of 1 is counted in.
+    unit : {"record", "user"}
+    caps : Capped or None
+        What bounds a user's records in every public part.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> terms = Terms(Cost.of(1), "add-remove")
+    >>> terms.part(Fraction(1, 4)), terms.scale_of_counts(Fraction(1, 4))
+    (Fraction(1, 4), 4.0)
+    """
+
+    price: Cost
+    neighboring: Neighboring
+    max_contributions: int = 1
+    grains: int = 1
+    unit: Unit = "record"
+    caps: Capped | None = None
+
+    @property
+    def pooled(self) -> bool:
+        """Whether shares are fractions of rho, and noise is Gaussian."""
+        return self.price.pooled and self.price.rho is not None
+
+    def at(self, price: Cost) -> Terms:
+        """The same unit at another price."""
+        return replace(self, price=price)
+
+    def part(self, share: Fraction) -> Any:
+        """A share, as the gate takes it: an epsilon, or a cost in rho."""
+        if not self.pooled:
+            return self.price.epsilon * share
+        rho = (self.price.rho or 0) * share
+        return Cost(zcdp_epsilon(rho, self.price.delta), self.price.delta, rho, ZCDP)
+
+    def selection(self, share: Fraction) -> Fraction:
+        """Epsilon of a selection that is paid with a share."""
+        if not self.pooled:
+            return self.price.epsilon * share
+        return selection_epsilon(replace(self.price, rho=(self.price.rho or 0) * share), 1)
+
+    def confirm(self, asked: Ask) -> None:
+        """Refuse a share that is too small for the noise of 64 bits.
+
+        Raises
+        ------
+        InputError
+        """
+        query, share, _ = asked
+        sensitivity = query.sensitivity(self.neighboring, self.max_contributions)
+        if not sensitivity:
+            return
+        if self.pooled:
+            gaussian_scale(self._square(query), (self.price.rho or Fraction(0)) * share)
+        else:
+            laplace_scale(sensitivity, self.price.epsilon * share)
+
+    def _square(self, query: Query) -> int:
+        return squared_sensitivity(query, self.neighboring, self.max_contributions, self.caps)
+
+    def deviation_of_counts(self, share: Fraction) -> float:
+        """Standard deviation that the noise of a histogram paid with a share will have."""
+        m = self.max_contributions
+        price = self.part(share)
+        if isinstance(price, Cost):
+            twice = 1 if self.neighboring == "add-remove" else 2
+            return math.sqrt(m * m * twice / (2 * float(price.rho or 1)))
+        return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price) * math.sqrt(2.0)
+
+    def scale_of_counts(self, share: Fraction) -> float:
+        """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
+        noise as large as its Gaussian noise.
+        """
+        price = self.part(share)
+        if isinstance(price, Cost):
+            return self.deviation_of_counts(share) / math.sqrt(2.0)
+        m = self.max_contributions
+        return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price)
+
+    def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
+        """Standard deviation that the noise of a coordinate of a sum paid with a share will have,
+        in lengths of a clipped offset of a box's records.
+        """
+        sums = clipped_sums(WholeBox(space))
+        price = self.part(share)
+        if isinstance(price, Cost):
+            return math.sqrt(float(self._square(sums)) / (2 * float(price.rho or 1))) / 2**SUM_BITS
+        sensitivity = sums.sensitivity(self.neighboring, self.max_contributions)
+        return math.sqrt(2.0) * sensitivity / float(price) / 2**SUM_BITS
+
+    def nothing(self) -> Receipt:
+        """The receipt of what was not asked."""
+        return Receipt.of([], self.neighboring, self.unit, self.grains)
+
+
+class Records(NamedTuple):
+    """How many records there are, as far as is known.
+
+    Attributes
+    ----------
+    number : float
+        A noisy count, or the caller's guess.
+    release : Release or None
+        Of the count, if it was paid for.
+    """
+
+    number: float
+    release: Release | None
+
+
+def count_records(
+    terms: Terms, share: Fraction, hint: float | None, image: Image | None = None
+) -> Generator[Ask, Release, Records]:
+    """How many records there are: paid with a share, or the caller's guess, free."""
+    if hint is not None:
+        return Records(float(hint) * terms.grains, None)
+    count = yield Ask(CountQuery(), share, image)
+    return Records(float(count.values[0]), count)
 
 
 def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
@@ -55,6 +179,18 @@ def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
     """
     weights = [factor**i for i in range(n_levels)]
     return [weight / sum(weights) for weight in weights]
+
+
+def shares_of_rest(shares: list[Fraction]) -> list[Fraction]:
+    """What each of some shares is of those that are left when its turn comes."""
+    return [share / sum(shares[i:]) for i, share in enumerate(shares)]
+
+
+def counts_of(universe: Any) -> HistogramQuery:
+    """A histogram of one part, as sensitive as any other of the universe."""
+    if isinstance(universe, EuclideanSpace):
+        return HistogramQuery(WholeBox(universe))
+    return HistogramQuery(Labels(universe, np.zeros(len(universe), np.int64), 1))
 
 
 def clipped_sums(
@@ -71,6 +207,18 @@ def clipped_sums(
 def least_radius(space: Any) -> float:
     """The smallest radius at which sums of a box's records are clipped."""
     return space.diameter_bound() * 2.0**-19
+
+
+def deviation(release: Release) -> float:
+    """Standard deviation of a release's noise."""
+    noise = release.receipt.mechanisms[0]
+    return noise.scale if noise.rho is not None else noise.scale * math.sqrt(2.0)
+
+
+def price_in_shares(epsilon: Any, delta: Any) -> Cost:
+    """Epsilon alone, or a pool of rho where there is a delta."""
+    cost = Cost.of(epsilon, delta)
+    return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
 
 
 def check_counts(
@@ -112,33 +260,6 @@ def check_sums(
         laplace_scale(times * sums.sensitivity(neighboring, m), price.epsilon * share)
 
 
-def deviation(release: Release) -> float:
-    """Standard deviation of a release's noise."""
-    noise = release.receipt.mechanisms[0]
-    return noise.scale if noise.rho is not None else noise.scale * math.sqrt(2.0)
-
-
-class Records(NamedTuple):
-    """How many records there are, as far as is known.
-
-    Attributes
-    ----------
-    number : float
-        A noisy count, or the caller's guess.
-    release : Release or None
-        Of the count, if it was paid for.
-
-    Examples
-    --------
-    >>> from metricdp.methods.shares import Records
-    >>> Records(number=5000.0, release=None).number  # a guess: nothing was paid for
-    5000.0
-    """
-
-    number: float
-    release: Release | None
-
-
 class Allowance:
     """A grant that is spent in shares, and the receipts of what they paid for.
 
@@ -178,20 +299,7 @@ class Allowance:
         self.receipts = list[Receipt]()
 
     def price(self, share: Fraction) -> Any:
-        """A share, as the gate takes it.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.price(Fraction(1, 4))
-        Fraction(1, 4)
-        """
+        """A share, as the gate takes it."""
         part = share / self.whole
         if isinstance(self.grant, Pool):
             rho = self.grant.rho * part
@@ -200,42 +308,14 @@ class Allowance:
 
     @property
     def left(self) -> Fraction:
-        """The share that is not spent yet.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.left
-        Fraction(1, 1)
-        """
+        """The share that is not spent yet."""
         grant = self.grant
         if isinstance(grant, Pool):
             return (1 - grant.spent_rho / grant.rho) * self.whole
         return grant.left / grant.epsilon * self.whole
 
     def spread(self, shares: Fraction) -> None:
-        """From now on shares that add up to `shares` spend all that is left.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.spread(Fraction(1, 2))
-        >>> _ = allowance.ask(CountQuery(), Fraction(1, 2))
-        >>> allowance.receipt.epsilon
-        Fraction(1, 1)
-        """
+        """From now on shares that add up to `shares` spend all that is left."""
         left = self.left
         if left > 0:  # else the grant refuses whatever is asked
             self.whole *= shares / left
@@ -243,18 +323,6 @@ class Allowance:
     def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
         """Measure, paid with a share; `demand` may be an image of the allowance's own
         (`metricdp.privacy.mapped`).
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.ask(CountQuery(), Fraction(1, 4)).receipt.epsilon
-        Fraction(1, 4)
         """
         asked = self.demand if demand is None else demand
         release = measure(asked, query, self.price(share), self.grant)
@@ -266,18 +334,6 @@ class Allowance:
     ) -> Records:
         """How many records there are: paid with a share, or the caller's guess, free; `demand` as
         for `ask`.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.records(Fraction(1, 8), hint=5000.0)
-        Records(number=5000.0, release=None)
         """
         if hint is not None:
             return Records(float(hint) * self.demand.grains, None)
@@ -285,38 +341,13 @@ class Allowance:
         return Records(float(count.values[0]), count)
 
     def part(self, share: Fraction) -> Grant:
-        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.part(Fraction(1, 4)).epsilon
-        Fraction(1, 4)
-        """
+        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`."""
         return self.grant.charge(Cost.of(self.price(share)))
 
     def sample(self, share: float) -> float:
         """From now on ask a random sample of the records, this share of them if it is less than 1
         (`everyone` stays); return the share. Users who have one unit of weight each stay: fewer
         grains of one would leave the noise as it is.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.sample(0.5), allowance.everyone is demand
-        (0.5, True)
         """
         if self.demand.grains > 1:
             return 1.0
@@ -324,23 +355,18 @@ class Allowance:
             self.demand = thinned(self.everyone, share)
         return min(share, 1.0)
 
+    def drive(self, steps: Any) -> Any:
+        """Run a generator on this allowance."""
+        from metricdp.methods.runner import Run
+
+        run = Run(self.demand, self.grant)
+        run.receipts = self.receipts
+        return run.drive(steps)
+
     @property
     def receipt(self) -> Receipt:
         """Of all that was asked: under the pool's price once all of a pool is spent, else what the
         mechanisms cost together.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> answers = [allowance.ask(CountQuery(), Fraction(1, n)) for n in (4, 8)]
-        >>> allowance.receipt.epsilon
-        Fraction(3, 8)
         """
         if isinstance(self.grant, Pool) and self.grant.spent_rho < self.grant.rho:
             return Receipt.combined(self.receipts).paid(
@@ -349,20 +375,7 @@ class Allowance:
         return self.grant.receipt(self.receipts)
 
     def deviation_of_counts(self, share: Fraction) -> float:
-        """Standard deviation that the noise of a histogram paid with a share will have.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> [round(allowance.deviation_of_counts(Fraction(1, n)), 2) for n in (1, 4)]
-        [1.41, 5.66]
-        """
+        """Standard deviation that the noise of a histogram paid with a share will have."""
         m = self.demand.max_contributions
         price = self.price(share)
         if isinstance(price, Cost):
@@ -374,18 +387,6 @@ class Allowance:
     def scale_of_counts(self, share: Fraction) -> float:
         """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
         noise as large as its Gaussian noise.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.shares import Allowance
-        >>> from metricdp.privacy import CountQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-        >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-        >>> allowance.scale_of_counts(Fraction(1, 4))
-        4.0
         """
         price = self.price(share)
         if isinstance(price, Cost):
@@ -405,11 +406,6 @@ class Allowance:
             square = float(sums.squared_sensitivity(relation, m)) / (2 * float(price.rho or 1))
             return math.sqrt(square) / 2**SUM_BITS
         return math.sqrt(2.0) * sums.sensitivity(relation, m) / float(price) / 2**SUM_BITS
-
-
-def shares_of_rest(shares: Sequence[Fraction]) -> list[Fraction]:
-    """What each of some shares is of those that are left when its turn comes."""
-    return [share / sum(shares[i:]) for i, share in enumerate(shares)]
 
 
 def _rho(price: Cost) -> Fraction:

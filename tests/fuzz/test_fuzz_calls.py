@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.errors import MetricDPError
 from metricdp.methods import question
-from metricdp.methods.finite import partition as partition_release
 from tests.fuzzing import PRINTABLE, Case, assert_graph, fuzz, spoiled, tried
 
 CORNERS = [[0.0, 0], [0, 1], [3, 0], [3, 4], [8, 8]]
@@ -60,7 +59,6 @@ NET = 64
 def small_nets() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(question, "NET_POINTS", NET)
-        patch.setattr(partition_release, "NET_POINTS", NET)
         yield
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods import question, shares
+from metricdp.methods import question, runner, shares
 from metricdp.methods.finite import looks as rules
-from metricdp.methods.finite import partition as recipe
 from metricdp.methods.finite.looks import FEWEST_PARTS
 from metricdp.methods.result import Result
 from metricdp.privacy import (
@@ -164,7 +163,6 @@ def leaks(result, world) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def small_nets(monkeypatch):
-    monkeypatch.setattr(recipe, "NET_POINTS", 200)
     monkeypatch.setattr(question, "NET_POINTS", 200)
 
 
@@ -259,7 +257,7 @@ def fixed(monkeypatch, total=700, seed=5):
         )
         return Release(np.array(values), query, release.receipt)
 
-    for module in (recipe, shares):
+    for module in (runner, shares):
         monkeypatch.setattr(module, "measure", deaf)
     return asked
 

@@ -18,14 +18,14 @@ CAUGHT_BY = (
 def plant() -> AbstractContextManager[None]:
     """Charge nobody for any look but the last."""
     from metricdp.accounting import Cost, Grant
-    from metricdp.methods.finite import partition
+    from metricdp.methods import runner
     from metricdp.privacy import HistogramQuery
 
-    real = partition.measure
+    real = runner.measure
 
     def measure(demand: Any, query: Any, epsilon: Any, grant: Any, delta: Any = 0) -> Any:
         free = isinstance(query, HistogramQuery) and epsilon < grant.left
         own = Grant(Cost.of(epsilon), grant.neighboring, grant.scope) if free else grant
         return real(demand, query, epsilon, own, delta)
 
-    return patched(partition, "measure", measure)
+    return patched(runner, "measure", measure)

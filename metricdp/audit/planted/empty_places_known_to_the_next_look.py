@@ -19,19 +19,20 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Put the density to 0 wherever the exact histogram is."""
+    from metricdp.methods import runner
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
 
-    real = partition.partition_release
+    real = runner.released
     add = partition.Looked.add
 
-    def release(universe: Any, demand: Any, grant: Any, **options: Any) -> Any:
+    def released(method: Any, demand: Any, grant: Any, question: Any) -> Any:
         def told(self: Any, *look: Any, **known: Any) -> None:
             add(self, *look, **known)
-            there = np.bincount(_vault._open(demand), minlength=len(universe)) > 0
+            there = np.bincount(_vault._open(demand), minlength=len(demand.universe)) > 0
             self.density = self.density * there
 
         with patched(partition.Looked, "add", told):
-            return real(universe, demand, grant, **options)
+            return real(method, demand, grant, question)
 
-    return replaced(partition, "partition_release", release)
+    return replaced(runner, "released", released)

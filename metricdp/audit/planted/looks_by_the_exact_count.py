@@ -14,17 +14,18 @@ CAUGHT_BY = ("release, two looks, two pairs, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Decide on the length of what the vault holds."""
+    from metricdp.methods import runner
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
 
-    real = partition.partition_release
+    real = runner.released
     planned = partition.planned
 
-    def release(universe: Any, demand: Any, grant: Any, **options: Any) -> Any:
+    def released(method: Any, demand: Any, grant: Any, question: Any) -> Any:
         def told(records: float, scale: float, growth: float) -> Any:
             return planned(float(len(_vault._open(demand))), scale, growth)
 
         with patched(partition, "planned", told):
-            return real(universe, demand, grant, **options)
+            return real(method, demand, grant, question)
 
-    return replaced(partition, "partition_release", release)
+    return replaced(runner, "released", released)

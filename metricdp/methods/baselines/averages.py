@@ -137,7 +137,7 @@ class Baseline(Method):
         half = space.diameter_bound() / 2
         return half if self.radius is None else min(float(self.radius), half)
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """Epsilon alone, or a pool of rho where there is a delta."""
         return price_in_shares(epsilon, delta)
 

@@ -273,7 +273,7 @@ class Coreset(Method):
         if self.images is not None and self.center != "projection":
             raise InputError("images is an option of center='projection': give that too")
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """Both, as rho, where there is a delta."""
         cost = Cost.of(epsilon, delta)
         pooled = cost.delta and cost.epsilon > 0 and self.chunk is None
@@ -427,7 +427,7 @@ class ReleasedCoreset(Method):
 
     source: Any
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """As the release."""
         return self.source.price(epsilon, delta)
 

@@ -209,7 +209,7 @@ class RoundsMethod(Method):
     in_space = True
     releases = True
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """Epsilon alone, or a pool of rho where there is a delta."""
         return price_in_shares(epsilon, delta)
 

@@ -124,7 +124,7 @@ class Projected(Method):
                 f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
             )
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """Both: with a delta the steps get Gaussian noise, whatever the inner method makes of
         it.
         """

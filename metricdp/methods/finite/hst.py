@@ -223,7 +223,7 @@ class DPHST(Method):
         usual = "geometric" if self.published else "rising"
         return checked_budget(usual if self.budget is None else self.budget)
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """epsilon alone, or with delta as rho if Gaussian noise is then less over all levels."""
         cost = Cost.of(epsilon, delta)
         if cost.delta == 0 or cost.epsilon <= 0 or self.published:

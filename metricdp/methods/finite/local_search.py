@@ -139,7 +139,7 @@ class LocalSearch(Method):
         """How many selections share what the start leaves."""
         return int(self.steps) + (1 if self.final and self.steps else 0)
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """epsilon alone, or with delta as rho where that gives every step more."""
         cost = Cost.of(epsilon, delta)
         alone = Cost.of(cost.epsilon)

@@ -237,7 +237,7 @@ class MaxCoverage(Method):
             else LOOP_SHARE
         )
 
-    def price(self, epsilon: Any, delta: Any) -> Cost:
+    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
         """Both."""
         cost = Cost.of(epsilon, delta)
         return Cost.of(cost.epsilon, cost.delta)

@@ -23,6 +23,7 @@ post-processing. Nothing else is computed from the demand.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -30,24 +31,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Pool, zcdp_epsilon
-from metricdp.accounting.cost import ZCDP
+from metricdp.accounting import Cost
+from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
-from metricdp.methods.method import Method
-from metricdp.methods.question import NET_POINTS, Question
-from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE, check_counts, price_in_shares
-from metricdp.metrics.base import Metric
+from metricdp.methods.method import Composition, Method
+from metricdp.methods.question import Question
+from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.net_cells import NetCells
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
-from metricdp.privacy import CountQuery, Grant, HistogramQuery, PrivateDemand, measure
-from metricdp.privacy.noise import laplace_scale
-from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Receipt, Release
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 
 EVEN = 0.1
@@ -124,7 +121,7 @@ class PartitionRelease(DemandRelease):
 
 @dataclass(frozen=True, kw_only=True)
 class Partition(Method):
-    """The default method: `partition_release`, then the solver on its weights.
+    """The default method: noisy counts of public parts, then the solver on the weights they tell.
 
     **Privacy.** epsilon-DP, by the module's text; a delta is spent only where users have caps of so
     many parts that Gaussian noise is less than Laplace noise.
@@ -164,118 +161,61 @@ class Partition(Method):
         super().__post_init__()
         checked_tree(self.tree)
 
-    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> PartitionRelease:
-        """Spend the whole grant on a release alone."""
-        return partition_release(
-            demand.universe,  # type: ignore[arg-type]
-            demand,
-            grant,
-            records_hint=self.records_hint,
-            seed=seed,
-            tree=self.tree,
-        )
-
-    def price_of(self, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
-        """With a delta, where caps make Gaussian noise the smaller one."""
-        alone = self.price(epsilon, delta)
-        caps = demand.caps
+    def composition(self, offer: Terms) -> Composition:
+        """rho where caps make Gaussian noise smaller than that of Laplace."""
+        caps = offer.caps
         if caps is None or caps.tree is None or self.tree is not None:
-            return alone
-        pool = price_in_shares(epsilon, delta)
-        if not pool.pooled or not pool.rho:
-            return alone
-        laplace = 2 * demand.max_contributions**2 / pool.epsilon**2
-        return pool if caps.square / (2 * pool.rho) < laplace else alone
+            return "epsilon"
+        pool = Cost.zcdp(offer.price.epsilon, offer.price.delta)
+        laplace = 2 * offer.max_contributions**2 / pool.epsilon**2
+        return "rho" if pool.rho and caps.square / (2 * pool.rho) < laplace else "epsilon"
 
-    def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse a tree of another universe, and an epsilon too small for the noise."""
+    def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
+        """A histogram of the share of the number of records; a tree must be of this universe."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
-        if price.pooled:
-            check_counts(demand, price, COUNT_SHARE, neighboring)
-        else:
-            check_noise(demand, price.epsilon, neighboring)
+        return super().least(terms, question)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
-        """Centers, and the release they were computed from."""
-        return self.release(demand, grant, question.seed).answer(question)
+    def work(self, terms: Terms, question: Question) -> Steps:
+        """The release; see the module's text for the steps and the guarantee.
 
-
-def partition_release(
-    universe: Metric | EuclideanSpace,
-    demand: PrivateDemand,
-    grant: Grant,
-    *,
-    records_hint: float | None = None,
-    seed: int = 0,
-    tree: HST | None = None,
-) -> PartitionRelease:
-    """Spend a whole grant on one release of the demand; see the module's text for the steps and the
-    guarantee.
-
-    Parameters
-    ----------
-    universe : Metric or EuclideanSpace
-        The demand's own. A box is covered by a public net of 4,096 points.
-    demand : PrivateDemand
-    grant : Grant
-        From `Ledger.charge`; all of it is spent.
-    records_hint : float, optional
-        A public guess of the number of records, which saves the paid count. Three times too large
-        costs 1 or 2 % of accuracy.
-    seed : int
-        Public coins of the partition.
-    tree : HST, optional
-        Of the finite universe: cut in place of the Ward tree.
-
-    Notes
-    -----
-    Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
-    constant of some 10^5 operations, for every look.
-    """
-    purse = _Purse(demand, grant)
-    receipts = []
-    total = None if records_hint is None else records_hint * demand.grains
-    known = []
-    if records_hint is None:
-        count = measure(demand, CountQuery(), purse.price(COUNT_SHARE), grant)
-        receipts.append(count.receipt)
-        total = float(count.values[0])
-        known.append(count)
-    finite = universe.net(NET_POINTS, seed) if isinstance(universe, EuclideanSpace) else universe
-    areas = purse.areas
-    whole = hierarchy(finite, seed if areas is None else 0)
-    if tree is not None:
-        whole = HSTHierarchy(tree)
-    looked = Looked(whole, known)
-    growth = whole.growth()
-    looks = planned(float(total or 0.0), purse.scale(Fraction(1)), growth)
-    left = sum((look.share for look in looks), Fraction(0))
-    for look in looks:
-        share = look.share / left
-        left -= look.share
-        scale = purse.scale(share)
-        parts = looked.cut(look, float(total or 0.0), scale)
-        if areas is not None:
-            parts = whole.joined([areas, parts])
-        query = HistogramQuery(
-            NetCells(universe, parts) if isinstance(universe, EuclideanSpace) else parts
+        Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
+        constant of some 10^5 operations, for every look.
+        """
+        areas = terms.caps.tree if terms.pooled and terms.caps is not None else None
+        whole: Any = HSTHierarchy(self.tree) if self.tree is not None else None
+        if whole is None:
+            whole = hierarchy(question.metric, question.seed if areas is None else 0)
+        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
+        looked = Looked(whole, [] if count.release is None else [count.release])
+        growth = whole.growth()
+        left = (yield Account()).left
+        looks = planned(count.number, _scale(terms, left), growth)
+        total = sum((look.share for look in looks), Fraction(0))
+        for look in looks:
+            share = left * look.share / total
+            parts = looked.cut(look, count.number, _scale(terms, share))
+            if areas is not None:
+                parts = whole.joined([areas, parts])
+            found = yield Ask(HistogramQuery(parts), share)
+            looked.add(parts, found, many=len(looks) > 1)
+        receipt = (yield Account()).receipt
+        histograms = tuple(looked.releases)
+        release = PartitionRelease(
+            looked.tree, looked.weights, looked.estimate, histograms, receipt
         )
-        found = measure(demand, query, purse.price(share), grant)
-        looked.add(parts, found, many=len(looks) > 1)
-    receipt = grant.receipt([*receipts, *(release.receipt for release in looked.releases)])
-    release = PartitionRelease(
-        looked.tree,
-        looked.weights,
-        looked.estimate,
-        tuple(looked.releases),
-        receipt,
-        space=universe if isinstance(universe, EuclideanSpace) else None,
-    )
-    release.growth = growth
-    return release
+        release.growth = growth
+        return release
+
+
+def _scale(terms: Terms, share: Fraction) -> float:
+    """Scale of the Laplace noise of a histogram paid with a share, whatever its parts, or of
+    Laplace noise as large as its Gaussian noise, which follows the caps.
+    """
+    if not terms.pooled or terms.caps is None:
+        return terms.scale_of_counts(share)
+    square = terms.caps.square * (1 if terms.neighboring == "add-remove" else 2)
+    return float(square / (2 * terms.part(share).rho)) ** 0.5 / 2**0.5
 
 
 class Looked:
@@ -346,61 +286,6 @@ class Looked:
         mass = float(self.weights.sum())
         found_here = self.weights / mass if mass > 0 else np.full(len(self.weights), each)
         self.density = (1 - EVEN) * found_here + EVEN * each
-
-
-def check_noise(demand: PrivateDemand, epsilon: Fraction, neighboring: Neighboring) -> None:
-    """Refuse what the noise of `partition_release` would refuse, before anything is charged.
-
-    Raises
-    ------
-    InputError
-        `epsilon` is too small for the contributions of a unit: noise would overflow 64-bit
-        integers.
-    """
-    laplace_scale(
-        HistogramQuery.sensitivity_of(neighboring, demand.max_contributions), epsilon * COUNT_SHARE
-    )
-
-
-class _Purse:
-    """What is left of a grant, of epsilon or, from a pool, of rho.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    grant : Grant
-    """
-
-    def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
-        self.demand = demand
-        self.grant = grant
-
-    @property
-    def areas(self) -> PartitionTree | None:
-        """What every cut is refined by, if noise follows the caps of the demand."""
-        caps = self.demand.caps
-        return None if caps is None or not isinstance(self.grant, Pool) else caps.tree
-
-    def price(self, share: Fraction) -> Any:
-        """A share of what is left, as the gate takes it."""
-        grant = self.grant
-        if not isinstance(grant, Pool):
-            return grant.left * share
-        rho = (grant.rho - grant.spent_rho) * share
-        return Cost(zcdp_epsilon(rho, grant.delta), grant.delta, rho, ZCDP)
-
-    def scale(self, share: Fraction) -> float:
-        """Scale of the Laplace noise of a histogram paid with a share, whatever its parts, or of
-        Laplace noise as large as its Gaussian noise.
-        """
-        m, relation = self.demand.max_contributions, self.grant.neighboring
-        price = self.price(share)
-        if isinstance(price, Cost):
-            caps = self.demand.caps
-            square = m**2 if caps is None else caps.square
-            square *= 1 if relation == "add-remove" else 2
-            return float(square / (2 * (price.rho or 1))) ** 0.5 / 2**0.5
-        return float(HistogramQuery.sensitivity_of(relation, m) / price)
 
 
 def _counts(nodes: NDArray[np.int64], release: Release, least: float = 0.0) -> Counts:

@@ -27,30 +27,30 @@ but by noise, and a region without records gets a release like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, exact
+from metricdp.accounting import Cost, exact
 from metricdp.arguments import listed, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Parts, Steps
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
-from metricdp.methods.result import Result
+from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.labels import Labels
-from metricdp.privacy import PrivateDemand, split
 from metricdp.releases import Neighboring, Receipt
 
 ELSEWHERE = "elsewhere"
 """The region of points that a mapping of labels does not name."""
-BOUND = "parallel composition of regions"
 
 
 class RegionalRelease(DemandRelease):
@@ -216,34 +216,28 @@ class Regional(Method):
         sides = 1 if neighboring == "add-remove" else 2
         return [epsilon * share / (sides * touched) for share in shares]
 
-    def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse labels of another universe, and an epsilon too small for a region's noise."""
+    def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
+        """A histogram by the region of the least epsilon; labels must be of this universe."""
         self.cut(question.metric)
-        least = min(self.epsilons(price.epsilon, neighboring, demand.max_contributions))
-        Partition().check(demand, question, Cost.of(least), "add-remove")
+        least = min(self.epsilons(terms.price.epsilon, terms.neighboring, terms.max_contributions))
+        region = replace(terms, price=Cost.of(least), neighboring="add-remove")
+        for asked in Partition().least(region, question):
+            region.confirm(asked)
+        return []
 
-    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> RegionalRelease:
-        """Spend the whole grant on a release alone."""
-        universe: Any = demand.universe
+    def work(self, terms: Terms, question: Question) -> Steps:
+        """A release of the default method for every region, joined."""
+        universe = question.metric
         regions = self.cut(universe)
-        whole = grant.left
-        epsilons = self.epsilons(whole, grant.neighboring, demand.max_contributions)
+        epsilons = self.epsilons(terms.price.epsilon, terms.neighboring, terms.max_contributions)
+        inside = [regions.labels == i for i in range(regions.n_parts)]
+        hints = list[float | None]([None] * len(inside))
+        if self.records_hint is not None:
+            hints = [max(self.records_hint * float(each.mean()), 1.0) for each in inside]
+        works = [partial(Partition(records_hint=hint).work, question=question) for hint in hints]
+        found = yield Parts(regions, epsilons, works, "regions")
         weights = np.zeros(len(universe))
-        spent = list[Any]()
-        for i, (part, budget) in enumerate(split(demand, regions, epsilons, grant, "regions")):
-            inside = regions.labels == i
-            hint = None
-            if self.records_hint is not None:
-                hint = max(self.records_hint * float(inside.mean()), 1.0)
-            found = Partition(records_hint=hint).release(part, budget, seed)
-            weights[inside] = found.weights[inside] * demand.grains
-            spent += found.receipt.mechanisms
-        receipt = Receipt.of(spent, grant.neighboring, demand.unit, demand.grains)
-        paid = receipt.paid(whole, Fraction(0), BOUND)
-        return RegionalRelease(universe, weights, dict(zip(self.regions, epsilons)), paid)
-
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
-        """Centers, and the release they were computed from."""
-        return self.release(demand, grant, question.seed).answer(question)
+        for each, release in zip(inside, found):
+            weights[each] = release.weights[each] * terms.grains
+        receipt = (yield Account()).receipt
+        return RegionalRelease(universe, weights, dict(zip(self.regions, epsilons)), receipt)

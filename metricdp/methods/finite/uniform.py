@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Grant
+from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.privacy import PrivateDemand
-from metricdp.releases import Receipt
+from metricdp.methods.shares import Terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +37,13 @@ class Uniform(Method):
     free = True
     one_way = True
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
-        """Centers of the universe; the grant is not spent, only its neighboring relation is named
-        on the receipt.
-        """
+    def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
+        """Nothing is asked."""
+        return []
+
+    def work(self, terms: Terms, question: Any) -> Steps:
+        """Centers of the universe; nothing is asked."""
+        yield from ()
         finite = question.on_net() if isinstance(question, BoxQuestion) else question
         found = finite.names(finite.answer(np.ones(len(finite.metric))))
-        return Result(
-            found,
-            question.k,
-            self.name,
-            Receipt.of([], grant.neighboring, demand.unit, demand.grains),
-        )
+        return Result(found, question.k, self.name, terms.nothing())

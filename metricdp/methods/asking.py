@@ -1,0 +1,152 @@
+"""What a method may ask: public values, which a runner puts to the gate.
+
+A method is a generator. It yields one of these requests, gets the answer, and goes on; its last
+word is a release or a `Result`. It holds no demand, no ledger and no grant:
+
+>>> from fractions import Fraction
+>>> from metricdp.methods.asking import Ask
+>>> from metricdp.privacy.queries import CountQuery
+>>> def number_of_records(terms, question):
+...     noisy = yield Ask(CountQuery(), Fraction(1))
+...     return int(noisy.values[0])
+
+**Privacy.** Nothing here reads a record, or could. What a request may be about, and what its answer
+costs, the gate decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+from metricdp.accounting import Cost
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy.coverage import CoverQuery
+from metricdp.privacy.queries import Partition, Query
+from metricdp.privacy.scores import SelectionQuery
+from metricdp.releases import Receipt
+
+Steps = Generator[Any, Any, Any]
+"""A method at work: requests out, answers in, and a release or a result at the end."""
+Work = Callable[[Any], Steps]
+"""From the terms of a smaller budget to what is done with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """All records, or what public maps make of them, one after another: what is asked about.
+
+    Attributes
+    ----------
+    universe : Metric or EuclideanSpace
+        Where they are.
+    how : {"all", "moved", "mapped", "foreseen", "thinned"}
+        The gate's map (`metricdp.privacy`), and `rule` its public argument.
+    of : Image or None
+        What the map is applied to.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> everyone = Image(mdp.EuclideanSpace([0, 0], [1, 1]))
+    >>> everyone.thinned(0.5).of is everyone
+    True
+    """
+
+    universe: Any
+    how: Literal["all", "moved", "mapped", "foreseen", "thinned"] = "all"
+    rule: Any = None
+    of: Image | None = None
+
+    def moved(self, partition: Partition, universe: Any) -> Image:
+        """Each record at the point whose number is that of its part."""
+        return Image(universe, "moved", partition, self)
+
+    def mapped(self, rule: Any, space: EuclideanSpace) -> Image:
+        """Each record where a public map puts it."""
+        return Image(space, "mapped", rule, self)
+
+    def foreseen(self, tree: ShiftedQuadtree) -> Image:
+        """The same, read once for all cells of a tree."""
+        return Image(self.universe, "foreseen", tree, self)
+
+    def thinned(self, share: float) -> Image:
+        """Each record with a probability, by a coin of its own."""
+        return Image(self.universe, "thinned", share, self)
+
+
+class Ask(NamedTuple):
+    """A noisy answer, paid with a share of the budget; answered by a `metricdp.releases.Release`.
+
+    Examples
+    --------
+    >>> from metricdp.privacy.queries import CountQuery
+    >>> Ask(CountQuery(), Fraction(1, 20)).share
+    Fraction(1, 20)
+    """
+
+    query: Query
+    share: Fraction
+    image: Image | None = None
+
+
+class Select(NamedTuple):
+    """A selection, paid with a share; answered by the number of a candidate."""
+
+    query: SelectionQuery
+    share: Fraction
+    image: Image | None = None
+
+
+class Cover(NamedTuple):
+    """A cover, paid with a share of epsilon and all delta that is left; answered by the numbers of
+    the sets selected in every stage.
+    """
+
+    query: CoverQuery
+    share: Fraction
+    published: bool = False
+
+
+class Within(NamedTuple):
+    """Work with a smaller budget of its own; answered by its last word."""
+
+    cost: Cost
+    work: Work
+    image: Image | None = None
+
+
+class Parts(NamedTuple):
+    """Work on every part of a public partition, each with an epsilon of its own: parallel
+    composition; answered by the last words.
+    """
+
+    partition: Partition
+    epsilons: Sequence[Fraction]
+    works: Sequence[Work]
+    name: str
+
+
+class Account(NamedTuple):
+    """What was spent so far: answered by a `Statement`."""
+
+
+class Statement(NamedTuple):
+    """What was spent so far: public.
+
+    Attributes
+    ----------
+    left : Fraction
+        Share of the budget that is still there.
+    receipts : tuple of Receipt
+        Of every answer.
+    receipt : Receipt
+        Of all together.
+    """
+
+    left: Fraction
+    receipts: tuple[Receipt, ...]
+    receipt: Receipt

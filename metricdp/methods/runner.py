@@ -1,0 +1,216 @@
+"""The one place where private demand and public methods meet.
+
+A method asks (`metricdp.methods.asking`); a runner puts each request to the gate, which takes its
+price from the call's grant before it reads a record, hands back the noisy answer, and keeps the
+receipts. The grant was charged to one ledger, once, for the whole call.
+
+**Privacy.** A method gets noisy answers and public terms, nothing else: what it yields and returns
+is a function of these. So the guarantee of a call is that of its requests, composed as the grant
+says: adaptive composition, in epsilon or in rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting.cost import ZCDP
+from metricdp.methods.asking import (
+    Account,
+    Ask,
+    Cover,
+    Image,
+    Parts,
+    Select,
+    Statement,
+    Steps,
+    Within,
+)
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.method import Method
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.result import Result
+from metricdp.methods.shares import Terms
+from metricdp.privacy import (
+    PrivateDemand,
+    cover,
+    foreseen,
+    mapped,
+    measure,
+    moved,
+    select,
+    split,
+    thinned,
+)
+from metricdp.releases import Neighboring, Receipt, Release
+
+
+def terms_of(demand: PrivateDemand, price: Cost, neighboring: Neighboring) -> Terms:
+    """What a method is told of a demand and of its budget."""
+    return Terms(
+        price,
+        neighboring,
+        demand.max_contributions,
+        demand.grains,
+        demand.unit,
+        demand.caps,
+    )
+
+
+def price_of(method: Method, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
+    """What is charged for a call about this demand that may spend (epsilon, delta), not more."""
+    return method.price(epsilon, delta, terms_of(demand, Cost.of(0), "add-remove"))
+
+
+def refuse(
+    method: Method, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
+) -> None:
+    """Refuse, from public facts and before anything is charged, what the method cannot answer.
+
+    Raises
+    ------
+    InputError
+        Its own reasons; or a share of the price is too small for the noise.
+    """
+    terms = terms_of(demand, price, neighboring)
+    for least in method.least(terms, question):
+        terms.confirm(least)
+
+
+def answered(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
+    """The answer to a question, paid from `grant`: all of it may be spent."""
+    found = released(method, demand, grant, question)
+    if not isinstance(found, DemandRelease):
+        return found
+    if isinstance(question, BoxQuestion):
+        question = question.among(found.universe)  # type: ignore[arg-type]
+    return found.answer(question)
+
+
+def released(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Any:
+    """A method's last word: a release, or a result."""
+    run = Run(demand, grant)
+    return run.drive(method.work(run.terms, question))
+
+
+class Run:
+    """One demand, one grant, and the receipts of what was asked.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    grant : Grant
+    """
+
+    def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
+        self.demand = demand
+        self.grant = grant
+        self.terms = terms_of(demand, _price(grant), grant.neighboring)
+        self.receipts = list[Receipt]()
+        self._images = dict[Image, PrivateDemand]()
+
+    def drive(self, steps: Steps) -> Any:
+        """Put each request to the gate, send its answer back, and return the last word."""
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = self.put(request)
+
+    def put(self, request: Any) -> Any:
+        """The answer to one request."""
+        match request:
+            case Ask(query, share, image):
+                return self._measured(query, share, image)
+            case Select(query, share, image):
+                epsilon = self.terms.selection(share)
+                index, receipt = select(self._seen(image), query, epsilon, self.grant)
+                return self._kept(index, receipt)
+            case Cover(query, share, published):
+                cost = Cost(self.terms.price.epsilon * share, self.grant.left_delta)
+                sets, receipt = cover(self.demand, query, cost, self.grant, published=published)
+                return self._kept(sets, receipt)
+            case Within(cost, work, image):
+                return self._worked(Run(self._seen(image), self.grant.charge(cost)), work)
+            case Parts(partition, epsilons, works, name):
+                return self._divided(partition, epsilons, works, name)
+            case Account():
+                return Statement(self._left, tuple(self.receipts), self.receipt)
+        raise TypeError(f"a method cannot ask for a {type(request).__name__}")
+
+    @property
+    def receipt(self) -> Receipt:
+        """Of all that was asked: under the pool's price once all of a pool is spent, else what the
+        mechanisms cost together.
+        """
+        if not self.receipts:
+            return self.terms.nothing()
+        grant = self.grant
+        if isinstance(grant, Pool) and grant.spent_rho < grant.rho:
+            return Receipt.combined(self.receipts).paid(grant.spent, grant.spent_delta, ZCDP)
+        return grant.receipt(self.receipts)
+
+    @property
+    def _left(self) -> Fraction:
+        grant = self.grant
+        if isinstance(grant, Pool):
+            return Fraction(1 - grant.spent_rho / grant.rho)
+        return Fraction(grant.left / grant.epsilon)
+
+    def _measured(self, query: Any, share: Fraction, image: Image | None) -> Release:
+        release = measure(self._seen(image), query, self.terms.part(share), self.grant)
+        return self._kept(release, release.receipt)
+
+    def _kept(self, answer: Any, receipt: Receipt) -> Any:
+        self.receipts.append(receipt)
+        return answer
+
+    def _worked(self, run: Run, work: Any) -> Any:
+        outcome = run.drive(work(run.terms))
+        if run.receipts:
+            self.receipts.append(run.receipt)
+        return outcome
+
+    def _divided(
+        self, partition: Any, epsilons: Sequence[Fraction], works: Sequence[Any], name: str
+    ) -> list[Any]:
+        before = self.grant.spent
+        parts = split(self.demand, partition, list(epsilons), self.grant, name)
+        runs = [Run(*part) for part in parts]
+        outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
+        told = [each for run in runs for receipt in run.receipts for each in receipt.mechanisms]
+        terms = self.terms
+        receipt = Receipt.of(told, terms.neighboring, terms.unit, terms.grains)
+        bound = f"parallel composition of {name}"
+        self.receipts.append(receipt.paid(self.grant.spent - before, Fraction(0), bound))
+        return outcomes
+
+    def _seen(self, image: Image | None) -> PrivateDemand:
+        """The demand, or what public maps make of it: each image once in a run."""
+        if image is None or image.how == "all":
+            return self.demand
+        if image not in self._images:
+            self._images[image] = self._made(image, self._seen(image.of))
+        return self._images[image]
+
+    @staticmethod
+    def _made(image: Image, demand: PrivateDemand) -> PrivateDemand:
+        match image.how:
+            case "moved":
+                return moved(demand, image.rule, image.universe)
+            case "mapped":
+                return mapped(demand, image.rule, image.universe)
+            case "foreseen":
+                return foreseen(demand, image.rule)
+        return thinned(demand, image.rule)
+
+
+def _price(grant: Grant) -> Cost:
+    """What a grant may spend: in rho where it is a pool."""
+    if isinstance(grant, Pool):
+        return Cost(grant.epsilon, grant.delta, grant.rho, ZCDP)
+    return Cost(grant.epsilon, grant.delta)
