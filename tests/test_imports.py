@@ -3,11 +3,63 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
+from pathlib import Path
 
 import networkx as nx
 import pytest
 
+import metricdp
+
 grimp = pytest.importorskip("grimp")
+
+FACTORIES = (
+    ("metricdp.metrics.base", "metricdp.metrics.costed", "with_costs returns a subclass"),
+    ("metricdp.metrics.graph", "metricdp.metrics.directed", "GraphMetric(directed=True) is one"),
+)
+"""Imports within a function of a class's own subclass: seen, and no others."""
+LAZY = ("__init__", "metrics", "universe", "methods", "local")
+"""Packages whose names are loaded on first use, each also imported for type checkers."""
+FOLDER = Path(metricdp.__file__).parent
+BY_NAME = {
+    "cli/__init__.py": "commands, one file each",
+    "cli/bench.py": "suites, one file each",
+    "bench/everything.py": "suites, one file each",
+    "bench/peer_runner.py": "packages of others",
+    "methods/registry.py": "methods, by their catalogue",
+    "methods/saving.py": "files of releases",
+    "progress.py": "a module of Numba, if it was loaded",
+    "testing/metrics.py": "libraries of tables",
+}
+"""Where else a module is named by a text, and what is named."""
+
+
+def test_no_import_is_hidden_in_a_text():
+    """Import contracts see imports, not texts: whoever asks for a module by its name is listed."""
+    found = set()
+    for path in FOLDER.rglob("*.py"):
+        names = {
+            node.attr if isinstance(node, ast.Attribute) else node.id
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Name | ast.Attribute)
+        }
+        if names & {"import_module", "__import__", "modules"}:
+            found.add(path.relative_to(FOLDER).as_posix())
+    lazy = {name.replace("__init__", "") + "/__init__.py" for name in LAZY}
+    lazy = {name.lstrip("/") for name in lazy}
+    assert {f for f in found if not f.startswith("audit/")} == lazy | set(BY_NAME)
+
+
+@pytest.mark.parametrize("package", ["metricdp", *(f"metricdp.{name}" for name in LAZY[1:])])
+def test_names_that_are_loaded_on_first_use_are_imported_for_contracts(package):
+    graph = grimp.build_graph("metricdp")
+    seen = graph.find_modules_directly_imported_by(package)
+    module = import_module(package)
+    homes = {getattr(getattr(module, name), "__module__", None) for name in module.__all__}
+    own = {home for home in homes if isinstance(home, str) and home.startswith(f"{package}.")}
+    assert own
+    through = {far for near in seen for far in graph.find_modules_directly_imported_by(near)}
+    assert own <= seen | through
 
 
 def test_there_is_no_circle_of_imports():
@@ -17,6 +69,9 @@ def test_there_is_no_circle_of_imports():
         for module in graph.modules
         for other in graph.find_modules_directly_imported_by(module)
     )
+    for one, other, _ in FACTORIES:
+        assert imports.has_edge(one, other)
+        imports.remove_edge(one, other)
     circles = [sorted(c) for c in nx.strongly_connected_components(imports) if len(c) > 1]
     assert imports.number_of_edges() > 1000
     assert circles == []

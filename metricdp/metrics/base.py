@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -381,8 +380,9 @@ class Metric(Finite):
         array([[2. , 3. , 6.5],
                [1. , 0. , 3.5]])
         """
-        made: Metric = import_module("metricdp.metrics.costed").CostedMetric(self, sites, access)
-        return made
+        from metricdp.metrics.costed import CostedMetric  # it derives from this class
+
+        return CostedMetric(self, sites, access)
 
     def cell_distances(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]

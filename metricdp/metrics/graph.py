@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,9 @@ class GraphMetric(Metric):
         a metric by rows.
         """
         if flag(directed, "directed"):
-            return import_module("metricdp.metrics.directed").directed_metric(*given, **options)
+            from metricdp.metrics.directed import directed_metric  # it derives from this class
+
+            return directed_metric(*given, **options)
         return super().__new__(cls)
 
     def __init__(

@@ -13,8 +13,7 @@ from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
 from metricdp.privacy.contributing import contributors
-from metricdp.records.engines.opening import opened
-from metricdp.records.engines.registry import engines
+from metricdp.records.engines.opening import ENGINES, opened
 from metricdp.records.engines.weighting import WHOLE
 
 _BIG = 1234567890123456789
@@ -99,7 +98,7 @@ class EngineTestCase:
     def test_one_engine_takes_it(self) -> None:
         """The registry finds one engine for the table, and its frame knows the columns."""
         table = self.table(self.rows())
-        assert any(engine.takes(table) for engine in engines())
+        assert any(engine.takes(table) for engine in ENGINES)
         assert list(opened(table).columns) == ["vertex", "x", "y", "who"]
 
     def test_counts_are_those_of_a_list(self) -> None:

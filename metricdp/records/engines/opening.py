@@ -8,9 +8,38 @@ from typing import Any
 
 from metricdp.arguments import chosen, shown
 from metricdp.errors import InputError
+from metricdp.records.engines import (
+    arrays,
+    dask_frames,
+    duck,
+    embedded,
+    geo_frames,
+    ibis_frames,
+    memory,
+    polars_frames,
+    spark_frames,
+)
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.geographic import geographic_file, is_geographic
-from metricdp.records.engines.registry import READERS, engines
+from metricdp.records.engines.registry import READERS, Engine
+
+ENGINES: tuple[Engine, ...] = tuple(
+    module.ENGINE
+    for module in (
+        arrays,
+        geo_frames,
+        duck,
+        polars_frames,
+        ibis_frames,
+        dask_frames,
+        spark_frames,
+        embedded,
+        memory,
+    )
+)
+"""All engines, in the order in which they are asked: one file each. None imports its library before
+it is asked to count.
+"""
 
 
 def opened(
@@ -51,8 +80,8 @@ def opened(
             return geographic_file(path, layer)
         if layer is not None:
             raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
-        return next(e for e in engines() if e.reads == engine).file(path, asked)
-    for one in engines():
+        return next(e for e in ENGINES if e.reads == engine).file(path, asked)
+    for one in ENGINES:
         if one.takes(source):
             return one.table(source)
     wanted = "a path or a pandas, Polars, PyArrow, DuckDB, Ibis, Dask or PySpark table"

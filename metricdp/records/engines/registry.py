@@ -1,27 +1,13 @@
-"""Which engines there are: one file each, which ends in ``ENGINE = …``, and one line below."""
+"""What an engine is: one file, which ends in ``ENGINE = …``, and a name in ``opening.py``."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metricdp.records.engines.frames import Frame
-
-MODULES = (
-    "arrays",
-    "geo_frames",
-    "duck",
-    "polars_frames",
-    "ibis_frames",
-    "dask_frames",
-    "spark_frames",
-    "embedded",
-    "memory",
-)
-"""Files of engines, in the order in which they are asked."""
 
 
 class Engine(ABC):
@@ -65,12 +51,6 @@ class Engine(ABC):
             There is no such file, or none that can be read.
         """
         raise NotImplementedError
-
-
-def engines() -> Iterator[Engine]:
-    """All engines; none imports its library before it is asked to count."""
-    for name in MODULES:
-        yield import_module(f"metricdp.records.engines.{name}").ENGINE
 
 
 READERS = ("embedded", "dask", "spark")

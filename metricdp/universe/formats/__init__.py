@@ -5,7 +5,6 @@ when a file is read.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 FORMATS = {
@@ -23,4 +22,7 @@ FORMATS = {
 @cache
 def formats() -> dict[str, Any]:
     """Every `Format` by its name."""
-    return {name: import_module(f"{__name__}.{name}").FORMAT for name in FORMATS}
+    from metricdp.universe.formats import dimacs, edgelist, geographic, graphml, metis, pmed, tntp
+
+    known = (pmed, dimacs, metis, graphml, geographic, edgelist, tntp)
+    return {name: module.FORMAT for name, module in zip(FORMATS, known, strict=True)}
