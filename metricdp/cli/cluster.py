@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from metricdp.cli import budget, inputs, objectives, parsing, sites, streams
+from metricdp.cli import budget, inputs, objectives, parsing, sites, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MetricDPError
@@ -67,7 +67,8 @@ examples:
 With --format costs GRAPH is a table of costs, not a graph: long (a row for each pair, --source its
 sites, --target its clients, --weight its costs), or a matrix with the sites in its first column.
 
-Stdout gets {"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if
+A terminal gets a table. A pipe, a file or --json gets
+{"centers": [...], "k": ..., "method": ..., "receipt": {...}}; the receipt is null if
 nothing was private. Other objectives than k-median and k-means add their value, bound, loads and
 distances, of the noisy weights where the demand is private. What can be refused is refused before
 anything is charged. A call that fails later stays paid, and says so."""
@@ -120,6 +121,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     without = "use the demand without any protection: the result may reveal it"
     price.add_argument("--non-private", action="store_true", help=without)
     _add_outputs(parser.add_argument_group("what is written"))
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -472,11 +474,11 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     estimates = {}
     if summary is not None:
         estimates = {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
-    text = streams.to_json(result.to_dict() | estimates)
-    problem = streams.show_result(text)
+    told = result.to_dict() | estimates
+    problem = tables.show(args, told, lambda: tables.of_centers(result, summary))
     written = []
     if args.output is not None:
-        _write_output(args.output, result, text)
+        _write_output(args.output, result, told)
         written.append(args.output)
     if args.coreset is not None:
         result.release.coreset().save(args.coreset)
@@ -494,10 +496,10 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
             raise trouble
 
 
-def _write_output(path: str, result: Any, text: str) -> None:
-    """The JSON of stdout, or what else the ending asks for."""
+def _write_output(path: str, result: Any, told: dict[str, Any]) -> None:
+    """JSON, or what else the ending asks for."""
     if path.lower().endswith(".json"):
-        streams.write_text(path, text)
+        streams.write_text(path, streams.to_json(told))
         return
     from metricdp.report.plan_files import write_plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 
-from metricdp.cli import budget, parsing, streams
+from metricdp.cli import budget, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -62,6 +62,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     parser.add_argument_group("what is written").add_argument(
         "--output", metavar="FILE", help="the JSON of stdout, to a file as well"
     )
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run, delta=None, max_contributions=None)
 
@@ -91,10 +92,10 @@ def run(args: Namespace) -> int:
             found = mdp.contributions(
                 args.demand, args.user, ledger=ledger, engine=args.engine or "embedded", **asked
             )
-        text = streams.to_json(found.to_dict())
-        problem = streams.show_result(text)
+        told = found.to_dict()
+        problem = tables.show(args, told, lambda: tables.of_facts(told))
         if args.output is not None:
-            streams.write_text(args.output, text)
+            streams.write_text(args.output, streams.to_json(told))
     if not args.quiet:
         if ledger.spent > before:
             budget.say_expense(args, found.receipt, ledger)

@@ -7,7 +7,7 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 
@@ -78,6 +78,7 @@ def register(subparsers: parsing.Subparsers) -> None:
         default="1",
         help="of each message (default: %(default)s)",
     )
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run, demand="messages: tell nothing of them")
 
@@ -111,15 +112,18 @@ def _decode(args: Namespace) -> int:
 def _show(args: Namespace, estimate: Any, result: Any, **more: Any) -> int:
     if estimate.rejected and not args.quiet:
         say(f"left out {estimate.rejected:,} lines that are no messages of these parameters")
-    text = streams.to_json(
-        result.to_dict() | {"messages": estimate.n_messages, "rejected": estimate.rejected} | more
-    )
-    problem = streams.show_result(text)
+    counted = {"messages": estimate.n_messages, "rejected": estimate.rejected} | more
+    told = result.to_dict() | counted
+    problem = tables.show(args, told, lambda: _table(result, counted))
     if args.output is not None:
-        streams.write_text(args.output, text)
+        streams.write_text(args.output, streams.to_json(told))
     if problem is not None:
         raise problem
     return 0
+
+
+def _table(result: Any, counted: dict[str, Any]) -> str:
+    return f"{tables.of_centers(result)}\n{tables.of_facts(counted)}"
 
 
 def _demo(args: Namespace) -> int:

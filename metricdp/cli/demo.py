@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import cluster, inputs, parsing, streams
+from metricdp.cli import cluster, inputs, parsing, streams, tables
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
@@ -88,31 +88,12 @@ def run(args: Namespace) -> int:
     result = mdp.k_median(
         metric, inputs.read_demand(options, metric), args.k, epsilon=args.epsilon or "1"
     )
-    problem = streams.show_result(_table(metric, result) + f"\nreceipt: {result.receipt}\n")
+    problem = streams.show_result(tables.of_centers(result))
     written = _files(metric, result, files)
     problem = streams.show_result(_ending(written, options)) or problem
     if problem is not None:
         raise problem
     return 0
-
-
-def _table(metric: Any, result: Any) -> str:
-    """The centers, with the estimated number of records that each one serves: post-processing of
-    the release.
-    """
-    import numpy as np
-
-    served = np.bincount(
-        metric.nearest(result.centers)[0], weights=result.release.weights, minlength=result.k
-    )
-    places = metric.coordinates[metric.positions(result.centers)]
-    width = max(len("center"), *(len(str(c)) for c in result.centers))
-    lines = [
-        f"{'':>4} {'center':>{width}} {'longitude':>11} {'latitude':>11} {'records (noisy)':>16}"
-    ]
-    for rank, (center, (lon, lat), mass) in enumerate(zip(result.centers, places, served), 1):
-        lines.append(f"{rank:>4} {center!s:>{width}} {lon:>11.5f} {lat:>11.5f} {mass:>16,.0f}")
-    return "\n".join(lines) + "\n"
 
 
 def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import warnings
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, sites, streams
+from metricdp.cli import budget, inputs, parsing, sites, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.interruption import held
@@ -66,6 +66,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     group = parser.add_argument_group("what is written")
     group.add_argument("--map", metavar="FILE", help=page)
     parsing.add_words_of_page(group)
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -83,13 +84,14 @@ def run(args: Namespace) -> int:
     demand = inputs.read_demand(args, metric)
     report = None
     if args.epsilon is None:
-        problem = streams.show_result(streams.to_json(_exactly(args, demand, centers)))
+        exact = _exactly(args, demand, centers)
+        problem = tables.show(args, exact, lambda: _exact_table(exact, metric))
     else:
         with held(budget.told):  # figures that are paid for are told
             report = _privately(args, metric, demand, centers, others)
             figures = {"k": len(centers), **report.to_dict(), "distance_unit": metric.measured}
             figures["privacy"] = "differential"
-            problem = streams.show_result(streams.to_json(figures))
+            problem = tables.show(args, figures, lambda: f"{report}\n\nreceipt: {report.receipt}\n")
     if args.map is not None:
         _write_map(args, metric, centers, report)
     if problem is not None:
@@ -129,7 +131,7 @@ def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: 
             clip=args.clip,
         )
     if not args.quiet:
-        for line in str(report).splitlines():
+        for line in [] if tables.on_terminal(args) else str(report).splitlines():
             say(line)
         budget.say_expense(args, report.receipt, ledger)
     return report
@@ -166,6 +168,17 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
         "distance_unit": demand.universe.measured,
         "privacy": "none",
     }
+
+
+def _exact_table(told: dict[str, Any], metric: Any) -> str:
+    """The same as people read it: distances, and squares of them, with their unit."""
+    from metricdp.metrics.units import in_words, unit_shown
+
+    mean, name = told["mean"], "mean squared distance"
+    if mean is not None and told["objective"] == "k-median":
+        mean, name = in_words(mean, unit_shown(metric)), "mean distance"
+    lines = {"cost": told["cost"], name: mean, "centers": told["k"], "privacy": "none: exact"}
+    return tables.of_facts(lines)
 
 
 def _distances(text: str) -> list[float | str]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -88,6 +88,7 @@ def register(subparsers: parsing.Subparsers) -> None:
         "published"
     )
     group.add_argument("--administrator", action="store_true", help=unsafe)
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -167,7 +168,7 @@ def run(args: Namespace) -> int:
     with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         told = {**levels.to_dict(), "page": args.output}
-        problem = streams.show_result(streams.to_json(told))
+        problem = tables.show(args, told, lambda: _table(levels))
         with _owner_only() if args.administrator else nullcontext():
             streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
     if not args.quiet:
@@ -176,6 +177,15 @@ def run(args: Namespace) -> int:
     if problem is not None:
         raise problem
     return 0
+
+
+def _table(levels: Any) -> str:
+    """The levels, what is predicted of them, and the receipt."""
+    width = max(len(level.name) for level in levels.levels)
+    lines = [f"{level.name:<{width}}  epsilon {float(level.epsilon):g}" for level in levels.levels]
+    if levels.plan is not None:
+        lines += ["", str(levels.plan)]
+    return "\n".join([*lines, "", f"receipt: {levels.receipt}"]) + "\n"
 
 
 def _add_price(group: Any) -> None:
@@ -247,9 +257,8 @@ def _dry_run(args: Namespace, priced: Namespace) -> int:
         "epsilon_exact": priced.epsilon,
         "delta": float(Fraction(priced.delta or 0)),
     }
-    problem = streams.show_result(
-        streams.to_json({"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger})
-    )
+    told = {"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger}
+    problem = tables.show(args, told, lambda: tables.of_facts(told))
     if not args.quiet:
         say(
             "dry run: the demand was not read and nothing was charged"

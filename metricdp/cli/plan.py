@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.explore import add_question, check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -18,7 +18,7 @@ examples:
 Demands are made up on the public graph (spread evenly, and around hot spots of several widths),
 and the real method runs on them with a ledger that is thrown away. No private data takes part and
 nothing is charged, so there is no --demand; --records must be a guess from public knowledge.
-Stdout gets the figures as JSON, stderr the table."""
+A terminal gets a table; a pipe, a file or --json gets JSON, and stderr the table."""
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -60,6 +60,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     group = parser.add_argument_group("what is written")
     group.add_argument("--output", metavar="PAGE", help=page)
     parsing.add_words_of_page(group)
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -90,8 +91,8 @@ def run(args: Namespace) -> int:
         repeats=args.repeats,
         seed=args.seed,
     )
-    problem = streams.show_result(streams.to_json(told.to_dict()))
-    if not args.quiet:
+    problem = tables.show(args, told.to_dict(), lambda: f"{told}\n")
+    if not args.quiet and not tables.on_terminal(args):
         for line in str(told).splitlines():
             say(line.rstrip(), raw=True)
     if args.output is not None:

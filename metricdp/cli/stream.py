@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, streams
+from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 
@@ -53,6 +53,7 @@ def _register_show(actions: Any) -> None:
     parsing.add_words_of_page(group)
     many = "of so many centers (default: what was asked for last)"
     group.add_argument("-k", metavar="K", type=parsing.whole_number(1), help=many)
+    tables.add_json(show)
     parsing.add_quiet(show)
     show.set_defaults(run=run_show)
 
@@ -94,6 +95,7 @@ def _register_init(actions: Any) -> None:
         total="budget of a new ledger (default: the stream's epsilon)",
         loss="delta of a new ledger (default: the stream's)",
     )
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run_init, demand=None, **_OF_TABLES)
 
@@ -113,6 +115,7 @@ def _register_step(actions: Any) -> None:
     kept = "the present's release, for cluster and synthesize --from-release"
     group.add_argument("--save-release", metavar="FILE", help=kept)
     group.add_argument("--output", metavar="FILE", help="the JSON of stdout, to a file as well")
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run_step, **_OF_TABLES)
 
@@ -152,7 +155,7 @@ def run_init(args: Namespace) -> int:
         )
     if not args.quiet:
         budget.say_expense(args, stream.receipt, ledger)
-    return _told(stream.to_dict(), None)
+    return _told(args, stream.to_dict(), None)
 
 
 def run_step(args: Namespace) -> int:
@@ -188,7 +191,7 @@ def run_step(args: Namespace) -> int:
         told |= {"moved": found.moved, "alarm": found.alarm}
         if found.alarm and not args.quiet:
             say("alarm: the demand has changed by more than the centers may move in a day")
-    return _told({**told, "receipt": release.receipt.to_dict()}, args.output)
+    return _told(args, {**told, "receipt": release.receipt.to_dict()}, args.output)
 
 
 def run_show(args: Namespace) -> int:
@@ -199,7 +202,7 @@ def run_show(args: Namespace) -> int:
     if args.html is None:
         if args.graph is not None or args.k is not None:
             raise UsageError("GRAPH and -k are for the page: give --html FILE too")
-        return _told(facts, None)
+        return _told(args, facts, None)
     if args.graph is None:
         raise UsageError("--html draws the network: give GRAPH too, as for init")
     streams.check_targets(
@@ -211,7 +214,7 @@ def run_show(args: Namespace) -> int:
         raise UsageError(f"-k: the centers that were asked for in steps are, in number: {some}")
     k = args.k or max(known, key=lambda number: (known[number], number))
     _write_page(args, k)
-    return _told(facts, None)
+    return _told(args, facts, None)
 
 
 def _write_page(args: Namespace, k: int) -> None:
@@ -226,11 +229,10 @@ def _write_page(args: Namespace, k: int) -> None:
         say(f"wrote {args.html}")
 
 
-def _told(value: dict[str, Any], path: str | None) -> int:
-    text = streams.to_json(value)
-    problem = streams.show_result(text)
+def _told(args: Namespace, value: dict[str, Any], path: str | None) -> int:
+    problem = tables.show(args, value, lambda: tables.of_facts(value))
     if path is not None:
-        streams.write_text(path, text)
+        streams.write_text(path, streams.to_json(value))
     if problem is not None:
         raise problem
     return 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.streams import say
 
 _EPILOG = """\
@@ -46,6 +46,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), help=coins)
     kinds = "write the points as .csv, .geojson or .parquet (GeoParquet), by the ending"
     group.add_argument("--output", metavar="FILE", help=kinds)
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -69,7 +70,7 @@ def run(args: Namespace) -> int:
         told = {"points": list(points), **told}
     else:
         points.save(args.output)
-    problem = streams.show_result(streams.to_json(told))
+    problem = tables.show(args, told, lambda: tables.of_facts(told))
     if args.output is not None and not args.quiet:
         say(f"wrote {args.output}")
     if problem is not None:

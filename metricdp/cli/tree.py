@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.streams import say
 
 _EPILOG = """\
@@ -39,6 +39,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     )
     coins = "public coins; the same graph and seed give the same tree (default: %(default)s)"
     group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
+    tables.add_json(parser)
     parsing.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -61,7 +62,8 @@ def run(args: Namespace) -> int:
         "diameter_bound": float(2 * tree.heights[0]),
     }
     coins = {"seed": tree.seed, "beta": tree.beta, "universe": tree.universe_checksum}
-    problem = streams.show_result(streams.to_json({"output": args.output} | figures | coins))
+    told = {"output": args.output} | figures | coins
+    problem = tables.show(args, told, lambda: tables.of_facts(told))
     if problem is not None:
         raise problem
     return 0

@@ -1,0 +1,112 @@
+"""Results as people read them on a terminal; where stdout is no terminal, JSON for programs."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from metricdp.cli import streams
+from metricdp.errors import one_line
+
+_LISTED = 6
+"""Longest list that stands on a line of facts."""
+
+
+def add_json(parser: Any) -> None:
+    """Add ``--json``."""
+    text = "JSON on stdout also where it is a terminal, which else gets a table"
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def show(args: Namespace, value: dict[str, Any], table: Callable[[], str]) -> OSError | None:
+    """Print a result; return what went wrong, as `metricdp.cli.streams.show_result`."""
+    return streams.show_result(table() if on_terminal(args) else streams.to_json(value))
+
+
+def on_terminal(args: Namespace) -> bool:
+    """Whether people read stdout, and have not asked for JSON."""
+    return sys.stdout is not None and sys.stdout.isatty() and not getattr(args, "json", False)
+
+
+def of_centers(result: Any, summary: Any = None) -> str:
+    """Centers of a `Result` or a `Solution`, what each one serves, and the receipt."""
+    from metricdp.metrics.units import in_words, unit_shown
+
+    plain = result.as_result() if hasattr(result, "as_result") else result
+    unit = unit_shown(plain.universe)
+    told = plain.to_columns()
+    columns: dict[str, list[str]] = {"": [str(rank) for rank in told["rank"]]}
+    columns["center"] = [one_line(str(center)) for center in told["center"]]
+    for axis, name in (("lon", "longitude"), ("lat", "latitude"), ("x", "x"), ("y", "y")):
+        if axis in told:
+            digits = 5 if name != axis else 1
+            columns[name] = [f"{at:.{digits}f}" for at in told[axis]]
+    if "demand" in told:
+        noisy = result.receipt is not None
+        name = "records (noisy)" if noisy else "demand"
+        columns[name] = [f"{mass:,.0f}" for mass in told["demand"]]
+        columns["mean distance"] = [
+            "" if mean is None else in_words(mean, unit) for mean in told["mean_distance"]
+        ]
+    lines = [_grid(columns)]
+    if getattr(result, "objective", None) is not None:
+        lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
+    elif getattr(result, "certificate", None) is not None:
+        lines += ["", f"cost {result.cost:,.6g}{_gap(result.gap)}"]
+    if summary is not None:
+        lines += ["", str(summary).splitlines()[0]]
+    if result.receipt is not None:
+        lines += ["", f"receipt: {result.receipt}"]
+    return "\n".join(lines) + "\n"
+
+
+def _gap(gap: float | None) -> str:
+    if gap is None:
+        return ""
+    return "; proven best" if gap == 0 else f"; at most {100 * gap:.2g} % above the best, proven"
+
+
+def _grid(columns: dict[str, list[str]]) -> str:
+    """Columns under their names, all to the right."""
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    rows: list[Sequence[str]] = [list(columns), *zip(*columns.values())]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
+
+
+def of_facts(value: dict[str, Any]) -> str:
+    """A line a fact; what is long stands in the JSON alone."""
+    facts = dict(_flat(value))
+    width = max(map(len, facts), default=0)
+    return "".join(f"{name:<{width}}  {text}\n" for name, text in facts.items())
+
+
+def _flat(value: dict[str, Any], within: str = "") -> list[tuple[str, str]]:
+    lines: list[tuple[str, str]] = []
+    for key, item in value.items():
+        name = f"{within}{key}".replace("_", " ")
+        if isinstance(item, dict):
+            lines += _flat(item, f"{key} ") if len(item) <= 2 * _LISTED else [(name, _many(item))]
+        elif isinstance(item, list):
+            plain = len(item) <= _LISTED and not any(isinstance(x, dict | list) for x in item)
+            lines.append((name, ", ".join(map(_said, item)) if plain else _many(item)))
+        else:
+            lines.append((name, _said(item)))
+    return lines
+
+
+def _many(items: Any) -> str:
+    return f"{len(items):,}, see --json"
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return one_line(str(value))

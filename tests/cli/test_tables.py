@@ -1,0 +1,82 @@
+"""On a terminal people get tables; pipes, files and ``--json`` get JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli_world import CANARIES, build_world, run
+
+Capture = pytest.CaptureFixture[str]
+GRAPH = ["roads.csv", "--nodes", "nodes.csv"]
+PRIVATE = ["cluster", *GRAPH, "-k", "2", "--demand", "homes.csv", "--epsilon", "4"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: self is sys.stdout, raising=False)
+    return tmp_path
+
+
+def test_private_centers_are_a_table_on_a_terminal(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, *PRIVATE, "--output", "out.json")
+    lines = ran.out.splitlines()
+    assert lines[0].split("  ")[-1].strip() == "mean distance" and "records (noisy)" in lines[0]
+    assert {line.split()[1] for line in lines[1:3]} == {"100", "124"}
+    assert all("-71." in line and line.endswith(" m") for line in lines[1:3])
+    assert any(line.startswith("mean distance") and "95 % credible" in line for line in lines)
+    assert any(line.startswith("receipt: epsilon 4 per record") for line in lines)
+    assert len(lines) < 20 and max(map(len, lines[:6])) < 80
+    assert sorted(json.loads((world / "out.json").read_text())["centers"]) == [100, 124]
+    assert not [canary for canary in CANARIES if canary in ran.out and canary != "-71.3002"]
+    assert sorted(json.loads(run(capsys, *PRIVATE, "--json").out)["centers"]) == [100, 124]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-k 2", "demand"),
+        ("-k 2 --objective p-center", "p-center: "),
+        ("-k 2 --certificate", "proven"),
+        ("-k 2 --limit 300m", "k-median: "),
+    ],
+)
+def test_public_centers_too(words: str, said: str, world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "cluster", *GRAPH, *words.split(), "-q")
+    assert ran.status == 0 and said in ran.out and "receipt" not in ran.out
+    assert ran.out.splitlines()[0].split()[:1] == ["center"]
+
+
+def test_figures_are_told_once(world: Path, capsys: Capture) -> None:
+    (world / "c.json").write_text("[100]")
+    call = ["evaluate", *GRAPH, "--demand", "homes.csv", "--centers", "c.json"]
+    ran = run(capsys, *call, "--epsilon", "4")
+    assert ran.out.count("mean distance") == 1 and "mean distance" not in ran.err
+    assert "receipt: epsilon 4" in ran.out
+    assert json.loads(run(capsys, *call, "--epsilon", "4", "--json").out)["k"] == 1
+    exact = run(capsys, *call).out
+    assert " m\n" in exact and "none: exact" in exact and "{" not in exact
+
+
+def test_plans_and_prices_are_tables(world: Path, capsys: Capture) -> None:
+    call = ["plan", *GRAPH, "--records", "500", "-k", "2", "--epsilons", "4", "--repeats", "1"]
+    ran = run(capsys, *call)
+    assert ran.out.split()[:2] == ["epsilon", "median"] and "9 in 10" not in ran.err
+    call = ["explore", *GRAPH, "--demand", "homes.csv", "-k", "2", "--epsilons", "1,2"]
+    ran = run(capsys, *call, "--dry-run")
+    assert "epsilon        3\n" in ran.out and "charged        no" in ran.out
+    ran = run(capsys, *call, "--repeats", "1", "--output", "page.html")
+    assert "epsilon 2" in ran.out and "receipt: epsilon 3" in ran.out and "{" not in ran.out
+
+
+def test_facts_of_other_commands_are_lines(world: Path, capsys: Capture) -> None:
+    ran = run(capsys, "tree", *GRAPH, "--output", "t.hst", "-q")
+    assert ran.out.splitlines()[0].split() == ["output", "t.hst"]
+    call = ["stream", "init", "day.state", *GRAPH, "--epsilon", "4", "--horizon", "9"]
+    ran = run(capsys, *call)
+    assert ran.status == 0 and "{" not in ran.out and "[" not in ran.out
