@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.accounting import Grant
 from metricdp.bench.paper2_tables import METHODS, NON_PRIVATE, PRIVATE, iterations
 from metricdp.bench.universes import Classified
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.finite.hst_counts import splitting_levels
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import Question
-from metricdp.releases import Receipt
+from metricdp.methods.shares import Terms
 from metricdp.solvers.best_swaps import best_swaps
 from metricdp.solvers.block import block_search
 from metricdp.solvers.hst_init import hst_init
@@ -187,13 +186,10 @@ class WatchedSearch(LocalSearch):
 
     seen: list[Positions] = field(default_factory=list)
 
-    def visited(
-        self, demand: mdp.PrivateDemand, grant: Grant, question: Question
-    ) -> tuple[list[Positions], list[Receipt]]:
+    def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Positions]]:
         """As the method's."""
-        found, receipts = super().visited(demand, grant, question)
-        self.seen[:] = found
-        return found, receipts
+        self.seen[:] = yield from super().visited(terms, question)
+        return self.seen
 
 
 def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:

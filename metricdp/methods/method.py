@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 from metricdp.accounting import Cost
 from metricdp.arguments import positive
 from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
 
 Composition = Literal["epsilon", "rho", "both"]
 """What a call's pieces add up in: epsilon alone, rho (zCDP), or epsilon and delta."""
@@ -127,6 +131,17 @@ class Method(ABC):
         """
         return [Ask(counts_of(question.universe), COUNT_SHARE)]
 
+    def confirm(self, terms: Terms, question: Any) -> None:
+        """Refuse, from public facts, what `work` could not do at this price.
+
+        Raises
+        ------
+        InputError
+            As `least`; or a share is too small for the noise.
+        """
+        for asked in self.least(terms, question):
+            terms.confirm(asked)
+
     def work(self, terms: Terms, question: Any) -> Steps:
         """Ask, and return a release or a result. Public coins come from ``question.seed``."""
         raise NotImplementedError
@@ -156,3 +171,12 @@ class Method(ABC):
 
         question = replace(asked_of(demand.universe, 1, 1, seed=seed), k=0)
         return released(self, demand, grant, question)
+
+
+def answer_of(outcome: Any, question: Any) -> Result:
+    """The answer to a question by a method's last word: free."""
+    if not isinstance(outcome, DemandRelease):
+        return cast(Result, outcome)
+    if isinstance(question, BoxQuestion):
+        question = question.among(cast(EuclideanMetric, outcome.universe))
+    return outcome.answer(question)

@@ -28,9 +28,7 @@ from metricdp.methods.asking import (
     Steps,
     Within,
 )
-from metricdp.methods.demand_release import DemandRelease
-from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion
+from metricdp.methods.method import Method, answer_of
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms
 from metricdp.privacy import (
@@ -45,6 +43,10 @@ from metricdp.privacy import (
     thinned,
 )
 from metricdp.releases import Neighboring, Receipt, Release
+
+ROUNDING = Fraction(1, 10**12)
+"""Of a pool: roots are rounded down, so that selections leave a little of what they are paid with.
+"""
 
 
 def terms_of(demand: PrivateDemand, price: Cost, neighboring: Neighboring) -> Terms:
@@ -74,19 +76,12 @@ def refuse(
     InputError
         Its own reasons; or a share of the price is too small for the noise.
     """
-    terms = terms_of(demand, price, neighboring)
-    for least in method.least(terms, question):
-        terms.confirm(least)
+    method.confirm(terms_of(demand, price, neighboring), question)
 
 
 def answered(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
     """The answer to a question, paid from `grant`: all of it may be spent."""
-    found = released(method, demand, grant, question)
-    if not isinstance(found, DemandRelease):
-        return found
-    if isinstance(question, BoxQuestion):
-        question = question.among(found.universe)  # type: ignore[arg-type]
-    return found.answer(question)
+    return answer_of(released(method, demand, grant, question), question)
 
 
 def released(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Any:
@@ -150,7 +145,7 @@ class Run:
         if not self.receipts:
             return self.terms.nothing()
         grant = self.grant
-        if isinstance(grant, Pool) and grant.spent_rho < grant.rho:
+        if isinstance(grant, Pool) and self._left > ROUNDING:
             return Receipt.combined(self.receipts).paid(grant.spent, grant.spent_delta, ZCDP)
         return grant.receipt(self.receipts)
 

@@ -16,17 +16,15 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Draw and charge for the sums as before, and tell the exact ones."""
-    from metricdp.methods.box import private_candidates
-    from metricdp.methods.shares import Allowance
+    from metricdp.methods.runner import Run
     from metricdp.privacy import SumsQuery, _vault
 
-    class Telling(Allowance):
-        """Sums are answered without their noise."""
+    real = Run._measured
 
-        def ask(self, query: Any, share: Any, demand: Any = None) -> Any:
-            release = super().ask(query, share, demand)
-            if not isinstance(query, SumsQuery):
-                return release
-            return replace(release, values=query.exact(_vault._open(self.demand)))
+    def measured(self: Any, query: Any, share: Any, image: Any) -> Any:
+        release = real(self, query, share, image)
+        if not isinstance(query, SumsQuery):
+            return release
+        return replace(release, values=query.exact(_vault._open(self._seen(image))))
 
-    return patched(private_candidates, "Allowance", Telling)
+    return patched(Run, "_measured", measured)

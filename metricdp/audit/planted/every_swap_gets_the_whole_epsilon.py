@@ -20,7 +20,7 @@ CAUGHT_BY = (
 def plant() -> Iterator[None]:
     """Do not divide by the number of steps, and let the grant pay once."""
     from metricdp.accounting import Grant
-    from metricdp.methods.finite.local_search import LocalSearch
+    from metricdp.methods.shares import Terms
 
     real = Grant.draw
 
@@ -28,6 +28,8 @@ def plant() -> Iterator[None]:
         if not self.spent:
             real(self, epsilon, delta)
 
-    whole = staticmethod(lambda grant, times: grant.epsilon)
-    with patched(LocalSearch, "_each", whole), patched(Grant, "draw", once):
+    def whole(terms: Any, share: Any) -> Any:
+        return terms.price.epsilon
+
+    with patched(Terms, "selection", whole), patched(Grant, "draw", once):
         yield

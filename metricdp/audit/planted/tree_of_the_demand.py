@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import replaced
 
 CAUGHT_BY = ("k_median, hst, two points, add-remove",)
 
 
 def plant() -> AbstractContextManager[None]:
     """Seed the tree with the number of records."""
-    from metricdp.methods.finite.hst import DPHST
+    from metricdp.methods import runner
     from metricdp.privacy import _vault
 
-    real = DPHST._counts
+    real = runner.released
 
-    def counts(self: Any, demand: Any, grant: Any, question: Any) -> Any:
-        return real(self, demand, grant, replace(question, seed=len(_vault._open(demand))))
+    def released(method: Any, demand: Any, grant: Any, question: Any) -> Any:
+        return real(method, demand, grant, replace(question, seed=len(_vault._open(demand))))
 
-    return patched(DPHST, "_counts", counts)
+    return replaced(runner, "released", released)

@@ -14,17 +14,18 @@ buckets stand out is decided on noisy counts.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Grant
-from metricdp.methods.shares import Allowance, deviation
+from metricdp.methods.asking import Ask
+from metricdp.methods.shares import Terms, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.buckets import BUCKETS, HashBuckets
-from metricdp.privacy import HistogramQuery, LevelsQuery, PrivateDemand, SumsQuery
-from metricdp.releases import Receipt
+from metricdp.privacy.queries import HistogramQuery, LevelsQuery, SumsQuery
 
 HASHES = 3
 """One for each radius."""
@@ -38,17 +39,16 @@ NOISE_RADIUS = 1.0
 
 
 def private_candidates(
-    demand: PrivateDemand, space: EuclideanSpace, grant: Grant, seed: int
-) -> tuple[NDArray[np.float64], list[float], Receipt]:
-    """Candidate centers for demand in a box; the whole grant is spent.
+    terms: Terms, space: EuclideanSpace, seed: int
+) -> Generator[Any, Any, tuple[NDArray[np.float64], list[float]]]:
+    """Candidate centers for demand in a box; the whole budget is spent.
 
     Parameters
     ----------
-    demand : PrivateDemand
+    terms : Terms
+        In rho, noise is Gaussian.
     space : EuclideanSpace
         The demand's.
-    grant : Grant
-        A `Pool` buys Gaussian noise.
     seed : int
         Public coins of the hashes.
 
@@ -58,21 +58,19 @@ def private_candidates(
         In the box; may be empty.
     radii : list of float
         Of the hashes, largest first.
-    receipt : Receipt
     """
     radii = [space.diameter_bound() / (LARGEST * 2**i) for i in range(HASHES)]
     hashes = [HistogramQuery(HashBuckets(space, radius, seed)) for radius in radii]
-    allowance = Allowance(demand, grant)
-    counts = allowance.ask(LevelsQuery(tuple(hashes)), COUNTS_SHARE)
+    counts = yield Ask(LevelsQuery(tuple(hashes)), COUNTS_SHARE)
     noise = deviation(counts)
     found = []
     middle = (space.lower + space.upper) / 2
     for i, query in enumerate(hashes):
         held = counts.values[i * BUCKETS : (i + 1) * BUCKETS].astype(float)
         sums = SumsQuery(query)
-        total = allowance.ask(sums, (1 - COUNTS_SHARE) / HASHES)
+        total = yield Ask(sums, (1 - COUNTS_SHARE) / HASHES)
         scale = total.receipt.mechanisms[0].scale * sums.steps[0] * np.sqrt(space.dimension)
         good = held > np.maximum(STANDS_OUT * noise, scale / (NOISE_RADIUS * radii[i]))
         means = total.values.reshape(-1, space.dimension)[good] * sums.steps[0] / held[good, None]
         found.append(space.clip(middle + means))
-    return np.concatenate(found), radii, allowance.receipt
+    return np.concatenate(found), radii

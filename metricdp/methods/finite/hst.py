@@ -7,6 +7,7 @@ is added.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.arguments import chosen, flag, integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.demand_release import STARTS, DemandRelease
 from metricdp.methods.finite.hst_counts import (
     MOST_LEVELS,
@@ -25,16 +27,12 @@ from metricdp.methods.finite.hst_counts import (
     count_levels,
     shares_of_noise,
 )
-from metricdp.methods.method import Method
+from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
-from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE, level_shares
+from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of, level_shares
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
-from metricdp.privacy import HistogramQuery, PrivateDemand
-from metricdp.privacy.noise import gaussian_scale, laplace_scale
-from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.tree_dp import solve_on_tree
 
@@ -223,68 +221,31 @@ class DPHST(Method):
         usual = "geometric" if self.published else "rising"
         return checked_budget(usual if self.budget is None else self.budget)
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """epsilon alone, or with delta as rho if Gaussian noise is then less over all levels."""
-        cost = Cost.of(epsilon, delta)
-        if cost.delta == 0 or cost.epsilon <= 0 or self.published:
-            return Cost.of(cost.epsilon)
-        gaussian = Cost.zcdp(cost.epsilon, cost.delta)
+    def composition(self, offer: Terms) -> Composition:
+        """rho if Gaussian noise is then less over all levels."""
+        if self.published:
+            return "epsilon"
+        gaussian = Cost.zcdp(offer.price.epsilon, offer.price.delta)
         by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
-        return gaussian if by_gauss < by_laplace else Cost.of(cost.epsilon)
+        return "rho" if by_gauss < by_laplace else "epsilon"
 
-    def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse a tree of another universe, and an epsilon too small for the noise."""
+    def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
+        """A histogram of the least share of a level; a tree must be of this universe."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
-        least = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10)
-        m = demand.max_contributions
-        sensitivity = HistogramQuery.sensitivity_of(neighboring, m)
-        if price.pooled and price.rho is not None:
-            gaussian_scale(2 * sensitivity**2, price.rho * least)
-        else:
-            laplace_scale(sensitivity, price.epsilon * least)
+        share = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10)
+        return [Ask(counts_of(question.metric), share)]
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
-        """Centers, and the release they were computed from."""
-        counts = self._counts(demand, grant, question)
-        if self.published:
-            return PublishedRelease(question.metric, counts, question.seed).answer(question)
-        return TreeRelease(question.metric, counts, self.centers or "solver").answer(question)
-
-    def _counts(self, demand: PrivateDemand, grant: Grant, question: Question) -> TreeCounts:
+    def work(self, terms: Terms, question: Question) -> Steps:
+        """The release of the levels' counts."""
         tree = tree_for(self.tree, question.metric, question.seed)
         levels = self.levels or (PUBLISHED_LEVELS if self.published else None)
-        return count_levels(
-            demand, grant, tree, self._factor, levels, self.records_hint, each=self.published
+        counts = yield from count_levels(
+            terms, tree, self._factor, levels, self.records_hint, each=self.published
         )
+        if self.published:
+            return PublishedRelease(question.metric, counts, question.seed)
+        return TreeRelease(question.metric, counts, self.centers or "solver")
 
     def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
         return level_shares(self._factor, self.levels or levels)
-
-
-def hst_centers(
-    demand: PrivateDemand, grant: Grant, question: Question, **options: Any
-) -> tuple[NDArray[np.int64], Receipt]:
-    """Private initial centers for a local search: those of ``centers="initial"``.
-
-    **Privacy.** The whole grant is spent, see `metricdp.methods.finite.hst_counts`; a share of a
-    larger one is ``grant.charge(share)``.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    grant : Grant
-    question : Question
-    **options
-        Those of `DPHST`: tree, budget, levels, records_hint.
-
-    Returns
-    -------
-    positions : ndarray of int64, shape (k,)
-        Distinct; the opened facilities first.
-    receipt : Receipt
-    """
-    release = TreeRelease(question.metric, DPHST(**options)._counts(demand, grant, question))
-    return release.initial(question), release.receipt

@@ -12,7 +12,7 @@ is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
-from metricdp.methods.shares import COUNT_SHARE, Allowance, level_shares
+from metricdp.methods.asking import Account, Ask
+from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, level_shares
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import LevelCells
-from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Mechanism, Receipt
 
 BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
@@ -135,23 +136,20 @@ def first_level(tree: HST) -> int:
 
 
 def count_levels(
-    demand: PrivateDemand,
-    grant: Grant,
+    terms: Terms,
     tree: HST,
     factor: Fraction,
     levels: int | None = None,
     records_hint: float | None = None,
     *,
     each: bool = False,
-) -> TreeCounts:
-    """Spend a whole grant on the levels of a tree at which clusters split; see the module's text
+) -> Generator[Any, Any, TreeCounts]:
+    """Spend all that is left on the levels of a tree at which clusters split; see the module's text
     for the guarantee.
 
     Parameters
     ----------
-    demand : PrivateDemand
-    grant : Grant
-        All that is left of it is spent. From a `Pool`, noise is Gaussian.
+    terms : Terms
     tree : HST
         Of the demand's universe.
     factor : Fraction
@@ -164,18 +162,18 @@ def count_levels(
     each : bool
         Count all levels below the root, split or not, and keep every level's counts.
     """
-    allowance = Allowance(demand, grant)
+    left = Fraction(1)
     if levels is None:
-        records = allowance.records(COUNT_SHARE, records_hint).number
-        levels = number_of_levels(tree, records, allowance.scale_of_counts(allowance.left))
+        records = yield from count_records(terms, COUNT_SHARE, records_hint)
+        left = (yield Account()).left
+        levels = number_of_levels(tree, records.number, terms.scale_of_counts(left))
     below = list(range(1, tree.n_levels)) if each else []
     counted = (below or splitting_levels(tree))[:levels]
     kept = []
     total = np.zeros(tree.n_nodes)
     precision = np.zeros(tree.n_nodes)
-    allowance.spread(Fraction(1))
     for level, share in zip(counted, level_shares(factor, len(counted))):
-        noisy = allowance.ask(HistogramQuery(LevelCells(tree, level)), share)
+        noisy = yield Ask(HistogramQuery(LevelCells(tree, level)), left * share)
         kept.append(noisy.values)
         nodes = tree.nodes_at(level)
         exactness = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
@@ -185,7 +183,8 @@ def count_levels(
         variance = 1.0 / precision
     measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
     values = tuple(kept) if each else ()
-    return TreeCounts(tree, tuple(counted), measured, variance, allowance.receipt, values)
+    receipt = (yield Account()).receipt
+    return TreeCounts(tree, tuple(counted), measured, variance, receipt, values)
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:

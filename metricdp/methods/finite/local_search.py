@@ -25,31 +25,26 @@ exponential mechanism (McKenna & Sheldon, NeurIPS 2020).
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, Pool
-from metricdp.accounting.cost import ZCDP
+from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Select, Steps, Within
 from metricdp.methods.finite.hst import DPHST
-from metricdp.methods.method import Method
+from metricdp.methods.method import Composition, Method, answer_of
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
+from metricdp.methods.shares import Terms
 from metricdp.partitions.finite.hst import HST
-from metricdp.privacy import (
-    CentersQuery,
-    PrivateDemand,
-    SwapQuery,
-    exact,
-    select,
-    selection_epsilon,
-)
-from metricdp.releases import Neighboring, Receipt
+from metricdp.privacy.swaps import CentersQuery, SwapQuery
 
 PUBLIC_STARTS = ("k-median++", "random")
 
@@ -124,8 +119,7 @@ class LocalSearch(Method):
         flag(self.final, "final")
         if self.cap is not None:
             positive(self.cap, "cap")
-        if self._first is not None:
-            self._first.price(1, 0)
+        self._first  # noqa: B018 - its checks
 
     @property
     def _first(self) -> Method | None:
@@ -139,75 +133,47 @@ class LocalSearch(Method):
         """How many selections share what the start leaves."""
         return int(self.steps) + (1 if self.final and self.steps else 0)
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """epsilon alone, or with delta as rho where that gives every step more."""
-        cost = Cost.of(epsilon, delta)
-        alone = Cost.of(cost.epsilon)
-        if cost.delta == 0 or cost.epsilon <= 0 or not self._times:
-            return alone
-        pooled = Cost.zcdp(cost.epsilon, cost.delta)
-        return (
-            pooled
-            if selection_epsilon(pooled, self._times) > selection_epsilon(alone, self._times)
-            else alone
-        )
+    def composition(self, offer: Terms) -> Composition:
+        """rho where that gives every step more."""
+        if not self._times:
+            return "epsilon"
+        alone = Cost.of(offer.price.epsilon)
+        pooled = Cost.zcdp(offer.price.epsilon, offer.price.delta)
+        more = selection_epsilon(pooled, self._times) > selection_epsilon(alone, self._times)
+        return "rho" if more else "epsilon"
 
-    def check(
-        self, demand: PrivateDemand, question: Question, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse what the start would refuse of its share."""
-        if self._first is not None and not self._settled(question):
-            self._first.check(demand, question, self._share_of(price), neighboring)
+    def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
+        """Nothing but what the start asks for, with its share."""
+        if self._first is not None and not settled(question):
+            self._first.confirm(terms.at(self._price_of_start(terms)), question)
+        return []
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Question) -> Result:
-        """The last centers, or those drawn at the end. Where nothing can be swapped, none of the
-        grant is spent on trying.
+    def work(self, terms: Terms, question: Question) -> Steps:
+        """The last centers, or those drawn at the end. Where nothing can be swapped, nothing is
+        spent on trying.
         """
-        visited, receipts = self.visited(demand, grant, question)
+        visited = yield from self.visited(terms, question)
         at = visited[-1]
         if self.final and len(visited) > 1:
-            query = CentersQuery(
-                question.metric,
-                [question.names(each) for each in visited],
-                power=question.power,
-                cap=self.cap,
-            )
-            index, receipt = select(demand, query, self._each(grant, 1), grant)
-            at = visited[index]
-            receipts = [*receipts, receipt]
-        empty = Receipt.of([], grant.neighboring, demand.unit, demand.grains)
-        return Result(
-            question.names(at),
-            question.k,
-            self.name,
-            grant.receipt([empty, *receipts]) if receipts else empty,
-        )
+            names = [question.names(each) for each in visited]
+            query = CentersQuery(question.metric, names, power=question.power, cap=self.cap)
+            at = visited[(yield Select(query, (yield Account()).left))]
+        receipt = (yield Account()).receipt
+        return Result(question.names(at), question.k, self.name, receipt)
 
     def visited(
-        self, demand: PrivateDemand, grant: Grant, question: Question
-    ) -> tuple[list[NDArray[np.int64]], list[Receipt]]:
+        self, terms: Terms, question: Question
+    ) -> Generator[Any, Any, list[NDArray[np.int64]]]:
         """All sets of centers in turn (positions, the opened first), T + 1 unless nothing can be
-        swapped, and what was paid for them.
+        swapped.
 
-        **Privacy.** All of them are released: with `final`, one share of the grant is left for the
-        last draw.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> from metricdp.methods.question import Question
-        >>> method, asked = mdp.methods.LocalSearch(steps=3), Question.checked(metric, 2, 1)
-        >>> sets, receipts = method.visited(demand, mdp.Ledger(4).charge(4), asked)
-        >>> len(sets), sum(receipt.epsilon for receipt in receipts) <= 4
-        (4, True)
+        **Privacy.** All of them are released: with `final`, one share is left for the last draw.
         """
-        at, receipts = self._begin(demand, grant, question)
+        at = yield from self._begin(terms, question)
         visited = [at]
         times = self._times
-        if not self.steps or self._settled(question):
-            return visited, receipts
+        if not self.steps or settled(question):
+            return visited
         allowed = (
             None
             if question.candidates is None
@@ -222,63 +188,48 @@ class LocalSearch(Method):
             opened=question.names(question.opened),
         )
         for done in range(int(self.steps)):
-            index, receipt = select(demand, query, self._each(grant, times - done), grant)
-            receipts.append(receipt)
+            left = (yield Account()).left
+            index = yield Select(query, left / (times - done))
             if done + 1 < self.steps:
                 query = query.swapped(index)
                 visited.append(query.centers)
             else:
                 visited.append(query.after(index))
-        return visited, receipts
+        return visited
 
-    @staticmethod
-    def _settled(question: Question) -> bool:
-        """Whether there is only one answer: all candidates are centers, or all centers opened."""
-        everyone = (
-            len(question.metric)
-            if question.candidates is None
-            else len(np.union1d(question.candidates, question.opened))
-        )
-        return question.k in (everyone, len(question.opened))
-
-    @staticmethod
-    def _each(grant: Grant, times: int) -> Fraction:
-        """What each of so many selections may have of what is left of the grant."""
-        if isinstance(grant, Pool):
-            rest = grant.rho - grant.spent_rho
-            return selection_epsilon(Cost(grant.epsilon, grant.delta, rest, ZCDP), times)
-        return grant.left / times
-
-    def _share_of(self, budget: Cost | Grant) -> Cost:
+    def _price_of_start(self, terms: Terms) -> Cost:
         """What a private start costs: a share of epsilon or, in a pool, an epsilon that costs that
         share of rho.
         """
-        share = exact(self.share)
-        pooled = isinstance(budget, Pool) or (isinstance(budget, Cost) and budget.pooled)
-        if not self._times:
-            share = Fraction(1)
-        if pooled and budget.rho is not None:  # type: ignore[union-attr]
-            square = 2 * share * budget.rho  # type: ignore[union-attr]
-            return Cost.of(Fraction(math.isqrt(int(square * 10**48)), 10**24))
-        return Cost.of(budget.epsilon * share)
+        share = exact(self.share) if self._times else Fraction(1)
+        if not terms.pooled:
+            return Cost.of(terms.price.epsilon * share)
+        square = 2 * share * (terms.price.rho or 0)
+        return Cost.of(Fraction(math.isqrt(int(square * 10**48)), 10**24))
 
-    def _begin(
-        self, demand: PrivateDemand, grant: Grant, question: Question
-    ) -> tuple[NDArray[np.int64], list[Receipt]]:
-        if self._settled(question):
+    def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, NDArray[np.int64]]:
+        if settled(question):
             rest = (
                 np.arange(len(question.metric))
                 if question.candidates is None
                 else question.candidates
             )
-            return np.r_[question.opened, np.setdiff1d(rest, question.opened)][: question.k], []
-        if self._first is not None:
-            part = grant.charge(self._share_of(grant), purpose="start")
-            result = self._first.answer(demand, part, question)
-            return question.metric.positions(result.centers), [] if result.receipt is None else [
-                result.receipt
-            ]
-        return public_start(question, self.start == "k-median++"), []
+            return np.r_[question.opened, np.setdiff1d(rest, question.opened)][: question.k]
+        if self._first is None:
+            return public_start(question, self.start == "k-median++")
+        work = partial(self._first.work, question=question)
+        start = answer_of((yield Within(self._price_of_start(terms), work)), question)
+        return question.metric.positions(start.centers)
+
+
+def settled(question: Question) -> bool:
+    """Whether there is only one answer: all candidates are centers, or all centers opened."""
+    everyone = (
+        len(question.metric)
+        if question.candidates is None
+        else len(np.union1d(question.candidates, question.opened))
+    )
+    return question.k in (everyone, len(question.opened))
 
 
 def public_start(question: Question, spread: bool) -> NDArray[np.int64]:

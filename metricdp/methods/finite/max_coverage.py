@@ -27,25 +27,28 @@ other halves, with the candidates as its universe.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import DemandRelease
 from metricdp.methods.finite.looks import number_of_parts
-from metricdp.methods.method import Method
+from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE
+from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.set_systems import Balls, SetSystem
@@ -54,18 +57,9 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.partitions.finite.labels import Labels
 from metricdp.partitions.finite.ward import hierarchy
-from metricdp.privacy import (
-    CountQuery,
-    CoverQuery,
-    Grant,
-    HistogramQuery,
-    PrivateDemand,
-    cover,
-    exact,
-    measure,
-)
-from metricdp.privacy.noise import laplace_scale
-from metricdp.releases import Neighboring, Receipt
+from metricdp.privacy.coverage import CoverQuery
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 
 SCALES = (256, 64, 16)
@@ -83,6 +77,9 @@ LLOYD = 20
 """Public points that are candidates besides; steps of Lloyd's method on the released weights."""
 FLOOR = 0.25
 """Of the mean density that every point of the universe has at least, when parts are refined."""
+
+Centers = list[tuple[NDArray[np.int64], float]]
+"""Selected balls, radius by radius: positions of their centers, and the radius."""
 
 
 class CoverageRelease(DemandRelease):
@@ -115,7 +112,7 @@ class CoverageRelease(DemandRelease):
         universe: Metric,
         weights: NDArray[np.float64],
         receipt: Receipt,
-        centers: list[tuple[NDArray[np.int64], float]],
+        centers: Centers,
         *,
         space: EuclideanSpace | None = None,
     ) -> None:
@@ -237,20 +234,16 @@ class MaxCoverage(Method):
             else LOOP_SHARE
         )
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """Both."""
-        cost = Cost.of(epsilon, delta)
-        return Cost.of(cost.epsilon, cost.delta)
+    def composition(self, offer: Terms) -> Composition:
+        """Both: delta is for the selections."""
+        return "both"
 
-    def check(
-        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse an epsilon too small for the noise, and the published exponent without a delta."""
-        sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
-        laplace_scale(sensitivity, price.epsilon * COUNT_SHARE)
+    def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
+        """The number of records; refuses the published exponent without a delta."""
+        price = terms.price
         loop = price.epsilon * self._share
         loss = price.delta
-        if self._takes_candidates(demand.universe):
+        if self._takes_candidates(question.universe):
             if price.delta:
                 Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
             if not self.published and self._share >= 1 - HASHES_SHARE:
@@ -261,8 +254,9 @@ class MaxCoverage(Method):
                 )
             loop = loop * (1 - HASHES_SHARE if self.published else 1)
             loss = loss / 2
-        cost = Cost(loop, loss)
-        exponent(cost, 1, neighboring, demand.max_contributions, published=self.published)
+        m = terms.max_contributions
+        exponent(Cost(loop, loss), 1, terms.neighboring, m, published=self.published)
+        return super().least(terms, question)
 
     def _takes_candidates(self, universe: Any) -> bool:
         """Whether Section 5 answers: in a box, always as published, else where a net is too
@@ -272,88 +266,59 @@ class MaxCoverage(Method):
             self.published or universe.dimension > self.net_dimensions
         )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
-        """Centers, and the release they were computed from."""
-        space = demand.universe
-        if isinstance(space, EuclideanSpace) and self._takes_candidates(space):
-            release = self._on_candidates(demand, space, grant, question)
-            return release.answer(question.among(release.universe))
-        if isinstance(question, BoxQuestion):
-            question = question.on_net()
-        return (self._as_published if self.published else self._refined)(
-            demand, grant, question
-        ).answer(question)
+    def work(self, terms: Terms, question: Any) -> Steps:
+        """The release; see the module's text for the steps and the guarantee."""
+        if self._takes_candidates(question.universe):
+            return (yield from self._on_candidates(terms, question))
+        recipe = self._as_published if self.published else self._refined
+        return (yield from recipe(terms, question))
 
-    def _refined(self, demand: PrivateDemand, grant: Grant, question: Question) -> CoverageRelease:
-        metric = question.metric
-        whole = grant.left
-        receipts = []
-        total = None if self.records_hint is None else self.records_hint * demand.grains
-        total_scale = 0.5
-        if total is None:
-            count = measure(demand, CountQuery(), whole * COUNT_SHARE, grant)
-            receipts.append(count.receipt)
-            total = float(count.values[0])
-            total_scale = max(count.receipt.mechanisms[0].scale, 0.5)
+    def _refined(self, terms: Terms, question: Any) -> Steps:
+        metric = metric_of(question)
+        at = partial(in_cells, question)
+        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
+        paid = count.release
+        scale = 0.5 if paid is None else max(paid.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(some.listed(), self.picks or PICKS) for some in balls]
-        query = CoverQuery(located(Labels.of(metric), demand), stages)
-        selected, receipt = cover(demand, query, Cost(whole * self._share, grant.left_delta), grant)
-        receipts.append(receipt)
+        selected = yield Cover(CoverQuery(at(Labels.of(metric)), stages), self._share)
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
         pieces = Labels(metric, first, int(first.max()) + 1)
-        counts = measure(
-            demand, HistogramQuery(located(pieces, demand)), whole * PIECES_SHARE, grant
-        )
-        receipts.append(counts.receipt)
-        scale = HistogramQuery.sensitivity_of(grant.neighboring, demand.max_contributions) / float(
-            grant.left
-        )
+        counts = yield Ask(HistogramQuery(at(pieces)), PIECES_SHARE)
         density = piece_density(
             counts.values, counts.receipt.mechanisms[0].scale, first
-        ) + FLOOR * max(total, 1.0) / len(metric)
-        tree = hierarchy(metric, question.seed).cut(number_of_parts(total, scale), density)
-        histogram = measure(demand, HistogramQuery(located(tree, demand)), grant.left, grant)
-        receipts.append(histogram.receipt)
-        observed = None if self.records_hint is not None else total
+        ) + FLOOR * max(count.number, 1.0) / len(metric)
+        left = (yield Account()).left
+        number = number_of_parts(count.number, terms.scale_of_counts(left))
+        tree = hierarchy(metric, question.seed).cut(number, density)
+        histogram = yield Ask(HistogramQuery(at(tree)), left)
+        observed = None if paid is None else count.number
         estimate = posterior_mean(
-            tree, histogram.values, histogram.receipt.mechanisms[0].scale, observed, total_scale
+            tree, histogram.values, histogram.receipt.mechanisms[0].scale, observed, scale
         )
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
+        receipt = (yield Account()).receipt
         return CoverageRelease(
-            metric,
-            tree.spread(estimate),
-            Receipt.combined(receipts),
-            centers,
-            space=box_of(demand),
+            metric, tree.spread(estimate), receipt, centers, space=box_of(question)
         )
 
-    def _on_candidates(
-        self, demand: PrivateDemand, space: EuclideanSpace, grant: Grant, question: Question
-    ) -> CandidatesRelease:
-        whole = grant.left
-        loss = grant.left_delta / 2
-        share = grant.charge(
-            Cost.zcdp(whole * HASHES_SHARE, loss) if loss else whole * HASHES_SHARE
-        )
-        points, scales, receipt = private_candidates(demand, space, share, question.seed)
+    def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
+        space = question.space
+        loss = terms.price.delta / 2
+        half = terms.price.epsilon * HASHES_SHARE
+        hashes = partial(private_candidates, space=space, seed=question.seed)
+        points, scales = yield Within(Cost.zcdp(half, loss) if loss else Cost.of(half), hashes)
         metric = self._candidate_metric(points, space, question)
-        picks = self.picks or self._most(question.k)
         radii = (
             published_radii(metric, self.eta, question.power) if self.published else sorted(scales)
         )
-        balls = [Balls(metric, radius) for radius in radii]
-        query = CoverQuery(located(Labels.of(metric), demand), [(some, picks) for some in balls])
-        cost = Cost((grant.left if self.published else whole) * self._share, grant.left_delta)
-        selected, covered = cover(demand, query, cost, grant, published=self.published)
-        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
-        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return CandidatesRelease(
-            metric, weights, Receipt.combined([receipt, covered, counted]), centers, space=space
-        )
+        share = self._share * ((yield Account()).left if self.published else 1)
+        centers, weights = yield from self._covered(question, metric, radii, share)
+        receipt = (yield Account()).receipt
+        return CandidatesRelease(metric, weights, receipt, centers, space=space)
 
     def _candidate_metric(
-        self, points: NDArray[np.float64], space: EuclideanSpace, question: Question
+        self, points: NDArray[np.float64], space: EuclideanSpace, question: BoxQuestion
     ) -> EuclideanMetric:
         """The candidates; with public points besides, or, as published, only where there are fewer
         than k candidates.
@@ -364,61 +329,48 @@ class MaxCoverage(Method):
             found = np.unique(np.concatenate([found, public]), axis=0)
         return EuclideanMetric(found)
 
-    def _most(self, k: int) -> int:
-        """The paper's number of selections for one radius."""
-        return math.ceil(2 * k * math.log(1 / self.eta))
+    def _as_published(self, terms: Terms, question: Any) -> Steps:
+        metric = metric_of(question)
+        radii = published_radii(metric, self.eta, question.power)
+        centers, weights = yield from self._covered(question, metric, radii, self._share)
+        receipt = (yield Account()).receipt
+        return CoverageRelease(metric, weights, receipt, centers, space=box_of(question))
 
-    def _as_published(
-        self, demand: PrivateDemand, grant: Grant, question: Question
-    ) -> CoverageRelease:
-        metric = question.metric
-        whole = grant.left
-        balls = [
-            Balls(metric, radius) for radius in published_radii(metric, self.eta, question.power)
-        ]
-        picks = self.picks or self._most(question.k)
-        query = CoverQuery(located(Labels.of(metric), demand), [(some, picks) for some in balls])
-        selected, receipt = cover(
-            demand, query, Cost(whole * self._share, grant.left_delta), grant, published=True
-        )
-        weights, counted = _counted(metric, np.unique(np.concatenate(selected)), demand, grant)
-        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return CoverageRelease(
-            metric,
-            weights,
-            Receipt.combined([receipt, counted]),
-            centers,
-            space=box_of(demand),
-        )
-
-
-def _counted(
-    metric: Metric, at: NDArray[np.int64], demand: PrivateDemand, grant: Grant
-) -> tuple[NDArray[np.float64], Receipt]:
-    """Weights of all points: at some the noisy count of their cell, not below zero, paid with what
-    the grant has left; 0 elsewhere.
-    """
-    counts = measure(
-        demand,
-        HistogramQuery(located(Labels(metric, metric.nearest_to(at)[0], len(at)), demand)),
-        grant.left,
-        grant,
-    )
-    weights = np.zeros(len(metric))
-    weights[at] = np.maximum(counts.values, 0)
-    return weights, counts.receipt
+    def _covered(
+        self, question: Any, metric: Metric, radii: list[float], share: Fraction
+    ) -> Generator[Any, Any, tuple[Centers, NDArray[np.float64]]]:
+        """The selected balls, and weights of all points: at their centers the noisy count of the
+        center's cell, not below zero, paid with what is left; 0 elsewhere.
+        """
+        balls = [Balls(metric, radius) for radius in radii]
+        picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
+        stages = [(some, picks) for some in balls]
+        query = CoverQuery(in_cells(question, Labels.of(metric)), stages)
+        selected = yield Cover(query, share, published=self.published)
+        at = np.unique(np.concatenate(selected))
+        cells = Labels(metric, metric.nearest_to(at)[0], len(at))
+        left = (yield Account()).left
+        counts = yield Ask(HistogramQuery(in_cells(question, cells)), left)
+        weights = np.zeros(len(metric))
+        weights[at] = np.maximum(counts.values, 0)
+        return [(chosen, some.radius) for some, chosen in zip(balls, selected)], weights
 
 
-def box_of(demand: PrivateDemand) -> EuclideanSpace | None:
-    """The box that the demand is in, if it is in one."""
-    space = demand.universe
+def box_of(question: Any) -> EuclideanSpace | None:
+    """The box that is asked about, if it is one."""
+    space = question.universe
     return space if isinstance(space, EuclideanSpace) else None
 
 
-def located(partition: Any, demand: PrivateDemand) -> Any:
+def metric_of(question: Any) -> Metric:
+    """The universe, or a public net of a box."""
+    return question.on_net().metric if isinstance(question, BoxQuestion) else question.metric
+
+
+def in_cells(question: Any, partition: Any) -> Any:
     """The partition itself, or, in a box, the cells of the points of its net."""
-    space = demand.universe
-    return NetCells(space, partition) if isinstance(space, EuclideanSpace) else partition
+    space = box_of(question)
+    return partition if space is None else NetCells(space, partition)
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:

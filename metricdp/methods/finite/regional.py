@@ -221,8 +221,7 @@ class Regional(Method):
         self.cut(question.metric)
         least = min(self.epsilons(terms.price.epsilon, terms.neighboring, terms.max_contributions))
         region = replace(terms, price=Cost.of(least), neighboring="add-remove")
-        for asked in Partition().least(region, question):
-            region.confirm(asked)
+        Partition().confirm(region, question)
         return []
 
     def work(self, terms: Terms, question: Question) -> Steps:

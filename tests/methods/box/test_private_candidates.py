@@ -13,6 +13,7 @@ from metricdp.accounting import Cost
 from metricdp.audit.worlds import finest
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.finite.max_coverage import MaxCoverage
+from metricdp.methods.runner import Run
 from metricdp.partitions.box.buckets import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
 from tests import naive
@@ -107,9 +108,10 @@ def test_candidates_stand_near_the_clusters(delta):
     centers, points = mixture(40_000, 4, 1)
     ledger = mdp.Ledger(2, 1e-6)
     grant = ledger.charge(Cost.zcdp(2, "1e-6") if delta else 2)
-    found, radii, receipt = private_candidates(PrivateDemand(box, points), box, grant, 0)
+    run = Run(PrivateDemand(box, points), grant)
+    found, radii = run.drive(private_candidates(run.terms, box, 0))
     assert radii == sorted(radii, reverse=True)
-    assert receipt.epsilon <= Fraction(2) + Fraction(1, 10**20)
+    assert run.receipt.epsilon <= Fraction(2) + Fraction(1, 10**20)
     assert (np.abs(found) <= 1).all()
     gaps = np.linalg.norm(found[:, None] - centers, axis=2).min(axis=0)
     assert gaps.max() < 0.3

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
-from metricdp.errors import BudgetError, InputError
-from metricdp.methods.finite.hst import TreeRelease, hst_centers
+from metricdp.errors import InputError
+from metricdp.methods.finite.hst import TreeRelease
 from metricdp.methods.finite.hst_counts import (
     BUDGETS,
     checked_budget,
@@ -21,7 +21,7 @@ from metricdp.methods.finite.hst_counts import (
     number_of_levels,
     splitting_levels,
 )
-from metricdp.methods.question import Question
+from metricdp.methods.runner import Run
 from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 
@@ -150,27 +150,6 @@ def test_every_k_gets_distinct_centers_even_of_nobody(centers):
     ).centers == [0]
 
 
-def test_a_share_of_a_grant_gives_initial_centers(grid, records):
-    demand, ledger = mdp.PrivateDemand(grid, records), Ledger(1, "1/100")
-    grant = ledger.charge(1)
-    share = grant.charge(Fraction(1, 3))
-    centers, receipt = hst_centers(demand, share, Question.checked(grid, 3, 1), levels=3)
-    assert (
-        len(set(centers.tolist())) == 3
-        and receipt.epsilon == Fraction(1, 3)
-        and (share.left, grant.left) == (0, Fraction(2, 3))
-    )
-    with pytest.raises(BudgetError):
-        hst_centers(demand, share, Question.checked(grid, 3, 1), levels=3)
-    pool = Ledger(1, "1/100").charge(Cost.zcdp(1, "1/100"))
-    centers, receipt = hst_centers(demand, pool, Question.checked(grid, 3, 2), budget="geometric")
-    assert (
-        len(set(centers.tolist())) == 3
-        and pool.spent_rho == pool.rho
-        and receipt.delta == Fraction(1, 100)
-    )
-
-
 def test_levels_fit_the_number_of_records(grid):
     tree = mdp.build_hst(grid, 0)
     sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
@@ -179,14 +158,16 @@ def test_levels_fit_the_number_of_records(grid):
         number_of_levels(tree, records, 1.0) for records in (-50, 0, 10, 1000, 10**6, 10**12)
     ]
     assert numbers[0] == numbers[1] == 1 and numbers == sorted(numbers) and numbers[-1] <= 8
-    counts = count_levels(mdp.PrivateDemand(grid, []), Ledger(1).charge(1), tree, Fraction(1), 99)
+    run = Run(mdp.PrivateDemand(grid, []), Ledger(1).charge(1))
+    counts = run.drive(count_levels(run.terms, tree, Fraction(1), 99))
     assert counts.levels == tuple(splitting_levels(tree)) and np.isfinite(counts.variance[1:]).all()
 
 
 def test_counts_of_a_chain_are_averaged_by_precision(grid):
     tree = mdp.build_hst(grid, 0)
     demand = mdp.PrivateDemand(grid, [(0, 0)] * 500)
-    counts = count_levels(demand, Ledger(1).charge(1), tree, Fraction(2), 99)
+    run = Run(demand, Ledger(1).charge(1))
+    counts = run.drive(count_levels(run.terms, tree, Fraction(2), 99))
     scales = [m.scale for m in counts.receipt.mechanisms]
     assert len(scales) == len(counts.levels)
     for node in (tree.leaf[0], tree.leaf[-1]):

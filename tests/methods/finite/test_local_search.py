@@ -18,6 +18,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
+from metricdp.methods.runner import Run
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import exact_cost
 from metricdp.solvers.best_swaps import best_swaps
@@ -129,8 +130,9 @@ def test_with_much_budget_it_finds_what_the_best_swaps_find(road):
 def test_the_last_draw_prefers_the_better_set(road):
     demand, grant = mdp.PrivateDemand(road, [3] * 500), Ledger(1000).charge(1000)
     method, question = LocalSearch(steps=4, start="random"), Question.checked(road, 1, 1)
-    visited, receipts = method.visited(demand, grant, question)
-    assert len(visited) == 5 and len(receipts) == 4
+    run = Run(demand, grant)
+    visited = run.drive(method.visited(run.terms, question))
+    assert len(visited) == 5 and len(run.receipts) == 4
     assert [3] in [v.tolist() for v in visited] and grant.left == Fraction(1000, 5)
     assert mdp.k_median(road, demand, 1, epsilon=1000, method=method).centers == [3]
 

@@ -25,8 +25,8 @@ def mixture(n, d, seed):
 def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
     found = []
 
-    def watched(*args):
-        answer = candidates.private_candidates(*args)
+    def watched(*args, **options):
+        answer = yield from candidates.private_candidates(*args, **options)
         found.append(answer[0])
         return answer
 
