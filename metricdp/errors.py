@@ -153,6 +153,32 @@ class DisconnectedGraphError(InputError):
         )
 
 
+class ShatteredGraphError(DisconnectedGraphError):
+    """Even the largest component is a small part of the graph: its edges do not meet.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.errors import ShatteredGraphError
+    >>> try:
+    ...     mdp.GraphMetric(nx.empty_graph(9), weight=None, largest_component=True)
+    ... except ShatteredGraphError as problem:
+    ...     print(problem)
+    the largest component has 1 of 9 vertices, so the graph is no connected network: lines may not \
+meet where roads do (split them at crossings, round their ends), or columns name other vertices
+    """
+
+    def __init__(self, sizes: list[int], strongly: bool = False) -> None:
+        self.sizes = sizes
+        kind = "strongly connected component" if strongly else "component"
+        InputError.__init__(
+            self,
+            f"the largest {kind} has {sizes[0]:,} of {sum(sizes):,} vertices, so the graph is no "
+            f"connected network: lines may not meet where roads do (split them at crossings, round "
+            f"their ends), or columns name other vertices",
+        )
+
+
 class ReadingError(MetricDPError):
     """Private records could not be read, and none of them is to blame: an engine failed, or the
     table was not the same in two readings.

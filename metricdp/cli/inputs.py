@@ -86,6 +86,12 @@ def read_metric(args: Namespace) -> GraphMetric:
             f"read {metric.name}: {len(metric):,} vertices, {metric.graph.edges_in_words}, "
             f"{_places(metric)}{lengths}"
         )
+        if metric.graph.left_out:
+            every = len(metric) + metric.graph.left_out
+            say(
+                f"kept the largest component: {len(metric):,} of {every:,} vertices, "
+                f"{metric.graph.left_out:,} left out"
+            )
         if metric.graph.asymmetry is not None:
             say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
     doing("computing")
@@ -118,6 +124,11 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     import metricdp as mdp
 
     _check_coordinates(args, metric)
+    if args.x is not None and args.max_snap is None and args.box is None and not args.quiet:
+        say(
+            "note: a record of another town counts at the nearest vertex, however far that is; "
+            "--max-snap 2km leaves it out, --box refuses it"
+        )
     doing("reading the demand")
     column = args.demand_column
     whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
+from metricdp.errors import (
+    DirectedGraphError,
+    DisconnectedGraphError,
+    GraphFileError,
+    InputError,
+    ShatteredGraphError,
+)
 
 
 def all_at_once(path: str, options: dict[str, Any], first: InputError) -> InputError:
@@ -46,6 +52,8 @@ def _mended(error: InputError, options: dict[str, Any]) -> str | None:
             f"--directed, or --symmetrize to use the shorter direction both ways "
             f"({error.unmatched:,} arcs are one-way)"
         )
+    if isinstance(error, ShatteredGraphError):
+        return None
     if isinstance(error, DisconnectedGraphError) and not options["largest_component"]:
         options["largest_component"] = True
         sizes = ", ".join(f"{size:,}" for size in error.sizes[:3])

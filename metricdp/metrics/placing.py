@@ -31,6 +31,7 @@ from metricdp.universe.crs import (
     WGS84,
     Transformation,
     check_extent,
+    check_meets,
     crs_text,
     described,
     kind_of,
@@ -163,6 +164,8 @@ def placing(
         check_extent(_placed(universe), own, universe.name)
     move = None
     if declared is not None and own is not None:
+        if universe.coordinates is not None:
+            check_meets(_placed(universe), own, declared, universe.name, what)
         area = None if universe.coordinates is None else _placed(universe)
         move = transformation(declared, own, area)
     elif declared != own and (geometry or crs is not None):

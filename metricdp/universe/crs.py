@@ -204,6 +204,40 @@ def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
     )
 
 
+def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, what: str) -> None:
+    """Refuse public points, in one system, that lie wholly outside the area that another is made
+    for: what is declared to be in that system is somewhere else.
+
+    Raises
+    ------
+    InputError
+        Naming both.
+    """
+    if crs == other or find_spec("pyproj") is None or not len(points):
+        return
+    use = _crs(other).area_of_use
+    if use is None:
+        return
+    corners = np.array([points.min(axis=0), points.max(axis=0)])
+    move = transformation(crs, WGS84)
+    degrees = corners if move is None else move(corners)
+    if not np.isfinite(degrees).all():
+        return
+    (west, south), (east, north) = degrees.min(axis=0), degrees.max(axis=0)
+    least_x, least_y, most_x, most_y = use.bounds
+    turns = (0.0,) if least_x <= most_x else (0.0, 360.0)
+    most_x += 360.0 * (len(turns) - 1)
+    beside = all(
+        west + turn > most_x + _FAR_OFF or east + turn < least_x - _FAR_OFF for turn in turns
+    )
+    if beside or south > most_y + _FAR_OFF or north < least_y - _FAR_OFF:
+        raise InputError(
+            f"{what} is in {described(other)}, which is for {use.name.rstrip('.')}, and {name} "
+            f"lies elsewhere, at longitude {west:.4g} to {east:.4g} and latitude {south:.4g} to "
+            f"{north:.4g}: another town, or the wrong system"
+        )
+
+
 def _inside(points: NDArray[np.float64], crs: str, use: Any) -> bool:
     """Whether an extent lies where a system is used, a few degrees more or less."""
     corners = np.array([points.min(axis=0), points.max(axis=0)])

@@ -16,9 +16,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import check_distinct, flag, floats
-from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
+from metricdp.errors import (
+    DirectedGraphError,
+    DisconnectedGraphError,
+    InputError,
+    ShatteredGraphError,
+)
 
 CoordinateSystem = Literal["lonlat", "xy"]
+_LEAST_KEPT = 0.25
+"""A largest component with a smaller share of all vertices is no town: ends that do not meet."""
 _COMPARED, _COMPARED_VERTICES = 8, 2_000_000
 """Vertices whose distances in both directions are compared, and fewer on large graphs."""
 
@@ -84,6 +91,8 @@ class Graph:
         was.
     measured : str
         What the lengths are, in words, where the reader knows: "column 'length'", "hops".
+    left_out : int
+        Vertices outside the largest component, where that was asked for.
 
     Examples
     --------
@@ -107,6 +116,7 @@ class Graph:
     asymmetry: Asymmetry | None = None
     crs: str | None = None
     measured: str = ""
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -211,6 +221,8 @@ def build_graph(
         range.
     DirectedGraphError, DisconnectedGraphError
         See `symmetrize` and `largest_component`.
+    ShatteredGraphError
+        The largest component has less than a quarter of the vertices.
 
     Notes
     -----
@@ -259,10 +271,14 @@ def build_graph(
         connection="strong",
     )
     ids = list(ids)
+    left_out = 0
     if components > 1:
         sizes = np.bincount(label)
         if not largest_component:
             raise DisconnectedGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
+        if sizes.max() < _LEAST_KEPT * n:
+            raise ShatteredGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
+        left_out = n - int(sizes.max())
         kept = label == sizes.argmax()
         position = np.cumsum(kept) - 1
         inside = kept[t] & kept[h]
@@ -277,7 +293,7 @@ def build_graph(
     np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
     system = coordinate_system if xy is not None else None
     kept = one_way and unmatched > 0
-    said = (kept, asymmetry, crs if xy is not None else None, measured)
+    said = (kept, asymmetry, crs if xy is not None else None, measured, left_out)
     return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, *said)
 
 

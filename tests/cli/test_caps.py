@@ -39,7 +39,7 @@ def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(town, cap
     capped = (*ASK, "--user", "who", "--caps", "20,2", "--delta", "1e-6")
     before = snapshot(tmp_path)
     new = run(capsys, *capped, "--ledger", "new.ledger", "--delta-budget", "0")
-    assert new.status == 2 and "delta 1e-06" in new.err and not new.out
+    assert new.status == 3 and "delta 1e-06" in new.err and not new.out
     assert snapshot(tmp_path) == before
     old = mdp.Ledger(3, journal=tmp_path / "old.ledger")
     held = (tmp_path / "old.ledger").read_bytes()

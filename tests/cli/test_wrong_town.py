@@ -1,0 +1,69 @@
+"""What is public says that data and network are of different towns: told before the charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError, ShatteredGraphError
+from tests.cli_world import build_world, run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def town(at: tuple[float, float], crs: str = "EPSG:4326") -> mdp.EuclideanMetric:
+    metric = mdp.EuclideanMetric(np.add(at, [[0.0, 0.0], [0.01, 0.0], [0.0, 0.01]]))
+    metric.coordinates = metric.points
+    metric.coordinate_system, metric.crs = "lonlat", crs
+    return metric
+
+
+def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing() -> None:
+    """Pharmacies of Berlin, in its own grid, on a network of Algeria."""
+    pytest.importorskip("pyproj")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [392_000.0] * 9, "y": [5_820_000.0] * 9})
+    said = {"x": "x", "y": "y", "crs": "EPSG:25833"}
+    with pytest.raises(InputError, match=r"which is for Europe .* lies elsewhere.*another town"):
+        mdp.PrivateDemand.from_frame(town((3.06, 36.75)), frame, **said)
+    mdp.PrivateDemand.from_frame(town((13.4, 52.5)), frame, **said)
+    fiji = {"x": "x", "y": "y", "crs": "EPSG:3460"}  # crosses the antimeridian
+    for longitude in (178.4, -179.9):
+        mdp.PrivateDemand.from_frame(town((longitude, -18.1)), frame, **fiji)
+    with pytest.raises(InputError, match="another town"):
+        mdp.PrivateDemand.from_frame(town((13.4, 52.5)), frame, **fiji)
+
+
+def test_coordinates_without_a_limit_are_noted_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    call = ["cluster", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2"]
+    call += ["--epsilon", "1", "--x", "lon", "--y", "lat"]
+    said = run(capsys, *call).lines
+    note = next(i for i, line in enumerate(said) if "--max-snap 2km leaves it out" in line)
+    assert note < next(i for i, line in enumerate(said) if "spent epsilon" in line)
+    for more in (["--max-snap", "2km"], ["--box", "-72,-30,-71,-29"], ["-q"]):
+        assert "another town" not in run(capsys, *call, *more).err
+
+
+def test_a_small_part_is_not_taken_for_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pieces = "".join(f"{10 * i},{10 * i + 1},1\n{10 * i + 1},{10 * i + 2},1\n" for i in range(9))
+    Path("torn.csv").write_text("from,to,length\n" + pieces)
+    ran = run(capsys, "cluster", "torn.csv", "-k", "1", "--largest-component")
+    assert ran.status == 2 and "has 3 of 27 vertices" in ran.err and "split them" in ran.err
+    with pytest.raises(ShatteredGraphError) as refused:
+        mdp.read_graph("torn.csv", largest_component=True)
+    assert refused.value.sizes == [3] * 9
+    whole = "".join(f"{i},{i + 1},1\n" for i in range(100, 130))
+    Path("town.csv").write_text("from,to,length\n" + "".join(pieces.splitlines(True)[:4]) + whole)
+    ran = run(capsys, "cluster", "town.csv", "-k", "1", "--largest-component")
+    assert ran.status == 0
+    assert "kept the largest component: 31 of 37 vertices, 6 left out" in ran.err
