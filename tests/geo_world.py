@@ -71,6 +71,31 @@ def write(frame: Any, path: Path) -> Path:
     return path
 
 
+def _written(ending: str) -> Any:
+    def content(folder: Path, users: list[str]) -> bytes:
+        path = write(homes(len(users), user=users), folder / f"of-a-kind.{ending}")
+        return path.read_bytes()
+
+    return content
+
+
+def vrt(folder: Path, users: list[str]) -> bytes:
+    """Tells GDAL to read another file."""
+    table = folder / "other.csv"
+    lines = [f"LINESTRING ({EAST + i} {NORTH}, {EAST + i + 1} {NORTH})" for i in range(len(users))]
+    table.write_text("\n".join(["wkt;user", *map(";".join, zip(lines, users))]) + "\n")
+    return (
+        f'<OGRVRTDataSource><OGRVRTLayer name="other"><SrcDataSource>{table}</SrcDataSource>'
+        '<GeometryType>wkbLineString</GeometryType><GeometryField encoding="WKT" field="wkt"/>'
+        "</OGRVRTLayer></OGRVRTDataSource>"
+    ).encode()
+
+
+CONTENTS = {ending: _written(ending) for ending in ("gpkg", "shp", "fgb", "geojson", "parquet")}
+CONTENTS |= {"vrt": vrt, "text": lambda folder, users: b"x,y,user\n1,2,a\n"}
+"""Files' content by their kind: from a folder and users to bytes."""
+
+
 def as_table(frame: Any) -> Any:
     return pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y})
 

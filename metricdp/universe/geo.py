@@ -1,4 +1,10 @@
-"""What the header of a geographic file says: layers, columns, the coordinate reference system.
+"""What a geographic file is, and what its header says: layers, columns, the coordinate reference
+system.
+
+A file is what its first bytes *and* its ending say together (`file_kind`), public or private. GDAL
+by itself opens by content, whatever the name: a text named ``.gpkg`` could tell it to read any
+other file of this machine. Here it opens Shapefiles and FlatGeobuf alone, and must say that it did
+so by the one driver for them.
 
 Nothing here reads a row, so it may be asked about private files too.
 """
@@ -6,6 +12,7 @@ Nothing here reads a row, so it may be asked about private files too.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -14,12 +21,23 @@ from typing import Any
 
 from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.universe import geopackage
 from metricdp.universe.crs import WGS84, crs_text
 
-GDAL = (".gpkg", ".shp", ".fgb")
-"""Endings of files that GDAL reads by the types that their headers declare."""
+LAYERED = (".gpkg", ".shp", ".fgb")
+"""Endings of files of layers, whose headers declare their columns."""
 GEOJSON = (".geojson", ".geo.json")
 PARQUET = (".parquet", ".pq", ".geoparquet")
+_STARTS = {
+    ".gpkg": b"SQLite format 3\0",
+    ".shp": b"\0\0\x27\x0a\0\0\0\0",
+    ".fgb": b"fgb\x03fgb",
+    ".geojson": b"{",
+    ".parquet": b"PAR1",
+}
+"""How files begin, by their kind."""
+_DRIVERS = {".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf"}
+"""The one driver of GDAL that may open each kind."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +52,7 @@ class Header:
         What the layer declares its geometries to be.
     crs : str or None
     kinds : tuple of str
-        Types of NumPy of the columns.
+        Types of the columns: those of NumPy, of a GeoPackage those that it declares.
     """
 
     names: tuple[str, ...]
@@ -51,8 +69,57 @@ def need_geo() -> None:
             raise MissingExtraError("reading and writing geographic files", "geo")
 
 
+def file_kind(path: str | Path, start: bytes) -> str:
+    """The kind of a geographic file, as its usual ending, by its name and its first bytes.
+
+    Parameters
+    ----------
+    path : path
+    start : bytes
+        How its content begins, unpacked.
+
+    Raises
+    ------
+    GraphFileError
+        They do not agree, or the name is of no geographic file.
+
+    Examples
+    --------
+    >>> file_kind("Roads.GPKG", b"SQLite format 3\\0"), file_kind("homes.geojson.gz", b'  {"type"')
+    ('.gpkg', '.geojson')
+    >>> file_kind("roads.gpkg", b"<OGRVRTDataSource>")
+    Traceback (most recent call last):
+    metricdp.errors.GraphFileError: roads.gpkg: is named .gpkg, and does not begin like such a file
+    """
+    name = Path(path).name.lower()
+    packed = name.endswith(".gz")
+    bare = name.removesuffix(".gz")
+    kind = next((ending for ending in LAYERED if bare.endswith(ending)), None)
+    if kind is not None and packed:
+        raise GraphFileError(path, f"unpack it first: a {kind} file is read in place")
+    if bare.endswith(GEOJSON):
+        kind, start = ".geojson", start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    elif kind is None and (bare.endswith(PARQUET) or start.startswith(_STARTS[".parquet"])):
+        kind = ".parquet"
+    if kind is None:
+        raise GraphFileError(
+            path, f"is no geographic file by its name: {', '.join((*LAYERED, *GEOJSON, *PARQUET))}"
+        )
+    if not start.startswith(_STARTS[kind]):
+        raise GraphFileError(path, f"is named {kind}, and does not begin like such a file")
+    return kind
+
+
+def _kind(path: str | Path) -> str:
+    """The same of a file in place."""
+    start = b""
+    with suppress(OSError), Path(path).open("rb") as file:
+        start = file.read(64)
+    return file_kind(path, start)
+
+
 def layers_of(path: str | Path) -> list[str]:
-    """Names of the layers with geometries of a file that GDAL reads.
+    """Names of the layers with geometries of a file of layers.
 
     Raises
     ------
@@ -60,6 +127,8 @@ def layers_of(path: str | Path) -> list[str]:
         It is no such file.
     """
     need_geo()
+    if _kind(path) == ".gpkg":
+        return list(geopackage.layers(path))
     from pyogrio import list_layers
 
     found = None
@@ -93,7 +162,19 @@ def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple
 
 
 def header(path: str | Path, layer: str) -> Header:
-    """What a layer's header says: its size and its extent are not asked for."""
+    """What a layer's header says: its size and its extent are not asked for.
+
+    Raises
+    ------
+    GraphFileError
+        It cannot be read, or by another driver of GDAL than the one that its name means.
+    """
+    kind = _kind(path)
+    if kind == ".gpkg":
+        columns = geopackage.columns(path, layer)
+        shape = geopackage.layers(path)[layer][1]
+        crs = geopackage.system(path, layer)
+        return Header(tuple(columns), shape, crs, tuple(columns.values()))
     from pyogrio import read_info
 
     facts: Any = None
@@ -101,7 +182,7 @@ def header(path: str | Path, layer: str) -> Header:
         facts = read_info(str(path), layer=layer)
     except Exception:
         facts = None
-    if facts is None:
+    if facts is None or facts["driver"] != _DRIVERS.get(kind):
         raise GraphFileError(path, f"layer {shown(layer)} cannot be read")
     fields = tuple(str(name) for name in facts["fields"])
     kinds = tuple(str(kind) for kind in facts["dtypes"])
@@ -162,4 +243,4 @@ def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
     return name, crs_text(json.dumps(declared) if isinstance(declared, dict) else declared)
 
 
-__all__ = ["GDAL", "GEOJSON", "PARQUET", "Header", "InputError", "chosen_layer", "geojson_crs"]
+__all__ = ["GEOJSON", "LAYERED", "PARQUET", "Header", "InputError", "chosen_layer", "geojson_crs"]

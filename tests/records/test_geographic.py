@@ -196,8 +196,8 @@ def test_gdal_and_its_logs_say_nothing_of_a_cell(tmp_path, capfd, caplog):
             r[0] for r in file.execute("select name from sqlite_master where type='trigger'")
         ]:
             file.execute(f'drop trigger "{name}"')
-        file.execute("update homes set user = 'canary-7' where fid = 3")
-    with pytest.raises(InputError) as refused:  # GDAL would make 0 of it
+        file.execute("update homes set user = 'canary-7' || char(0) where fid = 3")
+    with pytest.raises(InputError) as refused:
         PrivateDemand.from_frame(METRIC, path, user="user")
     said = capfd.readouterr()
     assert "canary" not in said.out + said.err + caplog.text + str(refused.value)
@@ -213,3 +213,28 @@ def test_other_engines_and_layers_are_refused_in_words(tmp_path):
     csv.write_text("vertex\n100\n")
     with pytest.raises(InputError, match="has no layers"):
         PrivateDemand.from_frame(METRIC, csv, layer="b")
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.shp", "a.fgb", "a.geojson", "a.parquet"])
+@pytest.mark.parametrize("content", world.CONTENTS)
+def test_a_file_is_what_its_bytes_and_its_name_say_together(tmp_path, name, content):
+    """GDAL opened by content: GeoJSON by another name was typed by all its features, so that one
+    user more made two of one.
+    """
+    path = tmp_path / name
+    path.write_bytes(world.CONTENTS[content](tmp_path, ["2020/01/01", "2020-01-01", "x"]))
+    if content == name.partition(".")[2]:
+        if content == "shp":  # three files
+            pytest.skip("has others beside it")
+        assert counts(PrivateDemand.from_frame(METRIC, path, user="user")).sum() == 3
+        return
+    with pytest.raises(InputError, match=r"begin like such a file|readable"):
+        PrivateDemand.from_frame(METRIC, path, user="user")
+
+
+def test_users_of_geojson_keep_all_their_digits(tmp_path):
+    frame = world.homes(3, user=["1.00", "1.01", "1.02"])
+    path = world.write(frame, tmp_path / "homes.geojson")
+    digits = path.read_text().replace('"1.01"', "0.1").replace('"1.02"', "0.1" + "0" * 20 + "1")
+    path.write_text(digits)
+    assert counts(PrivateDemand.from_frame(METRIC, path, user="user")).sum() == 3

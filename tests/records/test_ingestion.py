@@ -261,7 +261,7 @@ def test_a_file_without_names_is_read_by_place(tmp_path):
 
 def test_plain_blocks_are_read_as_line_by_line(monkeypatch):
     rng = np.random.default_rng(0)
-    form = lines.Layout(("a", "b", "c"), ",", frozenset(["a,b,c"]))
+    form = lines.Layout(("a", "b", "c"), ",")
     for odd in (
         "",
         "\r\n",

@@ -3,7 +3,9 @@ one library makes less than they hold.
 """
 
 import sqlite3
+from contextlib import closing
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.privacy.demand import PrivateDemand
+from metricdp.records.ingestion.users import names_of
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 pq, duckdb = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("duckdb")
@@ -99,41 +102,203 @@ def test_types_of_which_arrow_has_a_part_are_refused():
         n_users(table)
 
 
-@pytest.mark.parametrize(
-    ("declared", "cells", "sound"),
-    [
-        ("MEDIUMINT", [2**33 + 5, 5], False),
-        ("SMALLINT", [70_000, 4464], False),
-        ("INTEGER", ["abc", "abd"], False),
-        ("INTEGER", [1.5, 1], False),
-        ("BOOLEAN", [2, 3], False),
-        ("REAL", ["abc", "abd"], False),
-        ("DATE", ["foo", "bar"], False),
-        ("DATETIME", ["2020-01-01T00:00:00.000001Z", "2020-01-01T00:00:00.000002Z"], False),
-        ("INTEGER", [2**62, 2**62 + 1], True),
-        ("MEDIUMINT", [None, 5], None),
-        ("TEXT", ["007", "7"], True),
-        ("DATE", ["2020-01-01", "2020-01-02"], True),
-    ],
-)
-def test_cells_of_a_geopackage_are_of_their_columns_type(tmp_path, declared, cells, sound):
-    """GDAL makes 0 of a text in a column of numbers: two users would be one."""
+def geopackage(path, declared, cells):
+    """A layer with a column `u` of cells as SQLite takes them."""
     frames, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
-    path = tmp_path / "homes.gpkg"
     points = [shapely.Point(i, 0) for i in range(len(cells))]
     frames.GeoDataFrame({"u": [1] * len(cells)}, geometry=points, crs=4326).to_file(path)
-    file = sqlite3.connect(path)
-    for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        file.execute(f'DROP TRIGGER "{name}"')
-    file.execute('ALTER TABLE homes DROP COLUMN "u"')
-    file.execute(f'ALTER TABLE homes ADD COLUMN "u" {declared}')
-    for i, cell in enumerate(cells):
-        file.execute("UPDATE homes SET u = ? WHERE fid = ?", (cell, i + 1))
-    file.commit()
-    file.close()
-    if sound:
-        assert n_users(str(path)) == 2
-        return
-    with pytest.raises(InputError) as refused:
-        n_users(str(path))
-    assert not any(str(cell) in str(refused.value) for cell in cells if cell is not None)
+    with closing(sqlite3.connect(path)) as file:
+        triggers = file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for (name,) in triggers:
+            file.execute(f'DROP TRIGGER "{name}"')
+        file.execute('ALTER TABLE homes DROP COLUMN "u"')
+        file.execute(f'ALTER TABLE homes ADD COLUMN "u" {declared}')
+        for i, cell in enumerate(cells):
+            value = "CAST(? AS TEXT)" if isinstance(cell, bytes) else "?"
+            file.execute(f"UPDATE homes SET u = {value} WHERE fid = ?", (cell, i + 1))
+        file.commit()
+    return str(path)
+
+
+def refused(source, *quoted):
+    """It is told as bad input, and no cell is."""
+    with pytest.raises(InputError, match="one entry per record") as error:
+        n_users(source)
+    assert not any(str(text) in str(error.value) for text in quoted)
+
+
+@pytest.mark.parametrize(
+    ("declared", "cells"),
+    [
+        ("MEDIUMINT", [2**33 + 5, 5]),
+        ("SMALLINT", [70_000, 4464]),
+        ("INTEGER", ["abc", "abd"]),
+        ("INTEGER", [1.5, 1]),
+        ("BOOLEAN", [2, 3]),
+        ("BOOLEAN", [0, 1]),
+        ("REAL", ["abc", "abd"]),
+        ("FLOAT", [16777216, 16777217]),
+        ("DATE", ["foo", "bar"]),
+        ("DATETIME", ["2020-01-01T00:00:00.000001Z", "2020-01-01T00:00:00.000002Z"]),
+        ("INTEGER", [2**62, 2**62 + 1]),
+        ("TEXT", ["007", "7"]),
+        ("TEXT(1)", ["ab", "ac"]),
+        ("DATE", ["2020-01-01", "2020-01-02"]),
+    ],
+)
+def test_cells_of_a_geopackage_are_what_it_stores(tmp_path, declared, cells):
+    """GDAL makes 0 of a text in a column of numbers, and reads FLOAT as 32 bits: two users were
+    one, or the whole file was refused for a cell.
+    """
+    assert n_users(geopackage(tmp_path / "homes.gpkg", declared, cells)) == 2
+
+
+@pytest.mark.parametrize("cells", [[None, 5], ["a\0x", "a\0y"], [b"\xff", "a"], [b"\xe9", b"\xe8"]])
+def test_text_that_is_none_is_told_as_bad_input(tmp_path, cells):
+    """GDAL cut a text at its first NUL; bytes that are no UTF-8 were a fault of the engine."""
+    refused(geopackage(tmp_path / "homes.gpkg", "TEXT", cells), "xff")
+
+
+def test_geopackages_in_other_encodings_and_views_are_refused(tmp_path):
+    """A view may make rows of several records; SQLite changes what is half a pair in UTF-16."""
+    path = geopackage(tmp_path / "homes.gpkg", "TEXT", ["a", "b"])
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("ALTER TABLE homes RENAME TO hidden")
+        file.execute("CREATE VIEW homes AS SELECT fid, geom, max(u) OVER () AS u FROM hidden")
+        file.execute("UPDATE gpkg_contents SET table_name = 'homes'")
+        file.execute("UPDATE gpkg_geometry_columns SET table_name = 'homes'")
+        file.commit()
+    with pytest.raises(InputError, match="no layer with geometries"):
+        n_users(path)
+    wide = tmp_path / "wide.gpkg"
+    with closing(sqlite3.connect(wide)) as file:
+        file.execute("PRAGMA encoding = 'UTF-16'")
+        file.execute("CREATE TABLE gpkg_contents (table_name, data_type)")
+        file.execute(
+            "CREATE TABLE gpkg_geometry_columns (table_name, column_name, geometry_type_name, "
+            "srs_id)"
+        )
+        file.commit()
+    with pytest.raises(InputError, match="UTF-16"):
+        n_users(str(wide))
+
+
+def shapefile(path, cells, kind=b"C", page="UTF-8", mark=0):
+    """A Shapefile with a column `u` of fields of 40 bytes."""
+    frames, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    points = [shapely.Point(i, 0) for i in range(len(cells))]
+    frames.GeoDataFrame({"v": [1] * len(cells)}, geometry=points, crs=4326).to_file(path)
+    field = b"u".ljust(11, b"\0") + kind + bytes(4) + bytes([40, 0]) + bytes(14)
+    head = bytes([3, 126, 1, 1]) + len(cells).to_bytes(4, "little") + (65).to_bytes(2, "little")
+    head += (41).to_bytes(2, "little") + bytes(17) + bytes([mark]) + bytes(2) + field + b"\r"
+    rows = b"".join(b" " + cell.ljust(40) for cell in cells)
+    path.with_suffix(".dbf").write_bytes(head + rows + b"\x1a")
+    path.with_suffix(".cpg").unlink()
+    if page is not None:
+        path.with_suffix(".cpg").write_text(page)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (b"N", [b"12", b"13"]),
+        (b"N", [b"9007199254740992", b"9007199254740993"]),
+        (b"N", [b"0.1", b"0.10000000000000000001"]),
+        (b"F", [b"1.0e+25", b"10000000000000000000000001"]),
+        (b"C", [b"12", b"12x"]),
+        (b"C", ["é".encode(), b"e"]),
+        (b"D", [b"20200101", b"20200102"]),
+    ],
+)
+def test_fields_of_a_shapefile_are_read_as_they_stand(tmp_path, kind, cells):
+    """GDAL makes doubles of fields of digits."""
+    assert n_users(shapefile(tmp_path / "homes.shp", cells, kind)) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (b"N", [b"12", b"12x"]),
+        (b"N", [b"x", b"y"]),
+        (b"N", [b"*****", b"1"]),
+        (b"D", [b"20200101", b"20200231"]),
+        (b"C", [b"a\0x", b"a\0y"]),
+        (b"C", [b"a\xff", b"a\xfe"]),
+    ],
+)
+def test_fields_of_a_shapefile_that_are_none_are_refused(tmp_path, kind, cells):
+    refused(shapefile(tmp_path / "homes.shp", cells, kind), "12x")
+
+
+def test_code_pages_of_a_shapefile(tmp_path):
+    cells = [b"\xe9", b"\xe8"]
+    for i, (page, mark) in enumerate([("ISO-8859-1", 0), ("1252", 0), ("88591", 0), (None, 0x57)]):
+        assert n_users(shapefile(tmp_path / f"{i}.shp", cells, page=page, mark=mark)) == 2
+    refused(shapefile(tmp_path / "none.shp", cells, page=None))
+    for page in ("Big5", "932", "no such"):  # two ways to write one character, or unknown
+        with pytest.raises(InputError, match="code page"):
+            n_users(shapefile(tmp_path / f"{page}.shp", cells, page=page))
+    for kind in (b"L", b"M"):
+        with pytest.raises(InputError, match="neither text nor number nor date"):
+            n_users(shapefile(tmp_path / "other.shp", [b"T", b"Y"], kind))
+
+
+def test_deleted_rows_and_damaged_shapefiles(tmp_path):
+    path = tmp_path / "homes.shp"
+    shapefile(path, [b"a", b"b", b"c"])
+    table = path.with_suffix(".dbf")
+    whole = table.read_bytes()
+    table.write_bytes(whole[:65] + b"*" + whole[66:])
+    assert n_users(str(path)) == 2
+    for damaged in (whole[:100], b"", whole[:4] + bytes(4) + whole[8:]):
+        table.write_bytes(damaged)
+        with pytest.raises(InputError, match="three files"):
+            n_users(str(path))
+
+
+def test_text_of_every_reader_that_is_none_is_told_as_bad_input(tmp_path):
+    """Readers of Arrow do not ask whether text is UTF-8: some function later failed."""
+    frames, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    points = [shapely.Point(i, 0) for i in range(2)]
+    frame = frames.GeoDataFrame({"v": [1, 2], "u": ["aXx", "aXy"]}, geometry=points, crs=4326)
+    for name in ("homes.fgb", "homes.parquet"):
+        path = tmp_path / name
+        write = (
+            frame.to_file if name.endswith("fgb") else partial(frame.to_parquet, compression=None)
+        )
+        write(path)
+        whole = path.read_bytes()
+        for odd in (b"\xff", b"\0"):
+            path.write_bytes(
+                whole.replace(b"aXx", b"a" + odd + b"x").replace(b"aXy", b"a" + odd + b"y")
+            )
+            refused(str(path))
+    for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        text = {"binary": pa.string(), "large_binary": pa.large_string()}
+        cells = pa.array([b"a\xff", b"a\xfe"]).cast(kind)
+        bad = cells.view(text.get(str(kind), pa.string_view()))
+        refused(pa.table({"v": ["7"] * 2, "u": bad}))
+    refused(pd.DataFrame({"v": ["7"] * 2, "u": pd.Series(["\ud800", "\ud801"], dtype=object)}))
+
+
+def test_dates_that_python_does_not_have_are_told_as_bad_input():
+    for cell in ("DATE 'infinity'", "TIMESTAMP 'infinity'", "TIMESTAMP '290000-01-01'"):
+        table = duckdb.connect().sql(f"SELECT 1 AS v, {cell} AS u UNION ALL SELECT 1, NULL")
+        refused(table)
+
+
+def test_durations_are_no_users_at_any_door(tmp_path):
+    """DuckDB and Spark know no durations in Parquet, and took them for integers."""
+    cells = pa.array([1, 2], pa.duration("us"))
+    table = pa.table({"v": ["7"] * 2, "u": cells})
+    folder_of(tmp_path, cells, cells)
+    one = str(tmp_path / "0.parquet")
+    for source in (table, pl.from_arrow(table), table.to_pandas(), one):
+        refused(source)
+    with pytest.raises(InputError, match="durations"):
+        n_users(str(tmp_path / "?.parquet"))
+    with pytest.raises(InputError, match="missing"):
+        names_of(cells.to_pylist())
+    with pytest.raises(InputError, match="missing"):
+        names_of(np.array([1, 2], "timedelta64[us]"))

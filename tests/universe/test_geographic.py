@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp import cli
 from metricdp.errors import GraphFileError, InputError
 from tests import geo_world as world
 
@@ -103,3 +104,40 @@ def test_a_table_may_be_told_its_system(tmp_path):
         mdp.read_graph(tmp_path / "edges.csv", **both, crs="nowhere")
     with pytest.raises(InputError, match="no coordinates"):
         mdp.read_graph(tmp_path / "edges.csv", crs=32719)
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.shp", "a.fgb", "a.geojson", "a.parquet", "a.json"])
+@pytest.mark.parametrize("content", ["vrt", "gpkg", "geojson", "fgb"])
+def test_a_public_file_opens_no_other(tmp_path, name, content, capsys):
+    """A VRT named ``roads.gpkg`` made the command print coordinates of a table beside it."""
+    if name.endswith(content):
+        pytest.skip("is what its name says")
+    path = tmp_path / name
+    path.write_bytes(world.CONTENTS[content](tmp_path, ["a", "b"]))
+    with pytest.raises(InputError) as refused:
+        mdp.read_graph(path)
+    assert cli.main(["cluster", str(path), "-k", "1"]) == 2
+    said = capsys.readouterr()
+    assert "280000" not in said.out + said.err + str(refused.value)
+
+
+def test_public_features_and_layers_keep_their_columns(tmp_path):
+    """Of GeoJSON by JSON, of a GeoPackage by SQLite: with missing cells, names and numbers."""
+    import geopandas as gpd
+
+    from metricdp.universe.formats.format import File
+    from metricdp.universe.formats.geographic import layer
+
+    frame = world.node_frame()
+    frame["name"] = ["é", None] * (len(frame) // 2)
+    frame["size"] = 1.5
+    for name in ("a.gpkg", "a.geojson", "a.shp", "a.fgb", "a.parquet"):
+        path = world.write(frame, tmp_path / name)
+        read = layer(File(path, path.read_bytes()), None).sort_values("osmid", ignore_index=True)
+        known = gpd.read_file(path) if name != "a.parquet" else gpd.read_parquet(path)
+        known = known.sort_values("osmid", ignore_index=True)
+        assert read["osmid"].tolist() == known["osmid"].tolist()
+        assert read["size"].tolist() == known["size"].tolist()
+        assert read["name"].isna().tolist() == known["name"].isna().tolist()
+        assert read.geometry.tolist() == known.geometry.tolist()
+        assert read.crs == known.crs

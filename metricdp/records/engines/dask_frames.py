@@ -20,7 +20,7 @@ from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
-from metricdp.records.ingestion.lines import Layout, Lines, decoded, layout
+from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
 from metricdp.records.trouble import Trouble
 
 Add = Callable[[Sum, Sum], Sum]
@@ -58,7 +58,8 @@ class DaskLines(Frame):
 
     Parameters
     ----------
-    native : list of delayed bytes
+    native : list of list of delayed bytes
+        Of each file.
     path : str
     form : Layout
     """
@@ -79,7 +80,11 @@ class DaskLines(Frame):
     def _lines(self) -> list[Any]:
         from dask import delayed
 
-        return [delayed(Lines, pure=False)(block, self._form) for block in self.native]
+        return [
+            delayed(lines_of, pure=False)(block, self._form, at == 0)
+            for blocks in self.native
+            for at, block in enumerate(blocks)
+        ]
 
     def add(self, work: Work) -> Sum:
         """One task a block."""
@@ -99,6 +104,11 @@ class DaskLines(Frame):
 
         read = [delayed(rows, pure=False)(lines, reading) for lines in self._lines()]
         return dd.from_delayed(read, meta=meta(reading), verify_meta=False)
+
+
+def lines_of(block: bytes, form: Layout, first: bool) -> Lines:
+    """A block as lines; the first of a file without its head."""
+    return Lines((body(block) or b"") if first and form.names is not None else block, form)
 
 
 def rows(block: Any, reading: Reading) -> Any:
@@ -249,15 +259,15 @@ def _connected() -> None:
         get_client(dask.config.get("scheduler-address"))
 
 
-def _blocks(path: str) -> tuple[bytes, list[Any]]:
-    """The start of the first file, and blocks of whole lines of all."""
+def _blocks(path: str) -> tuple[bytes, list[list[Any]]]:
+    """The start of the first file, and blocks of whole lines of each."""
     from dask.bytes import read_bytes
 
     size = None if path.endswith(".gz") else "64 MiB"
     start, blocks = read_bytes(
         path, delimiter=b"\n", blocksize=size, compression="infer", sample="1 MiB"
     )
-    return start, [block for of_file in blocks for block in of_file]
+    return start, blocks
 
 
 ENGINE = Dask()

@@ -9,7 +9,12 @@ from typing import Any
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.records.engines.absent import absent
-from metricdp.records.engines.folders import parquet_files, shown_file
+from metricdp.records.engines.folders import (
+    durations,
+    parquet_files,
+    refuse_durations,
+    shown_file,
+)
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.registry import Engine
@@ -110,11 +115,15 @@ class ParquetFiles(LocalFrame):
         Columns of decimals of more digits than DuckDB has.
     twice : set of str
         Columns of files that lie in a folder named after the same column.
+    spans : set of str
+        Columns of durations.
     """
 
-    def __init__(self, native: list[list[str]], path: str, wide: set[str], twice: set[str]) -> None:
+    def __init__(
+        self, native: list[list[str]], path: str, wide: set[str], twice: set[str], spans: set[str]
+    ) -> None:
         super().__init__(native, path)
-        self._wide, self._twice = wide, twice
+        self._wide, self._twice, self._spans = wide, twice, spans
         with connected() as connection:
             self._columns = [list(_files(connection, group).columns) for group in native]
 
@@ -138,6 +147,7 @@ class ParquetFiles(LocalFrame):
                 f"{self.path}: column {shown(twice[0])} is told by files and by the names of "
                 f"their folders; name the files one by one, or write them anew"
             )
+        refuse_durations(str(self.path), names, self._spans)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow, of one kind of file after another."""
@@ -165,6 +175,9 @@ def parquet(path: str) -> ParquetFiles:
                 "SELECT file_name, name, type, type_length, num_children, converted_type, scale, "
                 f"precision, logical_type FROM parquet_schema({where})"
             ).fetchall()
+            headers = connection.sql(
+                f"SELECT value FROM parquet_kv_metadata({where}) WHERE key = 'ARROW:schema'"
+            ).fetchall()
         kinds: dict[str, list[Any]] = {}
         for file, *facts in told:
             kinds.setdefault(file, []).append(tuple(facts))
@@ -174,7 +187,8 @@ def parquet(path: str) -> ParquetFiles:
             groups.setdefault((folders, tuple(kinds[file])), []).append(file)
         wide = {facts[0] for _, kind in groups for facts in kind if (facts[6] or 0) > _DIGITS}
         twice = {facts[0] for folders, kind in groups for facts in kind if facts[0] in folders}
-        return ParquetFiles(list(groups.values()), path, wide, twice)
+        spans = durations(header for (header,) in headers)
+        return ParquetFiles(list(groups.values()), path, wide, twice, spans)
     except error:  # what DuckDB says may quote a row
         pass
     raise InputError(f"{path}: {absent(path, 'Parquet')}")

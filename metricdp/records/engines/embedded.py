@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from fnmatch import fnmatch
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +23,7 @@ from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layo
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
 CHUNK = 1 << 23
+_NOT_PACKED = "is not a gzip file although its name ends in .gz"
 HEAD = 1 << 20
 """Bytes in which the first row of a file ends."""
 
@@ -60,17 +60,15 @@ class TextFiles(LocalFrame):
 
 
 def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
-    """The content of a file, unpacked if it starts like gzip."""
+    """The content of a file, unpacked if its name ends in ``.gz``."""
     with closing(_opened(path)) as stream:
-        start = stream.read(2)
-        if start == b"\x1f\x8b":
-            with closing(_opened(path)) as packed, gzip.GzipFile(fileobj=packed) as plain:
-                while data := _unpacked(plain, size):
-                    yield data
+        if not path.lower().endswith(".gz"):
+            while data := stream.read(size):
+                yield data
             return
-        yield start
-        while data := stream.read(size):
-            yield data
+        with gzip.GzipFile(fileobj=stream) as plain:
+            while data := _unpacked(plain, size):
+                yield data
 
 
 def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
@@ -129,9 +127,10 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
         files = _found(path)
         if files:
             with closing(chunks(files[0])) as parts:
-                start = b"".join(islice(parts, 2))
+                start = next(parts, b"")
     except (EOFError, gzip.BadGzipFile):
-        problem = "is a damaged or truncated gzip file"
+        packed = _packed(files[0])
+        problem = "is a damaged or truncated gzip file" if packed else _NOT_PACKED
     except (OSError, ValueError):  # a storage's errors are of several kinds
         problem = absent(path)
     else:
@@ -168,15 +167,13 @@ def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[An
     for file in files:
         start = b""
         with suppress(EOFError, OSError, ValueError), closing(chunks(file, HEAD)) as parts:
-            start = b"".join(islice(parts, 2))
+            start = next(parts, b"")
         lines = decoded(start)
         if not any(line.strip() for line in lines):
             continue
         same = False
         with suppress(InputError):
-            own = layout(lines, path, asked)
-            same = (own.names, own.delimiter) == (form.names, form.delimiter)
-            same = same and {line for line in own.head if line.strip()} <= form.head
+            same = layout(lines, path, asked) == form
         if not same:
             raise InputError(
                 f"{path}: the first rows of its files, which must name the columns, are not the "
@@ -192,8 +189,8 @@ def of_text(path: str) -> list[str]:
 def _not_text(start: bytes, path: str) -> str:
     if not start.strip(b"\r\n\t \xef\xbb\xbf"):
         return "the file is empty"
-    if path.lower().endswith(".gz") and Path(path).suffix and not _packed(path):
-        return "is not a gzip file although its name ends in .gz"
+    if start.startswith(b"\x1f\x8b"):
+        return "is packed by gzip, which its name does not say: let it end in .gz"
     return "is not UTF-8 text" if b"\0" in start[: start.find(b"\n") + 1 or len(start)] else ""
 
 

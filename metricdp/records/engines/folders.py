@@ -10,8 +10,13 @@ other is not.
 from __future__ import annotations
 
 import glob
+from base64 import b64decode
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.records.engines.absent import has_marks
 
@@ -39,6 +44,40 @@ def parquet_files(path: str) -> list[str] | None:
         inside = [_inside(Path(n)) if Path(n).is_dir() else [n] for n in named]
         return sorted({name for names in inside for name in names})
     return _inside(Path(path)) if Path(path).is_dir() else [path]
+
+
+def durations(headers: Iterable[bytes]) -> set[str]:
+    """Columns that headers of Arrow in Parquet files call durations: Parquet has none, and readers
+    other than Arrow take them for integers.
+    """
+    import pyarrow as pa
+
+    found: set[str] = set()
+    for header in headers:
+        with suppress(ValueError, pa.ArrowException):
+            schema = pa.ipc.read_schema(pa.py_buffer(b64decode(header)))
+            found |= {field.name for field in schema if pa.types.is_duration(field.type)}
+    return found
+
+
+def durations_in(files: Sequence[str]) -> set[str]:
+    """The same of Parquet files on this machine."""
+    import pyarrow.parquet as pq
+
+    headers = []
+    for file in files:
+        with suppress(OSError, ValueError):
+            headers.append((pq.read_metadata(file).metadata or {}).get(b"ARROW:schema", b""))
+    return durations(headers)
+
+
+def refuse_durations(path: str, names: Sequence[Any], known: set[str]) -> None:
+    """Raise InputError if one of some columns is known to be of durations."""
+    if some := [name for name in names if name in known]:
+        raise InputError(
+            f"{path}: column {shown(some[0])} has durations, which are no text, number or date: "
+            f"write them as text"
+        )
 
 
 def shown_file(path: str) -> bool:

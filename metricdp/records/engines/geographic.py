@@ -1,11 +1,11 @@
-"""Geographic files: GeoPackage, Shapefile and FlatGeobuf through GDAL (pyogrio), GeoParquet through
-Arrow, GeoJSON as JSON.
+"""Geographic files of private rows: GeoPackage as SQLite stored it, Shapefiles byte by byte,
+FlatGeobuf through GDAL (pyogrio), GeoParquet through Arrow, GeoJSON as JSON.
 
-What a reader learns from a file as a whole are public facts of its header: its layers, the names
-and declared types of its columns, its coordinate reference system. Types are never inferred: GDAL
-does so for GeoJSON, from all features, so that one record would change what another means; there
-each value is what its own JSON says. Extents that headers state are not read: they were measured on
-the records.
+What a reader learns from a file as a whole are public facts of its name and its header: what kind
+it is (`metricdp.universe.geo.file_kind`), its layers, the names and declared types of its columns,
+its coordinate reference system. Types are never inferred, so that no record changes what another
+means: each cell is what its own bytes say. Extents that headers state are not read: they were
+measured on the records.
 
 What GDAL warns of may quote a cell, so its log is closed while private rows are read.
 """
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import warnings
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,23 @@ from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.embedded import chunks, large
 from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.geopackage import check_cells
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.memory import AtOnce
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
+from metricdp.universe import geopackage
 from metricdp.universe.geo import (
-    GDAL,
     GEOJSON,
+    LAYERED,
+    PARQUET,
     chosen_layer,
+    file_kind,
     geojson_crs,
     geoparquet_column,
     layers_of,
 )
+from metricdp.universe.shapefile import KINDS, shapefile
 
 _ROWS = VALUES // 8
 _TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")
@@ -47,9 +50,9 @@ _TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")
 def is_geographic(path: str) -> bool:
     """Whether a path names a geographic file: by its ending, or Parquet whose header says so."""
     bare = path.lower().removesuffix(".gz")
-    if bare.endswith((*GDAL, *GEOJSON)):
+    if bare.endswith((*LAYERED, *GEOJSON)):
         return True
-    return bare.endswith((".parquet", ".pq", ".geoparquet")) and _is_geoparquet(path)
+    return bare.endswith(PARQUET) and _is_geoparquet(path)
 
 
 def _is_geoparquet(path: str) -> bool:
@@ -73,23 +76,28 @@ def geographic_file(path: str, layer: str | None = None) -> Frame:
     """
     if not Path(path).is_file():
         raise GraphFileError(path, "no such file")
-    bare = path.lower().removesuffix(".gz")
-    frame: LocalFrame
-    if bare.endswith(GEOJSON):
-        frame = _geojson(path)
-    elif bare.endswith(GDAL):
-        frame = Layer(path, layer)
-    else:
-        frame = GeoParquet(path)
-    if layer is not None and not isinstance(frame, Layer):
+    kind = file_kind(path, _start(path))
+    if kind in LAYERED:
+        return _at_once(_LAYERS[kind](path, layer))
+    if layer is not None:
         raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
-    return frame if large(path) else AtOnce(frame)
+    return _at_once(_geojson(path) if kind == ".geojson" else GeoParquet(path))
+
+
+def _start(path: str) -> bytes:
+    """The first bytes of a file, unpacked."""
+    start = b""
+    with suppress(OSError, EOFError), closing(chunks(path, 64)) as parts:
+        start = next(parts, b"")
+    return start
+
+
+def _at_once(frame: LocalFrame) -> Frame:
+    return frame if large(str(frame.path)) else AtOnce(frame)
 
 
 class Layer(LocalFrame):
-    """A layer of a file that GDAL reads, in Arrow's batches: columns are of the types that the
-    header declares, and cells are read one by one.
-    """
+    """A layer of a file of layers; columns are those that its header declares."""
 
     geometry = True
 
@@ -98,14 +106,67 @@ class Layer(LocalFrame):
         with quiet_gdal():
             self._layer, facts = chosen_layer(path, layer, layers_of(path))
         self.crs = facts.crs
-        self._names = facts.names
         self._kinds = dict(zip(facts.names, facts.kinds))
-        self._shapes = facts.geometry
 
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns, and of the place."""
-        return [*self._names, *AXES]
+        return [*self._kinds, *AXES]
+
+
+class GeoPackage(Layer):
+    """A layer of a GeoPackage: each cell is what SQLite stored, whatever its column declares."""
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Rows by Python's SQLite."""
+        plain = [name for name in dict.fromkeys(names) if name not in AXES]
+        for cells, shapes in geopackage.rows(str(self.path), self._layer, plain, _ROWS):
+            places = geometry.of_wkb(shapes) if len(plain) < len(names) else {}
+            yield geometry.block(places, cells, names)
+
+
+class Shapefile(Layer):
+    """A Shapefile: each field is what its own bytes say."""
+
+    def __init__(self, path: str, layer: str | None) -> None:
+        super().__init__(path, layer)
+        self._file = shapefile(path)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, and of the place."""
+        return [*(field.name for field in self._file.fields), *AXES]
+
+    def check(self, names: Sequence[Any]) -> None:
+        """As elsewhere; truth values, of which each has four ways to be written, notes that lie in
+        a file of their own, and text in a code page in which two ways are one are refused.
+        """
+        super().check(names)
+        kinds = {field.name: field.kind for field in self._file.fields}
+        for name in names:
+            kind = kinds.get(name, "N")
+            if kind not in KINDS:
+                raise InputError(
+                    f"{self.path}: column {shown(name)} is neither text nor number nor date: write "
+                    f"it as text, or the file as GeoPackage"
+                )
+            if kind == "C" and self._file.encoding is None:
+                raise InputError(
+                    f"{self.path}: is in a code page that is not read: write it in UTF-8, or as "
+                    f"GeoPackage"
+                )
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Rows from its three files."""
+        plain = [name for name in dict.fromkeys(names) if name not in AXES]
+        for cells, at in self._file.rows(plain, _ROWS):
+            yield geometry.block(dict(zip(AXES, (at[:, 0], at[:, 1]))), cells, names)
+
+
+class FlatGeobuf(Layer):
+    """A FlatGeobuf, by GDAL in Arrow's batches: columns are of the types that the header declares,
+    and text is the bytes that the file holds.
+    """
 
     def check(self, names: Sequence[Any]) -> None:
         """As elsewhere; times, of which GDAL reads milliseconds only, would make one of two."""
@@ -120,10 +181,7 @@ class Layer(LocalFrame):
         """Places from well-known binary, and other columns as they are."""
         from pyogrio.raw import open_arrow
 
-        assert self.path is not None
-        plain = [name for name in names if name not in AXES]
-        if self.path.lower().endswith(".gpkg"):
-            check_cells(self.path, self._layer, self._kinds, plain)
+        plain = [name for name in dict.fromkeys(names) if name not in AXES]
         place = len(plain) < len(names)
         with (
             quiet_gdal(),
@@ -140,6 +198,14 @@ class Layer(LocalFrame):
             for batch in reader:
                 places = geometry.of_wkb(batch.column(held)) if place else {}
                 yield geometry.block(places, {n: batch.column(n) for n in plain}, names)
+
+
+_LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
+    ".gpkg": GeoPackage,
+    ".shp": Shapefile,
+    ".fgb": FlatGeobuf,
+}
+"""How each kind of file of layers is read."""
 
 
 class GeoParquet(LocalFrame):
@@ -204,10 +270,12 @@ class Features(LocalFrame):
 
 
 def _geojson(path: str) -> Features:
-    """Features of a collection, read where nothing that fails can quote one."""
+    """Features of a collection, read where nothing that fails can quote one: numbers with all their
+    digits.
+    """
     content: Any = None
     try:
-        content = json.loads(b"".join(chunks(path)))
+        content = json.loads(b"".join(chunks(path)), parse_float=Decimal)
     except (OSError, EOFError, ValueError, RecursionError):
         content = None
     features = content.get("features") if isinstance(content, dict) else None
@@ -231,8 +299,3 @@ def quiet_gdal() -> Iterator[None]:
     finally:
         for log, level in zip(logs, before):
             log.setLevel(level)
-
-
-def is_file(path: Any) -> bool:
-    """Whether it is a path at all."""
-    return isinstance(path, str | os.PathLike)

@@ -17,12 +17,13 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
+from metricdp.records.engines.folders import durations_in, parquet_files, refuse_durations
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
-from metricdp.records.ingestion.lines import Layout, Lines, layout
+from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
 
 SPARK = Dialect("`", "({0} div {1})", "to_json(named_struct({1}))", "sha2({0}, 256)")
@@ -37,11 +38,19 @@ class SparkFrame(Frame):
     path : str, optional
     form : Layout, optional
         Of its one column of lines, if it is a text file.
+    spans : set of str
+        Columns of Parquet files on this machine that hold durations.
     """
 
-    def __init__(self, native: Any, path: str | None = None, form: Layout | None = None) -> None:
+    def __init__(
+        self,
+        native: Any,
+        path: str | None = None,
+        form: Layout | None = None,
+        spans: set[str] | None = None,
+    ) -> None:
         super().__init__(native, path)
-        self._form = form
+        self._form, self._spans = form, spans or set()
         self.lines = form is not None
 
     @property
@@ -53,9 +62,14 @@ class SparkFrame(Frame):
             return [str(j + 1) for j in range(99_999)]
         return self._form.names
 
+    def check(self, names: Sequence[Any]) -> None:
+        """As elsewhere; durations in Parquet files are integers for Spark."""
+        super().check(names)
+        refuse_durations(str(self.path), names, self._spans)
+
     def _chosen(self, names: Sequence[str]) -> Any:
         if self._form is not None:
-            return self.native
+            return self.native.selectExpr(*_LINES)
         return self.native.select(*(self.native[_quoted(name)] for name in names))
 
     def by_user(self, reading: Reading, rule: UserRule) -> SparkFrame:
@@ -133,8 +147,9 @@ def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterato
 
     held: list[Any] = []
     n_rows = 0
+    heads = Heads()
     for batch in batches:
-        held.append(batch)
+        held.append(batch if form is None or form.names is None else heads.without(batch))
         n_rows += batch.num_rows
         if n_rows * width >= VALUES:
             yield _block(pa.Table.from_batches(held), form)
@@ -147,8 +162,42 @@ def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterato
 def _block(table: Any, form: Layout | None) -> Any:
     if form is None:
         return table
-    lines = table.column(0).to_pylist()
-    return Lines("\n".join(line or "" for line in lines).encode("utf-8", "replace"), form)
+    return Lines(b"\n".join(table.column(0).to_pylist()), form)
+
+
+_LINES = (
+    "CAST(value AS BINARY) AS value",
+    "_metadata.file_path AS file",
+    "_metadata.file_block_start AS start",
+)
+"""A line as its bytes, and from which part of which file Spark read it."""
+
+
+class Heads:
+    """Leaves out the heads of files in a partition's lines, which are those of parts of files, each
+    in its order.
+    """
+
+    def __init__(self) -> None:
+        self._file: str | None = None
+        self._inside = False
+
+    def without(self, batch: Any) -> Any:
+        """A batch of `_LINES` without those of heads."""
+        starts = batch.column(2).to_numpy()
+        if starts.all():
+            self._file = None
+            return batch
+        kept = np.ones(len(starts), bool)
+        files = batch.column(1).to_pylist()
+        for i in range(len(starts)):
+            file = files[i] if starts[i] == 0 else None
+            if file != self._file:
+                self._file, self._inside = file, file is not None
+            if self._inside:
+                kept[i] = False
+                self._inside = not has_names(decoded(batch.column(0)[i].as_py())[0])
+        return batch.filter(kept)
 
 
 def in_partition(work: Work, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -218,6 +267,7 @@ class Spark(Engine):
             raise MissingExtraError("the engine spark", "spark") from None
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         parquet = is_parquet(path)
+        files = (parquet_files(path) or []) if parquet else []
         frame = None
         start: list[str] = []
         try:
@@ -225,7 +275,8 @@ class Spark(Engine):
             with _untyped_folders(session):
                 frame = session.read.parquet(path) if parquet else session.read.text(path)
             if not parquet:  # rows of the start of a file, which Spark reads first
-                start = [row["value"] for row in frame.limit(100).collect()]
+                first = frame.selectExpr(*_LINES).limit(100).collect()
+                start = [decoded(row["value"])[0] for row in first]
         except Exception:  # what a reader says may quote a row
             frame = None
         if frame is None:
@@ -234,7 +285,7 @@ class Spark(Engine):
         form = None if parquet else layout(start, path, asked)
         if form is not None:
             same_heads(of_text(path), path, form, asked)
-        return SparkFrame(frame, path, form)
+        return SparkFrame(frame, path, form, durations_in(files))
 
 
 @contextmanager

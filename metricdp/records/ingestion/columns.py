@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,10 @@ def _from_pandas(series: Any) -> Column:
     if str(kind).startswith(("str", "string")) or hasattr(kind, "pyarrow_dtype"):
         try:
             import pyarrow as pa
-
-            return _from_arrow(pa.array(series, from_pandas=True))
         except ImportError:
-            pass
+            return series.tolist()
+        with suppress(pa.ArrowException, UnicodeError):  # half of a pair: cell by cell
+            return _from_arrow(pa.array(series, from_pandas=True))
     return series.tolist()
 
 
@@ -83,10 +84,14 @@ def _from_arrow(cells: Any) -> Column:
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if isinstance(cells, pa.ChunkedArray):  # longer than one array of Arrow can be
-        return cells.to_pylist()
+        return [cell for part in cells.chunks for cell in listed(_from_arrow(part))]
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     kind = cells.type
+    raw = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    raw[pa.string_view()] = pa.binary_view()
+    if kind in raw and not _is_sound(cells):  # some text is not UTF-8: cell by cell
+        return cells.view(raw[kind]).to_pylist()
     if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and cells.null_count == 0:
         return cells.to_numpy(zero_copy_only=False)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -95,7 +100,31 @@ def _from_arrow(cells: Any) -> Column:
         return cells.cast(pa.large_string())
     if kind == pa.time64("ns"):
         return _times(cells)
-    return cells.to_pylist()
+    return _objects(cells)
+
+
+def _is_sound(cells: Any) -> bool:
+    """Whether all text of an Arrow array is UTF-8: none of its own readers asks."""
+    import pyarrow as pa
+
+    with suppress(pa.ArrowException):
+        cells.validate(full=True)
+        return True
+    return False
+
+
+def _objects(cells: Any) -> list[Any]:
+    """Python's objects of an Arrow array; None of a date that Python does not have, such as
+    DuckDB's ``infinity``.
+    """
+    with suppress(OverflowError, ValueError):
+        return list(cells.to_pylist())
+    found: list[Any] = []
+    for cell in cells:
+        found.append(None)
+        with suppress(OverflowError, ValueError):
+            found[-1] = cell.as_py()
+    return found
 
 
 def _times(cells: Any) -> list[Any]:

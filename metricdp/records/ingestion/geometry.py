@@ -9,6 +9,7 @@ header.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,11 @@ def _place(feature: Any) -> tuple[float, float]:
 
 
 def _number(cell: Any) -> float:
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
         return np.nan
     try:
         return float(cell)
-    except OverflowError:
+    except (OverflowError, ValueError):
         return np.nan
 
 

@@ -1,20 +1,34 @@
 """CSV, TSV and blank-separated files of private rows: **one line is one record**, read by itself.
 
-A quoted cell cannot hold a line break: a quote that one record leaves open would swallow the
-records after it. What a line means is a function of the line and of the file's `Layout`, which is
-made of public facts: the first line, which names the columns, and the name of the file. A line of
-another width, with a quote out of place, or of bytes that are no UTF-8, is a row of missing cells,
-which the rules refuse.
+**The grammar**, the same for every engine and every part of a file:
 
-A file without names is one whose columns are asked for by place, ``"1"``, ``"2"``, …: then every
-line is a record, and the delimiter is the one that the file's name promises.
+- A file is text in UTF-8, packed by gzip if its name ends in ``.gz`` and only then.
+- A line ends at ``\\n``, ``\\r\\n`` or ``\\r``, wherever these stand: a quoted cell cannot hold
+  one, for a quote that one record leaves open would swallow the records after it. A byte order
+  mark at the beginning of a line does not count.
+- The *head* of a file is its first line that is neither blank nor a comment (``#``, ``%``) and
+  what stands before it: it names the columns. No line after it is part of it, whatever it says.
+- An empty line, or one of spaces, is no record. Every other line is.
+- A record's cells are what stands between delimiters; in a line with quotes as CSV has it, where a
+  quoted cell may hold delimiters, and two quotes for one. A record of another number of cells than
+  the head, with a quote out of place, of bytes that are no UTF-8, or with NUL, is a row of missing
+  cells, which the rules refuse.
+
+So a line is read by a function of the line and of the file's `Layout`, which is made of public
+facts: the head, and the name of the file. `Lines.columns` is that function; what is quicker for
+whole blocks gives the same.
+
+A file without names is one whose columns are asked for by place, ``"1"``, ``"2"``, …: then it has
+no head, every line that is not blank is a record, and the delimiter is the one that the file's name
+promises.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -26,6 +40,7 @@ TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 _MARK = "\ufeff"
 _DELIMITERS = ",\t;|"
 _COMMENTS = ("#", "%")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
@@ -38,13 +53,10 @@ class Layout:
         Of the columns; None for a file without names.
     delimiter : str, optional
         One character; None for blanks.
-    head : frozenset of str
-        The line of names, and what stands before it: no records, wherever they stand.
     """
 
     names: tuple[str, ...] | None
     delimiter: str | None
-    head: frozenset[str] = field(default=frozenset())
 
     def place(self, name: str) -> int:
         """Where a column is, from 0."""
@@ -73,22 +85,28 @@ def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
         return Layout(
             None, "," if bare.endswith(".csv") else "\t" if bare.endswith(".tsv") else None
         )
-    head: list[str] = []
-    for line in lines:
-        line = line.removeprefix(_MARK).rstrip("\r\n")
-        head.append(line)
-        if line.strip() and not line.lstrip().startswith(_COMMENTS):
-            break
-    else:
+    first = next((line for line in lines if has_names(line)), None)
+    if first is None:
         raise InputError(f"{path}: no rows; the first row must name the columns")
-    delimiter = _delimiter(head[-1], bare.endswith(".csv"))
-    cells = split(head[-1], delimiter)
+    delimiter = _delimiter(first, bare.endswith(".csv"))
+    cells = split(first, delimiter)
     if cells is None:
         raise InputError(f"{path}: unbalanced or misplaced quotes in the row of names")
     names = [cell.strip() or str(j + 1) for j, cell in enumerate(cells)]
     if len(set(names)) < len(names):
         raise InputError(f"{path}: two columns have the same name")
-    return Layout(tuple(names), delimiter, frozenset(head))
+    return Layout(tuple(names), delimiter)
+
+
+def has_names(line: str) -> bool:
+    """Whether a line of a file's head is the one that names the columns, and the last.
+
+    Examples
+    --------
+    >>> has_names("vertex,user"), has_names("# homes"), has_names("  ")
+    (True, False, False)
+    """
+    return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
 def _delimiter(line: str, is_csv: bool) -> str | None:
@@ -120,11 +138,21 @@ def split(line: str, delimiter: str | None) -> list[str] | None:
 def decoded(data: bytes) -> list[str]:
     """Lines of bytes, one that is no UTF-8 with the mark of what was lost."""
     text = data.decode("utf-8", "replace")
-    if _MARK in text:
-        text = text.replace("\n" + _MARK, "\n").removeprefix(_MARK)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.split("\n")
+    lines = text.split("\n")
+    return [line.removeprefix(_MARK) for line in lines] if _MARK in text else lines
+
+
+def body(data: bytes) -> bytes | None:
+    """What follows the head of a file that starts so; None if the head does not end there."""
+    at = 0
+    for end in _LINE_END.finditer(data):
+        (line,) = decoded(data[at : end.start()])
+        at = end.end()
+        if has_names(line):
+            return data[at:]
+    return None
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,9 +176,8 @@ class Lines:
 
     def columns(self, names: Sequence[str]) -> dict[str, list[str | None]]:
         """Line by line: what the lines mean."""
-        kept = [
-            line for line in decoded(self.data) if line.strip() and line not in self.layout.head
-        ]
+        blank = None if self.layout.delimiter is None else " "
+        kept = [line for line in decoded(self.data) if line.strip(blank)]
         cells = list(map(split, kept, repeat(self.layout.delimiter)))
         at = [self.layout.place(name) for name in names]
         wide = None if self.layout.names is None else len(self.layout.names)
@@ -168,8 +195,8 @@ class Lines:
 
 
 def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
-    """The same by Arrow's parser, for a block without quotes, odd bytes or lines that are no
-    records; None where it is not sure.
+    """The same by Arrow's parser, for a block of UTF-8 without quotes and odd characters in which
+    each line that is not empty has as many cells as the head; else None.
     """
     delimiter = layout.delimiter
     known = layout.names
@@ -179,7 +206,7 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
         return None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    if b"\r" in data or any(line.encode() in data for line in layout.head if line.strip()):
+    if b"\r" in data or not _is_text(data):
         return None
     try:
         import pyarrow as pa
@@ -201,10 +228,33 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
         return None
 
 
-def blocks(chunks: Iterable[bytes], layout: Layout) -> Iterator[Lines]:
-    """Whole lines out of a file's chunks."""
-    rest: list[bytes] = []
+def _is_text(data: bytes) -> bool:
+    """Whether it is UTF-8: Arrow asks it of the columns alone that it is to read."""
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def without_head(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """A file's chunks without its head."""
+    head: bytes | None = b""
     for chunk in chunks:
+        if head is None:
+            yield chunk
+            continue
+        head += chunk
+        found = body(head)
+        # a lone \r at the end may be half of a line's end
+        if found is not None and (found or not head.endswith(b"\r")):
+            head = None
+            yield found
+
+
+def blocks(chunks: Iterable[bytes], layout: Layout) -> Iterator[Lines]:
+    """Records of a file's chunks, in whole lines."""
+    rest: list[bytes] = []
+    for chunk in chunks if layout.names is None else without_head(chunks):
         end = chunk.rfind(b"\n") + 1
         if end:
             yield Lines(b"".join([*rest, chunk[:end]]), layout)

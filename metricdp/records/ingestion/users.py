@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import simplified, texts
+
+_TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
+"""What is a user by its text or not at all, as in a file."""
 
 
 def names_of(users: Any) -> list[Hashable]:
@@ -32,7 +39,7 @@ def names_of(users: Any) -> list[Hashable]:
 
 def _name(cell: Any) -> Hashable:
     text = text_of(cell)
-    if text is not None or isinstance(cell, str | bytes | float) or cell is None:
+    if text is not None or isinstance(cell, _TEXT_ONLY) or cell is None:
         return text
     try:
         return (type(cell).__name__, cell) if hash(cell) is not None and cell == cell else None

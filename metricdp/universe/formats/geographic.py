@@ -9,6 +9,7 @@ line's own, in meters where the layer declares a coordinate reference system.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError, InputError
+from metricdp.universe import geopackage
 from metricdp.universe.crs import kind_of, lengths_of
 from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
-from metricdp.universe.geo import GDAL, GEOJSON, chosen_layer, layers_of, need_geo
+from metricdp.universe.geo import (
+    GEOJSON,
+    LAYERED,
+    chosen_layer,
+    file_kind,
+    geojson_crs,
+    layers_of,
+    need_geo,
+)
 from metricdp.universe.tables import Table
 
 _NODES = ("osmid", "node_id", "id", "node", "vertex", "vertex_id", "osm_id", "name")
@@ -60,15 +70,47 @@ def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
     import geopandas
     import pyogrio
 
-    if file.name.endswith((".parquet", ".pq", ".geoparquet")) or file.data[:4] == b"PAR1":
-        return _read(file, lambda: geopandas.read_parquet(_bytes(file)))
+    kind = file_kind(file.path, file.data[:64])
     path = str(file.path)
-    if file.name.endswith(GDAL):
-        known = layers_of(path)
-        first = next((name for name in known if name.lower() in usual), None)
-        asked, _ = chosen_layer(path, asked or (first if len(known) > 1 else None), known)
-        return _read(file, lambda: pyogrio.read_dataframe(path, layer=asked))
-    return _read(file, lambda: pyogrio.read_dataframe(_bytes(file)))
+    if kind == ".parquet":
+        return _read(file, lambda: geopandas.read_parquet(_bytes(file)))
+    if kind == ".geojson":
+        return _read(file, lambda: _features(file))
+    known = layers_of(path)
+    first = next((name for name in known if name.lower() in usual), None)
+    asked, _ = chosen_layer(path, asked or (first if len(known) > 1 else None), known)
+    if kind == ".gpkg":
+        return _read(file, lambda: _table_of(path, asked))
+    return _read(file, lambda: pyogrio.read_dataframe(path, layer=asked))
+
+
+def _features(file: File) -> Any:
+    """A frame of GeoJSON, read as JSON: a feature's own name is a column ``id``."""
+    import geopandas
+
+    content = json.loads(file.data)
+    features = content["features"] if content["type"] == "FeatureCollection" else [content]
+    rows = []
+    for feature in features:
+        held = {"id": feature["id"]} if isinstance(feature.get("id"), str) else {}
+        rows.append({**feature, "properties": held | (feature.get("properties") or {})})
+    return geopandas.GeoDataFrame.from_features(rows, crs=geojson_crs(content, file.path))
+
+
+def _table_of(path: str, layer: str) -> Any:
+    """A frame of a layer of a GeoPackage."""
+    import geopandas
+    import shapely
+
+    names = list(geopackage.columns(path, layer))
+    held: dict[str, list[Any]] = {name: [] for name in names}
+    shapes: list[Any] = []
+    for cells, some in geopackage.rows(path, layer, names, 1 << 16):
+        shapes += some
+        for name in names:
+            held[name] += cells[name]
+    crs = geopackage.system(path, layer)
+    return geopandas.GeoDataFrame(held, geometry=shapely.from_wkb(shapes), crs=crs)
 
 
 def _bytes(file: File) -> Any:
@@ -175,7 +217,7 @@ def _by_ids(
 
 def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
     """Ids and places of a layer of points beside the lines."""
-    if not file.name.endswith(GDAL):
+    if not file.name.endswith(LAYERED):
         return None
     name = next((n for n in layers_of(file.path) if n.lower() in _POINTS), None)
     if name is None:
@@ -239,7 +281,7 @@ def _certain(file: File) -> bool:
 
 
 FORMAT = Format(
-    endings=(*GDAL, *GEOJSON),
+    endings=(*LAYERED, *GEOJSON),
     read=read_geographic,
     options=frozenset({"weight", "source", "target", "layer", "crs"}),
     certain=_certain,

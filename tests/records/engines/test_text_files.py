@@ -1,6 +1,10 @@
 """Several text files read as one table: each names the columns, and all alike."""
 
 import gzip
+import os
+import sys
+from importlib.util import find_spec
+from shutil import which
 
 import numpy as np
 import pytest
@@ -8,7 +12,13 @@ import pytest
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.contributing import Doublings, contributors
+from metricdp.records.engines import embedded
 from metricdp.records.ingestion.cells import text_of
+from metricdp.records.ingestion.columns import column, texts
+from metricdp.records.ingestion.lines import Layout, Lines
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 FIRST = "u,v\na,1\nb,2\n"
 
@@ -45,8 +55,89 @@ def test_the_same_names_in_other_words(tmp_path, engine):
     assert records_of(tmp_path, *others, engine=engine) == [2, 1, 0]
 
 
-def test_packed_files_and_marks(tmp_path):
-    packed = gzip.compress(b"u,v\nc,3\n")
+def outcomes(folder, lines, engines=("embedded", "large", "dask")):
+    """Users of one record, of two, … of a file of lines, or None where it is refused, by engine."""
+    path = folder / "rows.csv"
+    path.write_bytes(lines)
+    found = []
+    for engine in engines:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                if engine == "large":
+                    patch.setattr(embedded, "AT_ONCE", -1)
+                    patch.setattr(embedded, "CHUNK", 7)
+                    engine = "embedded"
+                source = contributors(str(path), "u", engine)
+            noisy = gate._noisy(source, HistogramQuery(Doublings()), None)
+            found.append([int(n) for n in noisy[:3]])
+        except InputError:
+            found.append(None)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (b"u,v\na,1\nu,v\nu,2\n", [1, 1, 0]),
+        (b"\n \n# homes\nu,v\r\na,1\r\n\r\n  \nb,2", [2, 0, 0]),
+        (b"\xef\xbb\xbfu,v\ra,1\r\xef\xbb\xbfa,2\r", [0, 1, 0]),
+        (b"u,v\na,1\n\t\nb,2\n", None),
+        (b"u,v\na,1\n\xc2\xa0\nb,2\n", None),
+        (b"u\tv\na\t1\n\t\nb\t2\n", None),
+        (b"u,v\n#,1\n%,2\n", [2, 0, 0]),
+        (b"u,v\na,\xff\n", None),
+        (b"u,v\na,\xef\xbf\xbd\n", None),
+        (b"u,v\na,\0\n", None),
+        (b'u,v\n"a",1\n"a,b",1\n', [2, 0, 0]),
+        (b'u,v\n"a\nb",1\n', None),
+    ],
+)
+def test_one_grammar_on_every_path(tmp_path, lines, expected):
+    """A line equal to the head was no record; blanks counted by what stood in other lines."""
+    engines = ["embedded", "large"]
+    if find_spec("dask"):
+        engines.append("dask")
+    assert outcomes(tmp_path, lines, engines) == [expected] * len(engines)
+
+
+LINES = [b"a,1", b"", b" ", b"\t", b"\t\t", b"a\t1", b",", b'"a",1', b'a",1', b"\xef\xbb\xbfa,1"]
+LINES += [b"u,v", b"a,1\r", b"\ra,1", b"a,\xff", b"a,\0", b"a,1,2", b"#a,1", "\u2028".encode()]
+LINES += [b"\x0b", b"\x1c,\x1d", "a\x85,1".encode(), b"a, 1", b"a", b"\xc2", "\ufffd,1".encode()]
+
+
+@pytest.mark.parametrize("delimiter", [b",", b"\t", None])
+def test_what_a_line_is_no_other_line_tells(delimiter):
+    """Cells of a block, by whichever parser, are those of its lines one by one."""
+    form = Layout(("u", "v"), delimiter and delimiter.decode())
+    plain = b"b\t2" if delimiter == b"\t" else b"b,2"
+    filler = b"\n".join([plain] * 4000)
+    known = Lines(plain, form).columns(["u"])["u"]
+    for line in LINES:
+        alone = Lines(line, form).columns(["u"])["u"]
+        for other in LINES:
+            both = Lines(b"\n".join([line, filler, other]), form)
+            cells = texts(column(both.table(["u"]), "u"))
+            after = Lines(other, form).columns(["u"])["u"]
+            means = [text_of(c) for c in (*alone, *known * 4000, *after)]
+            assert cells == means, (line, other)
+
+
+def test_packed_files_say_so_by_their_names(tmp_path):
+    """Some engines unpacked by the name, and some by the content."""
+    pytest.importorskip("dask.dataframe")
+    packed = gzip.compress(b"u,v\na,1\n")
+    for engine in ("embedded", "dask"):
+        for name, data in (("a.csv", packed), ("b.csv.gz", b"u,v\na,1\n")):
+            (tmp_path / name).write_bytes(data)
+            with pytest.raises(InputError):
+                contributors(str(tmp_path / name), "u", engine)
+        (tmp_path / "c.csv.gz").write_bytes(packed)
+        source = contributors(str(tmp_path / "c.csv.gz"), "u", engine)
+        assert gate._noisy(source, HistogramQuery(Doublings()), None).sum() == 1
+
+
+def test_marks_and_blank_lines(tmp_path):
+    packed = b"u,v\nc,3\n"
     assert records_of(tmp_path, packed, "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n") == [5, 0, 0]
 
 
@@ -58,3 +149,31 @@ def test_dates_of_numpy_keep_their_digits():
         assert text_of(np.datetime64(text)) == str(pd.Timestamp(text))
     assert text_of(np.datetime64("1970-01-01T00:00:01.000000000001")).endswith("000001")
     assert text_of(np.datetime64("NaT", "ns")) is None
+
+
+@pytest.mark.slow
+def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
+    sql = pytest.importorskip("pyspark.sql")
+    if which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = sql.SparkSession.builder.master("local[1]").getOrCreate()
+    for split in ("64", "1000"):  # files in parts, and several files in one part
+        session.conf.set("spark.sql.files.maxPartitionBytes", split)
+        session.conf.set("spark.sql.files.openCostInBytes", "1")
+        lines = [f"user-{i},1" for i in range(20)]
+        first = "\n".join(["\ufeff# homes", "", "u,v", *lines[:9], "u,v", "", "  "]) + "\n"
+        (tmp_path / "a.csv").write_text(first)
+        (tmp_path / "b.csv").write_bytes(b"u,v\r\n" + "\r\n".join(lines[9:]).encode())
+        source = contributors(str(tmp_path / "?.csv"), "u", "spark")
+        noisy = gate._noisy(source, HistogramQuery(Doublings()), None)
+        assert [int(n) for n in noisy[:2]] == [21, 0]
+        (tmp_path / "b.csv").write_bytes(b"u,v\nx,\xff\n")
+        with pytest.raises(InputError, match=r"at least one is not|one entry per record"):
+            contributors(str(tmp_path / "?.csv"), "u", "spark")
+    session.conf.unset("spark.sql.files.maxPartitionBytes")
+    session.conf.unset("spark.sql.files.openCostInBytes")
+    span = pa.table({"u": pa.array([1, 2], pa.duration("us"))})
+    pq.write_table(span, tmp_path / "spans.parquet")
+    with pytest.raises(InputError, match="durations"):
+        contributors(str(tmp_path / "spans.parquet"), "u", "spark")

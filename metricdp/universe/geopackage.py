@@ -1,0 +1,146 @@
+"""GeoPackage, read by Python's own SQLite: what a cell holds, and nothing else.
+
+GDAL makes a number of the type of its column of every cell, cuts a text at its first NUL, and reads
+``FLOAT`` as 32 bits, so that two users would become one; and its SQLite opens other files through
+virtual tables. Here a cell is what SQLite stored, a layer is an ordinary table, and virtual tables
+of other files do not exist. Public and private files are read alike.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from metricdp.errors import GraphFileError
+from metricdp.universe.crs import crs_text
+
+T = TypeVar("T")
+_DAMAGED = "is not a geographic file that can be read: no GeoPackage, damaged, or in use elsewhere"
+_BOXES = (0, 32, 48, 48, 64)
+"""Bytes of the extent before a geometry, by the number in its flags."""
+_LAYERS = """
+    SELECT g.table_name, g.column_name, g.geometry_type_name, g.srs_id
+    FROM gpkg_contents AS c JOIN gpkg_geometry_columns AS g USING (table_name)
+    JOIN sqlite_master AS m ON m.name = g.table_name
+    WHERE c.data_type = 'features' AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%'
+    ORDER BY c.rowid
+"""
+
+
+def layers(path: str | Path) -> dict[str, tuple[str, str, int]]:
+    """Layers that are ordinary tables: of each the column, the type and the system of geometries.
+
+    A view is none: its rows may be made of several records, or of a virtual table.
+
+    Raises
+    ------
+    GraphFileError
+        It is no GeoPackage, or not one of text in UTF-8.
+    """
+
+    def listed(file: sqlite3.Connection) -> Any:
+        encoding = file.execute("PRAGMA encoding").fetchone()[0]
+        return encoding, file.execute(_LAYERS).fetchall()
+
+    encoding, rows = _asked(path, listed)
+    if encoding != "UTF-8":  # SQLite would write half pairs of UTF-16 anew
+        raise GraphFileError(path, "is a GeoPackage in UTF-16; save it anew, in UTF-8")
+    return {name: (shape, kind, srs) for name, shape, kind, srs in rows}
+
+
+def columns(path: str | Path, layer: str) -> dict[str, str]:
+    """Declared types of a layer's columns, without its key and its geometry."""
+    shape = layers(path)[layer][0]
+    query = f"SELECT name, type, pk FROM pragma_table_info({_text(layer)})"
+    rows = _asked(path, lambda file: file.execute(query).fetchall())
+    return {name: kind for name, kind, key in rows if not key and name != shape}
+
+
+def system(path: str | Path, layer: str) -> str | None:
+    """The coordinate reference system that a layer declares."""
+    query = (
+        "SELECT organization, organization_coordsys_id, definition FROM gpkg_spatial_ref_sys "
+        f"WHERE srs_id = {int(layers(path)[layer][2])}"
+    )
+    found = _asked(path, lambda file: file.execute(query).fetchone())
+    if found is None:
+        return None
+    organization, code, definition = found
+    if str(organization).upper() == "EPSG":
+        return crs_text(f"EPSG:{code}")
+    if str(definition).upper().startswith(("UNDEFINED", "LOCAL_CS", "ENGCRS")):
+        return None
+    return crs_text(definition)
+
+
+def rows(
+    path: str | Path, layer: str, names: Sequence[str], size: int
+) -> Generator[tuple[dict[str, list[Any]], list[bytes | None]], None, None]:
+    """Blocks of rows: columns of cells as SQLite stored them, and geometries as well-known binary.
+
+    A text is text, with the mark of lost characters if it is not UTF-8; a truth value is 0 or 1 in
+    a column declared ``BOOLEAN``.
+
+    Raises
+    ------
+    GraphFileError
+        The file is damaged: nothing of it is quoted.
+    """
+    kinds = columns(path, layer)
+    chosen = ", ".join(f"t.{_name(name)}" for name in [layers(path)[layer][0], *names])
+    truths = [kinds[name].upper() == "BOOLEAN" for name in names]
+    broken = False
+    with closing(_connected(path)) as file:
+        try:
+            found = file.execute(f"SELECT {chosen} FROM {_name(layer)} AS t")
+            while some := found.fetchmany(size):
+                shapes, *cells = zip(*some)
+                held = [list(map(_truth, c)) if t else list(c) for c, t in zip(cells, truths)]
+                yield dict(zip(names, held)), [well_known(shape) for shape in shapes]
+        except sqlite3.Error:  # which may quote a cell
+            broken = True
+    if broken:
+        raise GraphFileError(path, _DAMAGED)
+
+
+def well_known(cell: Any) -> bytes | None:
+    """The well-known binary in a cell of geometries; None of what is none, or empty.
+
+    Examples
+    --------
+    >>> well_known(b"GP" + bytes([0, 1]) + bytes(4) + b"point"), well_known(b"point")
+    (b'point', None)
+    """
+    if not isinstance(cell, bytes) or len(cell) < 8 or cell[:2] != b"GP":
+        return None
+    flags = cell[3]
+    if flags & 0x30 or flags >> 1 & 7 >= len(_BOXES):  # empty, or an extension's own
+        return None
+    return cell[8 + _BOXES[flags >> 1 & 7] :]
+
+
+def _truth(cell: Any) -> Any:
+    return bool(cell) if isinstance(cell, int) and cell in (0, 1) else cell
+
+
+def _connected(path: str | Path) -> sqlite3.Connection:
+    file = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+    file.text_factory = lambda data: data.decode("utf-8", "replace")
+    return file
+
+
+def _asked(path: str | Path, question: Callable[[sqlite3.Connection], T]) -> T:
+    with suppress(sqlite3.Error), closing(_connected(path)) as file:
+        return question(file)
+    raise GraphFileError(path, _DAMAGED)
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,238 @@
+"""Shapefiles of points, read byte by byte.
+
+A table of a Shapefile (dBASE) holds characters in fields of a fixed width. GDAL makes a double of a
+field of numbers, 12 of ``12x``, 0 of ``x``, and leaves out bytes that are no text, so that two
+users would become one. Here a field is read by itself and strictly: what is no number, no date or
+no text is missing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import GraphFileError
+
+_WHOLE = re.compile(rb"[+-]?[0-9]+")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_DATE = re.compile(rb"([0-9]{4})([0-9]{2})([0-9]{2})")
+_PAGES = {0: "utf-8", 1: "cp437", 2: "cp850", 3: "cp1252", 0x57: "cp1252", 0x58: "cp1252"}
+"""Code pages by the mark in a table's header, where no file beside it names one."""
+_LOST = "\ufffd"
+KINDS = {"C": "text", "N": "number", "F": "number", "D": "date"}
+"""Types of fields that are read."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the table: its name and type, and where in a row it stands."""
+
+    name: str
+    kind: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Shapefile:
+    """What the headers of a Shapefile say.
+
+    Attributes
+    ----------
+    path : Path
+        Of the shapes.
+    fields : tuple of Field
+    encoding : str or None
+        Of its text; None if it is not one in which each text has bytes of its own.
+    """
+
+    path: Path
+    fields: tuple[Field, ...]
+    encoding: str | None
+    _places: tuple[int, int, int]
+    """Where rows of the table begin, how long each is, and how many there are."""
+
+    def rows(
+        self, names: Sequence[str], size: int
+    ) -> Generator[tuple[dict[str, list[Any]], NDArray[np.float64]], None, None]:
+        """Blocks of rows: columns of cells, and places of shape (n, 2), NaN of what is no point.
+
+        Rows that are marked as deleted are left out, each by its own mark.
+        """
+        first, width, n_rows = self._places
+        table = _mapped(_beside(self.path, ".dbf"))
+        shapes = _mapped(self.path)
+        index = _mapped(_beside(self.path, ".shx"))[100:].view(">i4").reshape(-1, 2)
+        by_name = {field.name: field for field in self.fields}
+        for start in range(0, n_rows, size):
+            stop = min(start + size, n_rows)
+            rows = table[first + start * width : first + stop * width].reshape(-1, width)
+            kept = rows[:, 0] != ord("*")
+            rows = rows[kept]
+            cells = {name: self._column(by_name[name], rows) for name in names}
+            yield cells, _points(shapes, index[start:stop][kept].astype(np.int64) * 2)
+
+    def _column(self, field: Field, rows: NDArray[np.uint8]) -> list[Any]:
+        held = np.ascontiguousarray(rows[:, field.start : field.stop])
+        raw = held.view(f"V{field.stop - field.start}").ravel().tolist()
+        read: Callable[[bytes], Any] = number if KINDS.get(field.kind) == "number" else day
+        if field.kind == "C":
+            read = partial(text, encoding=self.encoding or "ascii")
+        return list(map(read, raw))
+
+
+def text(raw: bytes, encoding: str) -> str | None:
+    """A field of text; with the mark of lost characters if its bytes are none.
+
+    Examples
+    --------
+    >>> text(b"ann   ", "utf-8"), text(b"    ", "utf-8"), text(b"\\xff", "utf-8") == chr(0xFFFD)
+    ('ann', None, True)
+    """
+    plain = raw.rstrip(b" \0")
+    with suppress(UnicodeDecodeError):
+        return plain.decode(encoding) or None
+    return _LOST
+
+
+def number(raw: bytes) -> int | Decimal | None:
+    """A field of digits, all of them; None of what is no number.
+
+    Examples
+    --------
+    >>> number(b"   12"), number(b"  12x"), number(b"0.50"), number(b"*****")
+    (12, None, Decimal('0.50'), None)
+    """
+    plain = raw.strip(b" \0")
+    if _WHOLE.fullmatch(plain):
+        return int(plain)
+    return Decimal(plain.decode("ascii")) if _NUMBER.fullmatch(plain) else None
+
+
+def day(raw: bytes) -> date | None:
+    """A field of a date, as YYYYMMDD; None of what is none.
+
+    Examples
+    --------
+    >>> day(b"20260131"), day(b"20260231")
+    (datetime.date(2026, 1, 31), None)
+    """
+    found = _DATE.fullmatch(raw.strip(b" \0"))
+    if found is not None:
+        with suppress(ValueError):
+            return date(*map(int, found.groups()))
+    return None
+
+
+def shapefile(path: str | Path) -> Shapefile:
+    """What the headers of a Shapefile's files say.
+
+    Raises
+    ------
+    GraphFileError
+        One of its three files is missing, or damaged.
+    """
+    shapes = Path(path)
+    found = None
+    with suppress(OSError, ValueError, IndexError):
+        found = _headers(shapes)
+    if found is None:
+        raise GraphFileError(
+            path, "is not a Shapefile that can be read: it is three files, .shp, .shx and .dbf"
+        )
+    return found
+
+
+def _headers(path: Path) -> Shapefile | None:
+    table = _beside(path, ".dbf")
+    n_records, odd = divmod(_beside(path, ".shx").stat().st_size - 100, 8)
+    with table.open("rb") as file:
+        start = file.read(32)
+        first, width = (int.from_bytes(start[i : i + 2], "little") for i in (8, 10))
+        head = file.read(first - 32)
+    n_rows = int.from_bytes(start[4:8], "little")
+    encoding = _encoding(path, start[29])
+    fields = []
+    at = 1
+    for i in range(0, len(head) - 1, 32):
+        one = head[i : i + 32]
+        if one[:1] == b"\r":
+            break
+        name = one[:11].partition(b"\0")[0].decode(encoding or "latin-1", "replace").strip()
+        fields.append(Field(name, chr(one[11]), at, at + one[16]))
+        at += one[16]
+    whole = table.stat().st_size >= first + n_rows * width
+    if not whole or at != width or odd or n_records != n_rows:
+        return None
+    return Shapefile(path, tuple(fields), encoding, (first, width, n_rows))
+
+
+def _encoding(path: Path, mark: int) -> str | None:
+    """The code page that the file beside it names, else its header."""
+    named = _PAGES.get(mark)
+    with suppress(OSError):
+        said = _beside(path, ".cpg").read_text("latin-1").strip().lower()
+        digits = re.sub("[^0-9]", "", said)
+        named = said
+        if digits == "65001":
+            named = "utf-8"
+        elif "8859" in said:
+            named = f"iso8859-{digits.removeprefix('8859')}"
+        elif digits and "utf" not in said:
+            named = f"cp{digits}"
+    with suppress(LookupError, TypeError):
+        known = codecs.lookup(str(named)).name
+        return known if known in ("utf-8", "ascii") or _of_one_byte(known) else None
+    return None
+
+
+def _of_one_byte(encoding: str) -> bool:
+    """Whether each byte is a character of its own, or none."""
+    found = []
+    for i in range(256):
+        with suppress(UnicodeDecodeError):
+            found.append(bytes([i]).decode(encoding))
+    return len(found) > 200 and len(set(found)) == len(found) and len("".join(found)) == len(found)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """The file of the same name and another ending, in small or in capital letters."""
+    large = path.with_suffix(ending.upper())
+    return large if path.suffix.isupper() and large.exists() else path.with_suffix(ending)
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    return np.memmap(path, np.uint8, "r")
+
+
+def _points(shapes: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Places of shapes from their offsets and lengths in bytes: a point, or a multipoint of one."""
+    places = np.full((len(at), 2), np.nan)
+    start = at[:, 0] + 8  # the number and the length of a record come first
+    inside = (start >= 100) & (at[:, 1] >= 4) & (start + at[:, 1] <= len(shapes))
+    kinds = np.zeros(len(at), np.int64)
+    kinds[inside] = _gathered(shapes, start[inside], "<i4", 1)[:, 0]
+    single = (kinds % 10 == 1) & (kinds < 30) & (at[:, 1] >= 20)
+    several = (kinds % 10 == 8) & (kinds < 30) & (at[:, 1] >= 56)
+    several[several] = _gathered(shapes, start[several] + 36, "<i4", 1)[:, 0] == 1
+    places[single] = _gathered(shapes, start[single] + 4, "<f8", 2)
+    places[several] = _gathered(shapes, start[several] + 40, "<f8", 2)
+    return places
+
+
+def _gathered(data: NDArray[np.uint8], start: NDArray[np.int64], kind: str, n: int) -> NDArray[Any]:
+    """Some numbers from each of some offsets."""
+    n_bytes = n * np.dtype(kind).itemsize
+    held = np.ascontiguousarray(data[start[:, None] + np.arange(n_bytes)])
+    return held.view(kind).reshape(len(start), n)
