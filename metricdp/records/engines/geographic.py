@@ -30,6 +30,7 @@ from metricdp.records.engines.memory import AtOnce
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
+from metricdp.records.ingestion.shapefile import KINDS, shapefile
 from metricdp.universe import geopackage
 from metricdp.universe.geo import (
     GEOJSON,
@@ -41,7 +42,6 @@ from metricdp.universe.geo import (
     geoparquet_column,
     layers_of,
 )
-from metricdp.universe.shapefile import KINDS, shapefile
 
 _ROWS = VALUES // 8
 _TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")

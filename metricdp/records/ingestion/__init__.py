@@ -11,6 +11,7 @@ already is read cell by cell all the same (`cells`).
 - `columns`: the same for whole columns, of pandas, Polars, Arrow, NumPy and lists.
 - `matching`: from cells to points of a finite universe.
 - `geometry`: what one geometry means, a place.
+- `shapefile`: fields and points of Shapefiles, byte by byte.
 - `lines`: CSV, TSV and blank-separated files: one line is one record.
 - `encoders`: from blocks of a table to records and users, on any engine.
 """
