@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from metricdp.audit import report
 from metricdp.audit.runner import audit
@@ -48,7 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="list the lines that see records and that no check runs, with the reasons",
     )
+    parser.add_argument(
+        "--replay",
+        metavar="PAGE",
+        type=Path,
+        help="run the replay verifier in full and write its table into PAGE, such as docs/audit.md",
+    )
     options = parser.parse_args(arguments)
+    if options.replay:
+        from metricdp.audit.replay import write_table
+
+        write_table(options.replay)
+        return 0
     if options.coverage:
         from metricdp.audit.coverage import main as cover
 

@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,6 @@ def _put_in() -> Iterator[tuple[Case, bool]]:
         ("from_frame, DuckDB", "duckdb", line, partial(_framed, "duckdb")),
         ("from_frame, DuckDB, points", "duckdb", box, partial(_framed, "duckdb coordinates")),
     ):
-        if find_spec("pandas") is None or find_spec(engine) is None:
-            continue
         for relation in RELATIONS:
             yield (
                 Case(kind, world, _counts, demands(3, 2), relation, hold=hold, reach=0.5),

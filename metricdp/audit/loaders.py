@@ -43,8 +43,7 @@ def loader_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     yield "one user more, through every loader", True, _one_more
     yield "a line is a record", True, _lines
     yield "an interrupted call hands out nothing", True, _interrupted
-    if find_spec("duckdb") is not None:
-        yield "what is spilled to disk", True, _spilled
+    yield "what is spilled to disk", True, _spilled
 
 
 def loaders() -> dict[str, tuple[str, Callable[[Path, dict[str, list[str]]], Any]]]:

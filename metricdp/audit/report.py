@@ -28,6 +28,8 @@ class Finding:
     excess : float
         How far beyond the claim, as a multiple of it; infinite for what no claim allows. For
         choosing the strongest evidence.
+    skipped : bool
+        It could not run: `found` says what it needs.
 
     Examples
     --------
@@ -43,12 +45,13 @@ class Finding:
     passed: bool
     seconds: float = 0.0
     excess: float = 0.0
+    skipped: bool = False
 
 
 @dataclass(frozen=True)
 class Catch:
-    """One planted bug, and the strongest finding against it (None: it was not caught; `note` may
-    say why).
+    """One planted bug, and the strongest finding against it (None: it was not caught, or `skipped`,
+    as checks that should catch it could not run; `note` may say why).
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Catch:
     evidence: Finding | None
     seconds: float
     note: str = ""
+    skipped: bool = False
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -100,7 +104,7 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
                 f.claim,
                 f.found,
                 f.check,
-                "pass" if f.passed else "FAIL",
+                _verdict(f),
                 f"{f.seconds:.1f} s",
             ]
             for f in findings
@@ -116,7 +120,15 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
     return "\n\n".join([*parts, summary(findings, catches, seconds)])
 
 
+def _verdict(finding: Finding) -> str:
+    if finding.skipped:
+        return "skipped"
+    return "pass" if finding.passed else "FAIL"
+
+
 def _catch_row(catch: Catch) -> list[str]:
+    if catch.skipped:
+        return [catch.bug, "skipped", catch.note, f"{catch.seconds:.1f} s"]
     if catch.evidence is None:
         return [catch.bug, "NOT CAUGHT", catch.note, f"{catch.seconds:.1f} s"]
     evidence = f"{catch.evidence.mechanism}: {catch.evidence.found} (claim {catch.evidence.claim})"
@@ -125,17 +137,19 @@ def _catch_row(catch: Catch) -> list[str]:
 
 def summary(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
     """The last line: how many passed and how many planted bugs were caught."""
-    passed = sum(f.passed for f in findings)
+    passed = sum(f.passed and not f.skipped for f in findings)
     caught = sum(c.evidence is not None for c in catches)
+    missing = [sum(f.skipped for f in findings), sum(c.skipped for c in catches)]
+    skipped = f"{sum(missing)} skipped (optional packages are missing), " if any(missing) else ""
     return (
-        f"{passed} of {len(findings)} checks passed, {caught} of {len(catches)} planted bugs "
-        f"caught, {seconds:.0f} s"
+        f"{passed} of {len(findings) - missing[0]} checks passed, {caught} of "
+        f"{len(catches) - missing[1]} planted bugs caught, {skipped}{seconds:.0f} s"
     )
 
 
 def clean(findings: Sequence[Finding], catches: Sequence[Catch]) -> bool:
-    """Whether every check passed and every planted bug was caught."""
-    return all(f.passed for f in findings) and all(c.evidence is not None for c in catches)
+    """Whether every check that could run passed, and every planted bug was caught or skipped."""
+    return all(f.passed for f in findings) and all(c.evidence or c.skipped for c in catches)
 
 
 def as_json(
@@ -151,6 +165,7 @@ def as_json(
             {
                 "bug": c.bug,
                 "caught": bool(c.evidence),
+                "skipped": c.skipped,
                 "by": c.by,
                 "evidence": c.evidence and _row(c.evidence),
                 "seconds": c.seconds,

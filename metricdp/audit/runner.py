@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from metricdp.audit import planted
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.report import Catch, Finding
+from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
 REFUTED = 1 + 1e-9
@@ -56,10 +57,13 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.loaders import loader_checks
     from metricdp.audit.opening import opening_checks
     from metricdp.audit.prices import price_checks
+    from metricdp.audit.replay import replay_checks
     from metricdp.audit.samplers import sampler_checks
     from metricdp.audit.saturation import saturation_checks
     from metricdp.audit.streaming import stream_checks
 
+    for first in replay_checks():
+        yield Check(*first)
     for case, essential in cases():
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
         yield Check(str(case), essential, partial(_examined, case, short))
@@ -85,15 +89,24 @@ def _examined(case: Case, short: Case, quick: bool) -> Finding:
 
 
 def perform(check: Check, quick: bool) -> Finding:
-    """Run one check; one that breaks down has failed."""
+    """Run one check; one that breaks down has failed, one that misses a package is skipped."""
     start = time.perf_counter()
     try:
         finding = check.run(quick)
+    except ImportError as error:
+        finding = Finding(check.name, "", needs(error), "skipped", passed=True, skipped=True)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         broken = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
         finding = Finding(check.name, "", broken, "broken", passed=False)
     return replace(finding, seconds=time.perf_counter() - start)
+
+
+def needs(error: ImportError) -> str:
+    """What a check or a bug would need to run."""
+    if isinstance(error, MissingExtraError):
+        return f"skipped, needs the extra {error.extra}"
+    return f"skipped, needs {(error.name or str(error)).split('.')[0]}"
 
 
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
@@ -102,19 +115,25 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
 
     A check counts only if its finding refutes a claim: one that breaks down, or finds too little,
     has caught nothing. A bug whose place in the code is gone, or that names a check that is gone,
-    is not caught.
+    is not caught. A bug that no check has caught is skipped if one of them was.
     """
     start = time.perf_counter()
     by_name = {check.name: check for check in known}
     found = []
     note = ""
+    skipped = False
     for name in bug.caught_by:
         try:
             with bug.plant():
                 finding = perform(by_name[name], quick=True)
+        except ImportError as error:
+            skipped, note = True, needs(error)
+            continue
         except (LookupError, AttributeError) as error:
             note = f"{type(error).__name__}: {error}"
             break
+        if finding.skipped:
+            skipped, note = True, finding.found
         if not finding.passed and finding.excess > REFUTED:
             found.append(finding)
             if quick:
@@ -126,6 +145,7 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
         max(found, key=lambda f: f.excess, default=None),
         time.perf_counter() - start,
         note,
+        skipped and not found,
     )
 
 

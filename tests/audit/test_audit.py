@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -400,12 +399,6 @@ def test_a_function_is_replaced_wherever_it_was_imported_to_and_put_back():
     assert gate.measure is mdp.privacy.measure is real
     with pytest.raises(mdp.InputError):
         answer()
-
-
-def test_bugs_are_planted_without_a_word_of_source_text():
-    for found in Path(planted.__file__).parent.glob("*.py"):
-        text = found.read_text(encoding="utf-8")
-        assert not any(word in text for word in ("getsource", "compile(", "exec(", "__code__"))
 
 
 # Samplers' tests, canaries

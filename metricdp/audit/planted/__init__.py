@@ -1,9 +1,10 @@
-"""Planted bugs, one a file: mistakes that a private library could make, put into the running
-package for a while.
+"""Planted bugs: mistakes that a private library could make, put into the running package for a
+while.
 
-Each file has a docstring that says what is wrong, ``CAUGHT_BY`` with the names of checks that must
-refute it, and ``plant()``, a context manager that changes one piece of the real code. Where that
-piece is gone, the audit fails until the bug is planted anew.
+A bug is a line of a table: what is wrong, the checks that must refute it, and one or more
+`Mutation`: a place, what stands there, what is planted. The function's own code is exchanged, so
+whoever imported it has the bug too. Where a place or what stood there is gone, the audit fails
+until the bug is planted anew.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from metricdp.audit.planted.mutating import Mutation, mutated
+
+__all__ = ["Bug", "Mutation", "bugs"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,11 @@ class Bug:
 
 
 def bugs() -> Iterator[Bug]:
-    """All planted bugs, in order of their files' names."""
+    """All planted bugs, table by table, and of those in a file of their own by their names."""
     for found in pkgutil.iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
-        yield Bug(
-            found.name.replace("_", " "),
-            (module.__doc__ or "").strip(),
-            module.CAUGHT_BY,
-            module.plant,
-        )
+        for name, story, caught_by, *mutations in getattr(module, "TABLE", ()):
+            yield Bug(name, story, caught_by, mutated(mutations))
+        if hasattr(module, "plant"):
+            name = found.name.replace("_", " ")
+            yield Bug(name, (module.__doc__ or "").strip(), module.CAUGHT_BY, module.plant)

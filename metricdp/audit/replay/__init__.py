@@ -1,0 +1,78 @@
+"""The replay verifier: real calls on a demand, repeated on every neighbor with the same outputs.
+
+A first run on D draws real noise and is written down: every question in public terms, its price,
+what was hidden and what came out (`transcript`). The very call then runs on a neighbor D', handed
+the same outputs. It must ask the same questions at the same prices in the same order and return the
+same bytes, so that everything that is seen is a function of the outputs; and the exact loss of the
+transcript, from laws written down here and in `metricdp.audit.laws` (`losses`), must not exceed
+what each mechanism and the ledger were charged. Exact answers are compared with naive ones
+(`answers`). Nothing here imports a query, a noise or a price of the package: a test says so.
+
+It differs from the exact laws on a tape in that outputs are those that honest demand brings forth.
+There noise is far beyond all answers, so that a method sees empty or overfull universes; here it
+goes the ways that it goes for users, and what it does there must not follow the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from metricdp.audit.replay.subjects import subjects
+from metricdp.audit.replay.verifying import Relation, Subject, Verdict, medium, tiny, verify
+from metricdp.audit.report import Finding
+
+CHECK = "replay"
+CLAIM = "the same questions; loss ≤ 1 of the price"
+BEGIN, END = "<!-- replay table -->", "<!-- end of replay table -->"
+
+
+def replay_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check): one for each row of the table."""
+    for subject in subjects():
+        for relation in subject.relations:
+            name = named(subject, relation)
+            yield name, subject.essential, partial(_checked, name, subject, relation)
+
+
+def named(subject: Subject, relation: Relation) -> str:
+    """Name of a row."""
+    return f"replay, {subject.name}, {subject.unit.name}, {relation}"
+
+
+def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
+    """All neighbors of tiny demands, and some of a medium one's; the short way: some of both."""
+    if quick:
+        return verify(subject, relation, [tiny(subject, 1)[1], medium(subject, 0)], 12)
+    most = 2 if len(subject.places) == 2 else 1
+    return verify(
+        subject, relation, [*tiny(subject, most), medium(subject, 0), medium(subject, 1)], 12
+    )
+
+
+def _checked(name: str, subject: Subject, relation: Relation, quick: bool) -> Finding:
+    verdict = verified(subject, relation, quick)
+    found = verdict.fault or f"{verdict.pairs:,} pairs, worst {verdict.worst:.4f}"
+    excess = float("inf") if verdict.fault else verdict.worst
+    return Finding(name, CLAIM, found, CHECK, not verdict.fault, excess=excess)
+
+
+def write_table(page: Path) -> None:
+    """Run everything in full and put the table between its marks on a page."""
+    lines = [
+        "| mechanism | unit | relation | pairs | worst loss / claim | answers recomputed |",
+        "| --- | --- | --- | ---: | ---: | ---: |",
+    ]
+    for subject in subjects():
+        for relation in subject.relations:
+            v = verified(subject, relation, quick=False)
+            if v.fault:
+                raise AssertionError(f"{named(subject, relation)}: {v.fault}")
+            again = f"{v.recomputed:,} of {v.drawn:,}"
+            cells = [subject.name, subject.unit.name, relation, f"{v.pairs:,}", f"{v.worst:.3f}"]
+            lines.append(f"| {' | '.join([*cells, again])} |")
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    body = "\n".join(lines)
+    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}", encoding="utf-8")

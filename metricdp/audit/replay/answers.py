@@ -1,0 +1,160 @@
+"""Exact answers by naive code, record by record, from a query's public definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+Records = list[tuple[Any, int]]
+"""Each with how many there are of it."""
+
+
+def naive(step: Any) -> Any:
+    """The answer that `step` should hide: an array with a tolerance; None where there is no naive
+    code for it.
+    """
+    work = NAIVE.get(step.name)
+    records = _records(step.demand)
+    if work is None or records is None:
+        return None
+    return work(step.query, records)
+
+
+def agree(step: Any, expected: tuple[Any, int]) -> bool:
+    """Whether the first thing that a step hid is the naive answer."""
+    answer, tolerance = expected
+    hidden = np.concatenate([d.hidden for d in step.draws])
+    answer = np.asarray(answer, dtype=np.int64)
+    return hidden.shape == answer.shape and bool((np.abs(hidden - answer) <= tolerance).all())
+
+
+def held(demand: Any, universe: Any, rows: list[tuple[str, Any]], unit: str) -> str:
+    """What is wrong with what was put in the vault; empty if nothing is."""
+    records = _records(demand)
+    if records is None:
+        return ""
+    kept = sum(count for _, count in records)
+    expected = [_place(universe, place) for _, place in rows]
+    found = [tuple(np.ravel(record).tolist()) for record, _ in records]
+    if unit == "record" and (sorted(found) != sorted(expected) or kept != len(rows)):
+        return "the vault holds other records than were put in"
+    most = len(rows) if demand.grains == 1 else demand.grains * len({user for user, _ in rows})
+    if kept > most or not set(found) <= set(expected):
+        return "the vault holds more than was put in"
+    return ""
+
+
+def _place(universe: Any, place: Any) -> tuple[float, ...]:
+    if hasattr(universe, "ids"):
+        return (list(universe.ids).index(place),)
+    low, high = universe.lower.tolist(), universe.upper.tolist()
+    return tuple(min(max(float(x), a), b) for x, a, b in zip(np.ravel(place), low, high))
+
+
+def _records(demand: Any) -> Records | None:
+    """What the vault holds, if that is a list or counts of points."""
+    if not hasattr(demand, "universe"):
+        return None
+    kept = import_module("metricdp.privacy._vault")._open(demand)
+    if isinstance(kept, np.ndarray):
+        return [(record, 1) for record in kept]
+    if type(kept).__name__ == "Tally":
+        return [(p, int(c)) for p, c in zip(kept.points, kept.counts)]
+    return None
+
+
+def _count(query: Any, records: Records) -> Any:
+    return [sum(count for _, count in records)], 0
+
+
+def _histogram(query: Any, records: Records) -> Any:
+    counts = [0] * query.partition.n_parts
+    for record, count in records:
+        counts[int(np.asarray(query.partition.encode(np.asarray([record])))[0])] += count
+    return counts, 0
+
+
+def _levels(query: Any, records: Records) -> Any:
+    each = [NAIVE[type(level).__name__](level, records) for level in query.levels]
+    return np.concatenate([answer for answer, _ in each]), max(slack for _, slack in each)
+
+
+def _sums(query: Any, records: Records) -> Any:
+    """Records as vectors from their part's center in steps, moved to a ball, cut towards zero."""
+    d = query.centers.shape[1]
+    total = [[0] * d for _ in range(len(query.centers))]
+    most = 2**query.bits
+    for record, count in records:
+        part = int(np.asarray(query.histogram.partition.encode(np.asarray([record])))[0])
+        step = float(query.radii[part]) / most
+        v = [(float(x) - float(c)) / step for x, c in zip(record, query.centers[part])]
+        length = math.sqrt(math.fsum(x * x for x in v))
+        short = min(1.0, most / length) if length else 1.0
+        for axis in range(d):
+            total[part][axis] += count * math.trunc(v[axis] * short)
+    if query.folded:
+        sides = [[s[i] for s in total[side::2]] for side in (0, 1) for i in range(d)]
+        return [sum(sides[i]) - sum(sides[d + i]) for i in range(d)], 2 * len(records)
+    return [x for row in total for x in row], 2 * len(records)  # of floating point
+
+
+def _totals(query: Any, records: Records) -> Any:
+    total = [0] * query.n_values
+    for record, count in records:
+        amounts = [int(a) for a in np.asarray(query.measured.amounts(np.asarray([record])))[0]]
+        if sum(map(abs, amounts)) <= 2**query.bits:
+            total = [t + count * a for t, a in zip(total, amounts)]
+    return total, 0
+
+
+def _steps(universe: Any, record: Any) -> list[int]:
+    """Distances from a point to all others in steps of the public grid."""
+    return [int(x) for x in next(iter(universe.grid_rows(np.array([int(record)]))))]
+
+
+def _coverage(query: Any, records: Records) -> Any:
+    reach = math.floor(query.radius / query.universe.unit)
+    rows = [(_steps(query.universe, record), count) for record, count in records]
+    return [
+        sum(count for row, count in rows if row[at] <= reach) for at in range(len(query.universe))
+    ], 0
+
+
+def _cost(query: Any, records: Records) -> Any:
+    total = [0] * len(query.universe)
+    for record, count in records:
+        row = [-(-x >> query._shift) for x in _steps(query.universe, record)]
+        served = min([query._cap, *(row[int(c)] for c in query._centers)])
+        for at, x in enumerate(row):
+            total[at] -= count * min(x, served) ** query._power
+    return total, 0
+
+
+def _swap(query: Any, records: Records) -> Any:
+    shift, cap, power = query._scale
+    rows = [(_steps(query.universe, record), count) for record, count in records]
+    found = []
+    for index in range(len(query)):
+        leaves, comes = query.decode(index)
+        there = [int(c) for c in query.centers if int(c) != leaves] + [comes]
+        cost = 0
+        for row, count in rows:
+            cost += count * min(-(-min(row[c] for c in there) >> shift), cap) ** power
+        found.append(-cost)
+    return found, 0
+
+
+NAIVE: dict[str, Callable[[Any, Records], Any]] = {
+    "CountQuery": _count,
+    "HistogramQuery": _histogram,
+    "LevelsQuery": _levels,
+    "SumsQuery": _sums,
+    "TotalsQuery": _totals,
+    "CoverageQuery": _coverage,
+    "CostQuery": _cost,
+    "SwapQuery": _swap,
+}

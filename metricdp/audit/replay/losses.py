@@ -1,0 +1,184 @@
+"""The exact loss of a transcript between two neighbors, from the laws of `metricdp.audit.laws`, and
+how much of what was paid it uses.
+
+For outputs y_1, y_2, … of mechanisms whose questions are the same on both sides, the loss is the
+sum of ``log(P[y_t | D, y_1 … y_(t-1)] / P[y_t | D', y_1 … y_(t-1)])``. Where a delta is paid the
+needed rho is added up instead: the largest Rényi divergence of each mechanism's two laws over its
+order, which for discrete Gaussian noise around integers v and w is ``|v - w|² / (2 scale²)``. What
+rho costs in epsilon and delta is computed here from its definition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.audit import laws
+from metricdp.audit.replay.transcript import Draw, Step, Transcript
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Of one draw or of several together.
+
+    Attributes
+    ----------
+    seen : float
+        Log ratio of the probabilities of what came out.
+    most : float
+        The largest log ratio that these mechanisms allow for any output; that seen, where one bound
+        covers a whole loop.
+    rho : float
+        Rényi divergence over its order, at most, both ways.
+    """
+
+    seen: float = 0.0
+    most: float = 0.0
+    rho: float = 0.0
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(self.seen + other.seen, self.most + other.most, self.rho + other.rho)
+
+
+def loss_of(one: Draw, other: Draw) -> Loss:
+    """Of one output that both gave, with the laws that hid it."""
+    if one.kind != other.kind or one.scale != other.scale:
+        return Loss(math.inf, math.inf, math.inf)
+    v, w = (draw.hidden.astype(object) for draw in (one, other))  # Python's integers: no rounding
+    if one.kind == "laplace":
+        apart = float(sum(abs(v - w)))
+        seen = float(sum(abs(one.output - w) - abs(one.output - v))) / one.scale
+        return Loss(seen, apart / one.scale, _laplace_rho(np.abs((v - w).astype(float)), one.scale))
+    if one.kind == "gaussian":
+        seen = float(sum((v - w) * (2 * one.output - v - w))) / (2 * one.scale**2)
+        return Loss(seen, math.inf, float(sum((v - w) ** 2)) / (2 * one.scale**2))
+    if one.kind == "opening":
+        seen = _difference(_signs(one), _signs(other))
+        return Loss(seen, abs(seen), seen**2 / 2)
+    p, q = (laws.LAWS[one.kind](d.hidden, one.scale) for d in (one, other))
+    most = float(np.abs(p - q).max())
+    rho = max(laws.needed_rho(p, q), laws.needed_rho(q, p))
+    return Loss(float((p - q)[one.output]), most, rho)
+
+
+def _difference(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+    return math.fsum((p - q).tolist())
+
+
+def _laplace_rho(apart: NDArray[np.float64], scale: float) -> float:
+    """The Rényi divergence of discrete Laplace noise, coordinate by coordinate, over its order."""
+    total = 0.0
+    for shift in apart[apart > 0]:
+        reach = math.ceil(40 * scale + shift)
+        if reach > 10**5:
+            total += (shift / scale) ** 2 / 2
+            continue
+        z = np.arange(-reach, reach + 1)
+        total += laws.needed_rho(laws.log_laplace(z, scale), laws.log_laplace(z - shift, scale))
+    return total
+
+
+def _signs(draw: Draw) -> NDArray[np.float64]:
+    """Log probability of each decided cell's being opened, or not, as it was."""
+    at = draw.hidden[draw.decided].astype(float)
+    q, s = math.exp(-1 / draw.scale), draw.scale
+    rare = np.where(at <= 0, 1 - at, at)  # P(noise >= t) = P(noise <= -t) = q^t / (1 + q), t >= 1
+    log_rare = -rare / s - math.log1p(q)
+    log_rest = np.log1p(-np.exp(-rare / s) / (1 + q))
+    opened = draw.output[draw.decided] > 0
+    return np.where(opened == (at <= 0), log_rare, log_rest)
+
+
+def of_step(one: Step, other: Step) -> Loss:
+    """Of all outputs of one question; one bound for a loop or a descent as a whole."""
+    total = Loss()
+    for a, b in zip(one.draws, other.draws):
+        total = total + loss_of(a, b)
+    if len(one.draws) > 1:
+        return Loss(total.seen, abs(total.seen), total.rho)
+    return total
+
+
+def share_of_price(step: Step, loss: Loss) -> float:
+    """How much of its own price one question used."""
+    if step.price is None:
+        return 0.0 if not step.draws else math.inf
+    epsilon, delta, rho = step.price
+    if step.pooled or delta:
+        gaussian = any(d.kind == "gaussian" for d in step.draws)
+        if rho is not None and (gaussian or step.pooled):
+            return _over(loss.rho, float(rho))
+        return _over(abs(loss.seen), float(epsilon))
+    return _over(max(abs(loss.seen), loss.most), float(epsilon))
+
+
+def share_of_all(
+    steps: Sequence[Step], losses: Sequence[Loss], spent: tuple[Fraction, Fraction]
+) -> float:
+    """How much of what the ledger was charged the whole transcript used."""
+    total = sum(losses, Loss())
+    epsilon, delta = map(float, spent)
+    if not delta:
+        return _over(abs(total.seen), epsilon)
+    pure = [one for step, one in zip(steps, losses) if not _gaussian(step)]
+    own = [
+        epsilon_of(one.rho, float(step.price[1]))
+        for step, one in zip(steps, losses)
+        if _gaussian(step) and step.price is not None and step.price[1]
+    ]
+    basic = math.fsum([abs(one.seen) for one in pure] + own)
+    complete = len(own) == sum(map(_gaussian, steps)) and not any(s.pooled for s in steps)
+    by_rho = _over(total.rho, rho_of(epsilon, delta))
+    return min(by_rho, _over(basic, epsilon)) if complete else by_rho
+
+
+def _gaussian(step: Step) -> bool:
+    return any(draw.kind == "gaussian" for draw in step.draws)
+
+
+def _over(loss: float, claim: float) -> float:
+    if claim:
+        return loss / claim
+    return math.inf if loss > 1e-12 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def epsilon_of(rho: float, delta: float) -> float:
+    """Least epsilon for which rho-zCDP is (epsilon, delta)-DP, over a fine ladder of orders."""
+    if not rho:
+        return 0.0
+    a = 1 + np.exp(np.linspace(-10, 20, 20_001))
+    found = a * rho + (math.log(1 / delta) + (a - 1) * np.log1p(-1 / a) - np.log(a)) / (a - 1)
+    return max(float(found.min()), 0.0)
+
+
+@lru_cache(maxsize=1024)
+def rho_of(epsilon: float, delta: float) -> float:
+    """Largest rho that is (epsilon, delta)-DP, by bisection."""
+    low, high = 0.0, epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
+    return high * (1 + 1e-6)  # of the ladder
+
+
+def difference(one: Transcript, other: Transcript) -> str:
+    """In which public fact two transcripts differ; empty if in none."""
+    for at, (a, b) in enumerate(zip(one.steps, other.steps), 1):
+        if a.described != b.described:
+            return f"question {at} is another: {a.name} and {b.name}"
+        if a.price != b.price:
+            return f"question {at}, {a.name}, has another price"
+        if [(d.kind, d.scale, len(d.hidden)) for d in a.draws] != [
+            (d.kind, d.scale, len(d.hidden)) for d in b.draws
+        ]:
+            return f"question {at}, {a.name}, has other draws"
+    if (len(one.steps), len(one.draws)) != (len(other.steps), len(other.draws)):
+        return f"{len(one.steps)} and {len(other.steps)} questions"
+    return "" if one.paid == other.paid else "other payments"

@@ -1,0 +1,215 @@
+"""A transcript: what one call asked about private demand, at which prices, and what draws gave.
+
+The hooks sit where the package meets chance and money, and nowhere in a method: the gate's one
+check of a question (`gate._check`), what leaves a budget (`Budget.charge`, `Grant.draw`), OpenDP's
+constructors of noise, and the selection that the gate calls. A first run draws real noise and
+writes down what it gave. A replay on a neighbor is handed the same outputs in the same order; it
+notes its own exact answers, so that the law of each output is known on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.audit.patch import patched
+from metricdp.audit.replay.describing import describe
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One output of chance: its law, what it hid, what came out.
+
+    Attributes
+    ----------
+    kind : str
+        "laplace", "gaussian", "opening" (Laplace noise of which only the signs leave the gate), or
+        a law of selection.
+    scale : float or Fraction
+        Of noise; the exponent of a selection.
+    hidden : ndarray
+        Exact answers, or scores of all candidates.
+    output : ndarray or int
+    decided : ndarray of bool
+        Of an opening: cells whose sign counts.
+    """
+
+    kind: str
+    scale: Any
+    hidden: NDArray[np.int64]
+    output: Any
+    decided: Any = None
+
+
+@dataclass
+class Step:
+    """One question: what it is, in public terms, what it cost, and its draws."""
+
+    query: Any
+    name: str
+    described: str
+    demand: Any
+    price: tuple[Fraction, Fraction, Fraction | None] | None = None
+    pooled: bool = False
+    draws: list[Draw] = field(default_factory=list)
+
+
+class Diverged(BaseException):
+    """A replay asked for another draw than the run that it repeats: no method may catch it."""
+
+
+@dataclass
+class Transcript:
+    """Questions, prices and draws of one run, in order; `replays` is the run that it repeats."""
+
+    public: Any
+    replays: Transcript | None = None
+    shift: Sequence[Any] | None = None
+    steps: list[Step] = field(default_factory=list)
+    paid: list[tuple[str, ...]] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
+    on_step: Callable[[Step], None] = lambda step: None
+    diverged: str = ""
+    _cells: Any = None
+
+    def asked(self, demand: Any, query: Any, *_: Any) -> None:
+        """A question reached the gate, with everything refused that will be."""
+        name = type(query).__name__
+        self.steps.append(Step(query, name, describe(query, self.public), demand))
+        self._cells = None
+        if name == "OpeningQuery":
+            self._cells = (query.partition, 0)
+        self.on_step(self.steps[-1])
+
+    def spent(self, what: str, budget: Any, cost: Any) -> None:
+        """A budget was charged, or drawn from."""
+        price = (cost.epsilon, cost.delta, cost.rho if cost.delta or _pooled(budget) else None)
+        self.paid.append((what, type(budget).__name__, *map(str, price)))
+        if what == "draw" and self.steps and self.steps[-1].price is None:
+            self.steps[-1].price = price
+            self.steps[-1].pooled = _pooled(budget)
+
+    def noise(self, real: Callable[[list[int]], list[int]], kind: str, scale: float) -> Any:
+        """What stands for one of OpenDP's measurements."""
+
+        def drawn(values: list[int]) -> list[int]:
+            hidden = np.array(values, dtype=np.int64)
+            output = self._output(kind, len(hidden), lambda: np.array(real(values), np.int64))
+            self._note(Draw(*self._opening(kind, hidden, output, scale)))
+            return [int(v) for v in output]
+
+        return drawn
+
+    def selection(self, blocks: Iterable[Any], eta: Fraction, law: str) -> int:
+        """What stands for the gate's selection."""
+        scores = np.concatenate([np.asarray(block) for block in blocks])
+        output = self._output(law, len(scores), lambda: self.choose([scores], eta, law))
+        self._note(Draw(law, eta, scores, int(output)))
+        return int(output)
+
+    choose: Any = None
+    """The real selection."""
+
+    def _output(self, kind: str, length: int, real: Callable[[], Any]) -> Any:
+        at = len(self.draws)
+        if self.replays is None:
+            return real() if self.shift is None else real() + self.shift[at]
+        if at >= len(self.replays.draws):
+            raise self._diverged(f"draw {at + 1} is one too many")
+        told = self.replays.draws[at]
+        expected = "laplace" if told.kind == "opening" else told.kind
+        if (kind, length) != (expected, len(told.hidden)):
+            raise self._diverged(
+                f"draw {at + 1} is {kind} of {length}, not {told.kind} of {len(told.hidden)}"
+            )
+        return told.output if self.shift is None else told.output + self.shift[at]
+
+    def _diverged(self, why: str) -> Diverged:
+        self.diverged = self.diverged or why  # the gate may hide what is raised
+        return Diverged(why)
+
+    def _note(self, draw: Draw) -> None:
+        self.draws.append(draw)
+        if self.steps:
+            self.steps[-1].draws.append(draw)
+
+    def _opening(self, kind: str, hidden: Any, output: Any, scale: float) -> tuple[Any, ...]:
+        """The draw, as one of signs if cells of a hierarchy are to be opened by it."""
+        if self._cells is None:
+            return kind, scale, hidden, output
+        cells, known = self._cells
+        at = cells.leaves[cells.leaves >= known]
+        decided = cells.level[at] < self.steps[-1].query.depth
+        self._cells = (cells.open(at[(output > 0) & decided]), len(cells.level))
+        return "opening", scale, hidden, output, decided
+
+
+def _pooled(budget: Any) -> bool:
+    return getattr(budget, "rho", None) is not None
+
+
+@contextmanager
+def recorded(transcript: Transcript) -> Iterator[Transcript]:
+    """Write down all questions, prices and draws of this block."""
+    gate, budget = (import_module(f"metricdp.{n}") for n in ("privacy.gate", "accounting.budget"))
+    measurements = import_module("opendp.measurements")
+    check, charge, draw = gate._check, budget.Budget.charge, budget.Grant.draw
+    price = budget.Cost.of
+    transcript.choose = gate.choose
+
+    def checked(demand: Any, query: Any, *others: Any) -> Any:
+        check(demand, query, *others)
+        transcript.asked(demand, query)
+
+    def charged(self: Any, epsilon: Any, delta: Any = 0, *others: Any, **named: Any) -> Any:
+        bought = charge(self, epsilon, delta, *others, **named)
+        transcript.spent("charge", self, price(epsilon, delta))
+        return bought
+
+    def drew(self: Any, epsilon: Any, delta: Any = 0) -> None:
+        draw(self, epsilon, delta)
+        transcript.spent("draw", self, price(epsilon, delta))
+
+    with ExitStack() as stack:
+        for owner, name, value in (
+            (gate, "_check", checked),
+            (gate, "choose", transcript.selection),
+            (budget.Budget, "charge", charged),
+            (budget.Grant, "draw", drew),
+            *((measurements, f"make_{k}", _maker(transcript, k)) for k in ("laplace", "gaussian")),
+        ):
+            stack.enter_context(patched(owner, name, value))
+        yield transcript
+
+
+class _Drawn:
+    """A measurement whose outputs the transcript gives; its account of privacy stays OpenDP's."""
+
+    def __init__(self, transcript: Transcript, kind: str, scale: float, real: Any) -> None:
+        self.map = real.map
+        self._noise = transcript.noise(real, kind, scale)
+
+    def __call__(self, values: list[int]) -> list[int]:
+        return self._noise(values)
+
+
+def _maker(transcript: Transcript, kind: str) -> Callable[..., _Drawn]:
+    real = getattr(import_module("opendp.measurements"), f"make_{kind}")
+    return lambda *key, scale: _Drawn(transcript, kind, scale, _cached(real, kind, scale, key))
+
+
+_MADE: dict[tuple[str, float], Any] = {}
+
+
+def _cached(maker: Any, kind: str, scale: float, key: tuple[Any, ...]) -> Any:
+    """OpenDP's own measurement, made once for each scale."""
+    if (kind, scale) not in _MADE:
+        _MADE[kind, scale] = maker(*key, scale=scale)
+    return _MADE[kind, scale]

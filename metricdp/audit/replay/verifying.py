@@ -1,0 +1,271 @@
+"""Recording a call on one demand, replaying it on every neighbor, and judging the transcripts."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import metricdp as mdp
+from metricdp.audit.observe import forms
+from metricdp.audit.patch import patched
+from metricdp.audit.replay import answers, losses
+from metricdp.audit.replay.transcript import Diverged, Step, Transcript, recorded
+
+Units = tuple[tuple[Any, tuple[Any, ...]], ...]
+"""Each with its name and the numbers of its records' places: of one record, or of a user's."""
+Relation = Literal["add-remove", "replace-one"]
+RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
+KEY = b"\x5a"
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Who is protected, and how records are put in.
+
+    Attributes
+    ----------
+    name : str
+    sizes : sequence of int
+        Numbers of records that a unit may have.
+    hold : function of (universe, rows, names of their users)
+        Makes the demand.
+    """
+
+    name: str
+    sizes: Sequence[int]
+    hold: Callable[[Any, list[Any], list[str]], Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One call to be verified, on a universe, for a unit.
+
+    Attributes
+    ----------
+    name : str
+        Of the mechanism or method, for the table.
+    universe : object
+    places : sequence
+        Where records may be.
+    call : function of (demand, ledger)
+    unit : Unit
+    relations : tuple of str
+    budget : tuple of (epsilon, delta)
+        Of the ledger.
+    n_units : int
+        Of the medium demand.
+    essential : bool
+        Whether it is in the short form.
+    """
+
+    name: str
+    universe: Any
+    places: Sequence[Any]
+    call: Callable[[Any, Any], Any]
+    unit: Unit
+    relations: tuple[Relation, ...] = RELATIONS
+    budget: tuple[Any, Any] = (1, 0)
+    n_units: int = 24
+    essential: bool = False
+
+
+@dataclass
+class Verdict:
+    """What all pairs of one row of the table show.
+
+    Attributes
+    ----------
+    pairs : int
+        Ordered pairs of neighbors, each with one transcript.
+    worst : float
+        Largest share of a claim that a transcript or one of its mechanisms used.
+    recomputed, drawn : int
+        Exact answers that were compared with naive ones, of so many that were hidden.
+    fault : str
+        The first difference that was found; empty if none was.
+    """
+
+    pairs: int = 0
+    worst: float = 0.0
+    recomputed: int = 0
+    drawn: int = 0
+    fault: str = ""
+    mechanisms: set[str] = field(default_factory=set)
+
+
+def verify(
+    subject: Subject, relation: Relation, demands: Sequence[Units], neighbors: int = 0
+) -> Verdict:
+    """Record on each demand, replay on all of its neighbors (or so many drawn by public coins)."""
+    verdict = Verdict()
+    coins = random.Random(f"{subject.name} {relation}")
+    for units in demands:
+        others = list(_neighbors(units, subject, relation))
+        if neighbors and len(others) > neighbors:
+            others = coins.sample(others, neighbors)
+        first = _run(subject, relation, units)
+        _against_naive(first, verdict)
+        for other in others:
+            again = _run(subject, relation, other, first)
+            verdict.pairs += 1
+            _compare(first, again, verdict)
+            if not verdict.fault:
+                _against_naive(again, verdict)
+            if verdict.fault:
+                return verdict
+    return verdict
+
+
+@dataclass
+class Run:
+    """One run: its transcript, what it returned, what the ledger was charged, what to expect."""
+
+    transcript: Transcript
+    seen: dict[str, Any]
+    spent: tuple[Fraction, Fraction]
+    raised: str
+    held: str
+    naive: list[tuple[Step, Any]]
+
+
+def _run(subject: Subject, relation: Relation, units: Units, first: Run | None = None) -> Run:
+    """Call once: with chance as it is, or with the outputs of an earlier run."""
+    transcript = Transcript(subject.universe, first.transcript if first else None)
+    ledger = mdp.Ledger(*subject.budget, neighboring=relation)
+    rows = [(f"u{name}", subject.places[p]) for name, unit in units for p in unit]
+    raised, seen, naive = "", {}, []
+    with ExitStack() as stack:
+        stack.enter_context(_keyed(rows))
+        demand = subject.unit.hold(subject.universe, [r for _, r in rows], [u for u, _ in rows])
+        held = answers.held(demand, subject.universe, rows, subject.unit.name)
+        transcript.on_step = lambda step: naive.append((step, answers.naive(step)))
+        stack.enter_context(recorded(transcript))
+        try:
+            seen = forms(subject.call(demand, ledger))
+        except Diverged:
+            raised = "another draw"
+        except Exception as error:  # a refusal is an outcome like others
+            raised = f"{type(error).__name__}: {error}"
+    return Run(transcript, seen, (ledger.spent, ledger.spent_delta), raised, held, naive)
+
+
+@contextmanager
+def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
+    """Keys of contribution bounding that follow a user and the number of a row, so that whoever is
+    in two neighbors keeps the same records.
+    """
+    real, seen = os.urandom, dict[str, int]()
+    key = b""
+    for user, _ in rows:
+        seen[user] = seen.get(user, 0) + 1
+        key += hashlib.blake2b(f"{user} {seen[user]}".encode(), digest_size=8).digest()
+
+    def urandom(n: int) -> bytes:
+        return key if n == len(key) and n else KEY * n if n == 32 else real(n)
+
+    with patched(os, "urandom", urandom), patched(random, "_urandom", urandom):
+        yield
+
+
+def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:
+    """Every demand that one unit makes different, by its definition: of units that are alike, one
+    leaves.
+    """
+    alike = {places: at for at, (_, places) in enumerate(units)}
+    kinds = [
+        kind
+        for size in subject.unit.sizes
+        for kind in itertools.combinations_with_replacement(range(len(subject.places)), size)
+    ]
+    new = "new"
+    for at in (*alike.values(), len(units)):
+        rest = units[:at] + units[at + 1 :]
+        if relation == "add-remove":
+            if at < len(units):
+                yield rest
+            else:
+                middle = len(units) // 2
+                for kind in kinds:
+                    yield (*units[:middle], (new, kind), *units[middle:])
+        elif at < len(units):
+            for kind in kinds:
+                if kind != units[at][1]:
+                    yield (*units[:at], (new, kind), *units[at + 1 :])
+
+
+def tiny(subject: Subject, most_units: int) -> list[Units]:
+    """Every demand of up to so many units."""
+    kinds = [
+        kind
+        for size in subject.unit.sizes
+        for kind in itertools.combinations_with_replacement(range(len(subject.places)), size)
+    ]
+    return [
+        tuple(enumerate(some))
+        for n in range(most_units + 1)
+        for some in itertools.combinations_with_replacement(kinds, n)
+    ]
+
+
+def medium(subject: Subject, seed: int) -> Units:
+    """A demand of a few dozen units, by public coins, crowded at the first places."""
+    coins = random.Random(f"{len(subject.places)} places {seed}")
+    n = len(subject.places)
+    some = [
+        tuple(int(n * coins.random() ** 2) for _ in range(coins.choice(list(subject.unit.sizes))))
+        for _ in range(subject.n_units)
+    ]
+    return tuple(enumerate(some))
+
+
+def _compare(first: Run, again: Run, verdict: Verdict) -> None:
+    """One pair: the same in public, and no more loss than was paid."""
+    verdict.fault = again.transcript.diverged
+    if verdict.fault:
+        return
+    if again.raised != first.raised:
+        verdict.fault = f"one run ends with {again.raised or first.raised or 'nothing'}"
+        return
+    one, other = first.transcript, again.transcript
+    verdict.fault = losses.difference(one, other)
+    if not verdict.fault and first.spent != again.spent:
+        verdict.fault = "another price"
+    if not verdict.fault and first.seen != again.seen:
+        keys = [k for k in {**first.seen, **again.seen} if first.seen.get(k) != again.seen.get(k)]
+        verdict.fault = f"the same outputs, another result: {', '.join(keys[:3])}"
+    if verdict.fault:
+        return
+    each = [losses.of_step(a, b) for a, b in zip(one.steps, other.steps)]
+    for step, loss in zip(one.steps, each):
+        share = losses.share_of_price(step, loss)
+        verdict.worst = max(verdict.worst, share)
+        if step.draws:
+            verdict.mechanisms.add(f"{step.name} by {step.draws[0].kind}")
+        if share > 1 + SLACK:
+            verdict.fault = f"{step.name} loses {share:.4g} of its price"
+            return
+    total = losses.share_of_all(one.steps, each, first.spent)
+    verdict.worst = max(verdict.worst, total)
+    if total > 1 + SLACK or math.isnan(total):
+        verdict.fault = f"the transcript loses {total:.4g} of what was charged"
+
+
+def _against_naive(run: Run, verdict: Verdict) -> None:
+    """Exact answers as naive code has them; and what is not drawn at all must be of no records."""
+    verdict.fault = verdict.fault or run.held
+    for step, expected in run.naive:
+        verdict.drawn += bool(step.draws)
+        if expected is None or not step.draws:
+            continue
+        verdict.recomputed += 1
+        if not answers.agree(step, expected):
+            verdict.fault = verdict.fault or f"{step.name}: not its exact answer"

@@ -1,0 +1,217 @@
+"""The replay verifier: its losses are right, it shares no code with what it verifies, and it sees
+what the exact laws on a tape cannot.
+"""
+
+import ast
+import math
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metricdp.accounting import zcdp_epsilon
+from metricdp.audit import planted, replay, report, runner
+from metricdp.audit.planted.mutating import Mutation, mutated
+from metricdp.audit.replay import losses, verifying
+from metricdp.audit.replay.subjects import subjects
+from metricdp.audit.replay.transcript import Draw, Transcript, recorded
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+
+CHECKS = {check.name: check for check in runner.checks()}
+BUGS = {bug.name: bug for bug in planted.bugs()}
+OURS = "metricdp.audit.replay"
+OWN = {"metricdp.audit.laws", "metricdp.audit.patch", "metricdp.audit.report"}
+SHOWN = {"metricdp", "metricdp.audit.observe", "metricdp.audit.worlds"}
+"""The front door, what everybody sees of a result, and public constants made small."""
+HOOKS = {"metricdp.privacy.gate", "metricdp.accounting.budget", "metricdp.privacy._vault"}
+
+
+def test_it_shares_no_code_with_what_it_verifies():
+    for path in Path(replay.__file__).parent.glob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            if isinstance(node, ast.ImportFrom):
+                deep = {f"{node.module}.{alias.name}" for alias in node.names}
+                names |= deep if node.module in ("metricdp.audit", OURS) else {node.module}
+        ours = {n for n in names if n.split(".")[0] == "metricdp" and not n.startswith(OURS)}
+        front = path.name in ("subjects.py", "verifying.py")
+        assert ours <= OWN | (SHOWN if front else set()), path.name
+
+
+def test_its_hooks_are_three_modules_and_the_library_of_noise():
+    text = "".join(p.read_text() for p in Path(replay.__file__).parent.glob("*.py"))
+    assert text.count("import_module(") == 4
+    for place in ("privacy.gate", "accounting.budget", "privacy._vault", "opendp.measurements"):
+        assert place in text
+
+
+def draw(kind, scale, hidden, output, decided=None):
+    return Draw(kind, scale, np.array(hidden), np.array(output), decided)
+
+
+def test_losses_of_noise_are_log_ratios_of_its_probabilities():
+    v, w = [3, 5], [2, 7]
+    for y in ([9, 9], [-4, 6], [3, 0]):
+        one, other = (draw("laplace", 2.0, h, y) for h in (v, w))
+        loss = losses.loss_of(one, other)
+        ratio = sum((abs(b - o) - abs(a - o)) / 2 for a, b, o in zip(v, w, y))
+        assert math.isclose(loss.seen, ratio)
+        assert loss.most == 1.5
+        one, other = (draw("gaussian", 2.0, h, y) for h in (v, w))
+        ratio = sum(((b - o) ** 2 - (a - o) ** 2) / 8 for a, b, o in zip(v, w, y))
+        assert math.isclose(losses.loss_of(one, other).seen, ratio)
+        assert math.isclose(losses.loss_of(one, other).rho, (1 + 4) / 8)
+
+
+def test_losses_of_signs_add_up_to_laws():
+    noise = np.arange(-400, 401)
+    for scale in (0.7, 5.0):
+        p = np.tanh(1 / (2 * scale)) * np.exp(-abs(noise) / scale)
+        for held in range(-6, 7):
+            for output in (1, 0):
+                found = losses._signs(draw("opening", scale, [held], [output], np.array([True])))
+                chance = p[held + noise > 0].sum()
+                assert math.isclose(math.exp(found[0]), chance if output else 1 - chance)
+
+
+def test_losses_of_selections():
+    eta = Fraction(1, 2)
+    one, other = (Draw("exponential mechanism", eta, np.array(s), 1) for s in ([0, 4], [2, 2]))
+    loss = losses.loss_of(one, other)
+    assert math.isclose(loss.seen, math.log(math.e**2 / (1 + math.e**2) / 0.5))
+    assert math.isclose(loss.most, abs(math.log(1 / (1 + math.e**2) / 0.5)))
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.02, 0.4])
+def test_the_price_of_rho_is_that_of_the_field(rho):
+    delta = Fraction(1, 10**6)
+    known = float(zcdp_epsilon(Fraction(rho), delta))
+    assert math.isclose(losses.epsilon_of(rho, float(delta)), known, rel_tol=1e-6)
+    assert math.isclose(losses.rho_of(known, float(delta)), rho, rel_tol=1e-5)
+
+
+@pytest.mark.parametrize("relation", verifying.RELATIONS)
+def test_neighbors_by_the_definition(relation):
+    subject = next(s for s in subjects() if s.unit.name == "user, m = 2")
+    units = verifying.medium(subject, 0)
+    most = sorted(kind for _, kind in units)
+    for other in verifying._neighbors(units, subject, relation):
+        rest = list(most)
+        extra = []
+        for _, kind in other:
+            rest.remove(kind) if kind in rest else extra.append(kind)
+        changes = (len(rest), len(extra))
+        assert changes in ({(0, 1), (1, 0)} if relation == "add-remove" else {(1, 1)})
+
+
+def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
+    import networkx as nx
+
+    import metricdp as mdp
+    from metricdp.audit.worlds import finest
+
+    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    query = HistogramQuery(finest(metric))
+
+    def asked(records, before=None):
+        with recorded(Transcript(metric, before)) as transcript:
+            noisy = measure(PrivateDemand(metric, records), query, 1, mdp.Ledger(1).charge(1))
+        return noisy.values.tolist(), transcript
+
+    values, first = asked([0, 0, 2])
+    again, second = asked([0, 2], first)
+    assert values == again
+    assert [d.hidden.tolist() for t in (first, second) for d in t.draws] == [[2, 0, 1], [1, 0, 1]]
+    assert losses.difference(first, second) == ""
+    assert abs(losses.of_step(first.steps[0], second.steps[0]).seen) == 1
+
+
+def test_a_question_by_another_partition_is_another_question():
+    import networkx as nx
+
+    import metricdp as mdp
+    from metricdp.audit.replay.describing import describe
+    from metricdp.audit.worlds import Labels
+
+    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    told = {
+        describe(HistogramQuery(Labels(metric, labels, 2)), metric)
+        for labels in ((0, 0, 1), (0, 1, 1), (0, 0, 1))
+    }
+    assert len(told) == 2
+    assert describe(CountQuery(), metric) == describe(CountQuery(), metric)
+
+
+TWINS = {
+    "large counts kept exact": "k_median, partition, two points, add-remove",
+    "a rebate for many records": "k_median, partition, two points, add-remove",
+    "the better of two selections": "k_median, local-search, two points, add-remove",
+    "small counts not published": "release, a path, add-remove",
+    "noise by the size of the answer": "HistogramQuery, two points, add-remove",
+}
+
+
+@pytest.mark.parametrize("bug", TWINS)
+def test_exact_laws_on_a_tape_miss_what_it_sees(bug):
+    with BUGS[bug].plant():
+        finding = runner.perform(CHECKS[TWINS[bug]], quick=True)
+    assert finding.passed, finding
+
+
+def test_every_mechanism_of_the_table_is_of_every_unit_and_relation():
+    rows = {(s.name, s.unit.name, r) for s in subjects() for r in s.relations}
+    for unit in ("record", "user, m = 2", "user, share", "user, caps"):
+        for relation in verifying.RELATIONS:
+            assert ("k_median, partition, a grid", unit, relation) in rows
+    assert len(rows) > 150
+
+
+# Mutations
+
+
+def test_a_mutation_is_planted_where_it_was_imported_to_and_put_back():
+    from metricdp.privacy import gate
+
+    bug = mutated([Mutation("privacy.gate:_split_price", "else 2", "else 1")])
+    price = gate._split_price
+    assert price([Fraction(1)], 1, "replace-one") == 2
+    with bug():
+        assert price([Fraction(1)], 1, "replace-one") == 1
+    assert price([Fraction(1)], 1, "replace-one") == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "old"),
+    [
+        ("privacy.gate:_split_price", "not there"),
+        ("privacy.gate:_split_price", "shares"),
+        ("privacy.gate:no_such_function", "x"),
+        ("privacy.noise:_BLOCK", "7"),
+    ],
+)
+def test_a_place_that_is_gone_is_told(place, old):
+    with pytest.raises((LookupError, AttributeError)), mutated([Mutation(place, old, "y")])():
+        pass
+
+
+# What cannot run
+
+
+def test_a_check_and_a_bug_that_miss_a_package_are_skipped_and_fail_nothing(monkeypatch):
+    name = "from_frame, DuckDB, one key, a line, add-remove, users of 2"
+    bug = planted.Bug("b", "", (name,), mutated([]))
+    for module in [m for m in sys.modules if m.split(".")[0] in ("duckdb", "_duckdb")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    finding = runner.perform(CHECKS[name], quick=True)
+    caught = runner.catch(bug, [CHECKS[name]], quick=True)
+    assert finding.skipped
+    assert finding.found == caught.note == "skipped, needs duckdb"
+    assert report.clean([finding], [caught])
+    assert "0 of 0 checks passed, 0 of 0 planted bugs caught, 2 skipped" in report.as_text(
+        [finding], [caught], 1.0
+    )
