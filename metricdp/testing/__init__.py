@@ -1,6 +1,10 @@
-"""Tests to inherit: for those who bring a metric or an engine of their own, and for ours."""
+"""Tests to inherit: for those who bring a metric, an engine, an objective or a format of their own,
+and for ours.
+"""
 
 from metricdp.testing.engines import EngineTestCase
+from metricdp.testing.formats import FormatTestCase
 from metricdp.testing.metrics import MetricTestCase
+from metricdp.testing.objectives import ObjectiveTestCase
 
-__all__ = ["EngineTestCase", "MetricTestCase"]
+__all__ = ["EngineTestCase", "FormatTestCase", "MetricTestCase", "ObjectiveTestCase"]

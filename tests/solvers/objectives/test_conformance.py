@@ -1,0 +1,107 @@
+"""Every objective inherits the tests of `metricdp.testing.ObjectiveTestCase`."""
+
+import numpy as np
+
+import metricdp as mdp
+from metricdp.solvers.objectives import OBJECTIVES
+from metricdp.testing import ObjectiveTestCase
+from tests import naive_objectives as naive
+
+o = mdp.objectives
+LIMIT = 2.5
+
+
+class TestKMedian(ObjectiveTestCase):
+    def objective(self, k):
+        return o.KMedian(k)
+
+    def value(self, costs, weights):
+        return naive.sums(costs, weights, 1)
+
+
+class TestKMeans(ObjectiveTestCase):
+    def objective(self, k):
+        return o.KMeans(k)
+
+    def value(self, costs, weights):
+        return naive.sums(costs, weights, 2)
+
+
+class TestKZ(ObjectiveTestCase):
+    def objective(self, k):
+        return o.KZ(k, z=3.5)
+
+    def value(self, costs, weights):
+        return naive.sums(costs, weights, 3.5)
+
+
+class TestPCenter(ObjectiveTestCase):
+    def objective(self, k):
+        return o.PCenter(k)
+
+    def value(self, costs, weights):
+        return naive.farthest(costs, weights)
+
+
+class TestMaxCoverage(ObjectiveTestCase):
+    def objective(self, k):
+        return o.MaxCoverage(k, LIMIT)
+
+    def value(self, costs, weights):
+        return naive.covered(costs, weights, LIMIT * (1 + 1e-9))
+
+
+class TestBackupCoverage(ObjectiveTestCase):
+    def objective(self, k):
+        return o.BackupCoverage(k, LIMIT)
+
+    def value(self, costs, weights):
+        return naive.covered(costs, weights, LIMIT * (1 + 1e-9), (0.5, 0.5))
+
+
+class TestSetCover(ObjectiveTestCase):
+    def objective(self, k):
+        return o.SetCover(LIMIT)
+
+    def value(self, costs, weights):
+        covered = (costs[:, weights > 0] <= LIMIT * (1 + 1e-9)).any(axis=0).all()
+        return float(len(costs)) if covered else None
+
+
+class TestFacilityLocation(ObjectiveTestCase):
+    def objective(self, k):
+        return o.FacilityLocation(3.0)
+
+    def value(self, costs, weights):
+        return naive.with_prices(costs, weights, [3.0] * len(costs))
+
+
+class TestCapacitated(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Capacitated(k, 14.0 / max(k, 1))
+
+    def value(self, costs, weights):
+        held = weights > 0
+        room = np.full(len(costs), 14.0 / len(costs))
+        return naive.within_room(costs[:, held], weights[held], weights[held], room)
+
+
+class TestEquity(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Equity(k, kappa=0.4)
+
+    def value(self, costs, weights):
+        return naive.equal_distance(costs, weights, 0.4)
+
+
+class TestOrderedMedian(ObjectiveTestCase):
+    def objective(self, k):
+        return o.OrderedMedian(k, share=0.3, blend=0.5)
+
+    def value(self, costs, weights):
+        return naive.ordered(costs, weights, 0.3, 0.5)
+
+
+def test_every_objective_has_a_case():
+    cases = [c for c in ObjectiveTestCase.__subclasses__() if c.__module__ == __name__]
+    assert {type(case().objective(1)) for case in cases} == set(OBJECTIVES.values())
