@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import gzip
 import hashlib
 import subprocess
@@ -67,6 +68,16 @@ def test_license_and_source_are_stated(name):
             entry["license"] == "ODbL-1.0" and "OpenStreetMap contributors" in entry["attribution"]
         )
         assert "OpenStreetMap contributors" in readme
+    notice = (FOLDER.parent / "NOTICE").read_text("utf-8")
+    assert any(line.split()[:2] == [name, entry["license"]] for line in notice.splitlines())
+    assert (FOLDER.parent / "LICENSES" / f"{entry['license']}.txt").is_file()
+
+
+def test_the_metadata_name_every_license_that_is_inside():
+    setup = configparser.ConfigParser()
+    setup.read(FOLDER.parent / "setup.cfg", "utf-8")
+    inside = {"Apache-2.0", *(entry["license"] for entry in INDEX.values())}
+    assert set(setup["metadata"]["license_expression"].split(" AND ")) == inside
 
 
 def test_nothing_is_there_that_the_index_does_not_know_and_all_is_small():
