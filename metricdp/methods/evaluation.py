@@ -57,6 +57,8 @@ NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
 """Narrow bands, for quantiles: their edges are these quantiles of the expected demand."""
 CLIP_QUANTILE = 0.99
 """Distances are clipped at this quantile of the expected demand."""
+TAIL = 6
+"""Bands from the clip to the farthest place: more tell better how far, and add noise."""
 _SAMPLE = 20_000
 CHOOSES = (
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
@@ -117,7 +119,9 @@ class Evaluation:
         Number of records (with users: of those kept; of users, where each has one unit of weight).
     mean, median, p90 : Interval
         Distance of a record to its nearest center, in the metric's unit: mean, median and 90th
-        percentile. In the mean, distances beyond `clip` count as `clip`.
+        percentile.
+    mean_capped : Interval
+        The mean where distances beyond `clip` count as `clip`: narrower, and of another number.
     clip : float
         A public distance.
     clipped : Interval
@@ -146,6 +150,7 @@ class Evaluation:
 
     records: Interval
     mean: Interval
+    mean_capped: Interval
     median: Interval
     p90: Interval
     clip: float
@@ -169,7 +174,7 @@ class Evaluation:
         >>> sorted(told["mean"]), told["receipt"]["epsilon_exact"]
         (['estimate', 'high', 'low'], '1/10')
         """
-        named = ("records", "mean", "median", "p90", "clipped", "share", "loads")
+        named = ("records", "mean", "mean_capped", "median", "p90", "clipped", "share", "loads")
         figures: dict[str, Any] = {name: getattr(self, name).to_dict() for name in named}
         figures["within"], figures["clip"] = list(self.within), self.clip
         figures["level"] = self.mean.level
@@ -182,15 +187,15 @@ class Evaluation:
     def __str__(self) -> str:
         lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
         lines.append(_line("records", _ends(self.records), _number_said))
+        clip = self._distance_said(self.clip)
         for name, figure in (
             ("mean distance", self.mean),
+            (f"mean up to {clip}", self.mean_capped),
             ("median distance", self.median),
             ("90th percentile", self.p90),
         ):
             lines.append(_line(name, _ends(figure), self._distance_said))
-        clip = self._distance_said(self.clip)
-        beyond = _line(f"beyond {clip}", _ends(self.clipped), _percent_said)
-        lines.append(f"{beyond}, which count as that in the mean")
+        lines.append(_line(f"beyond {clip}", _ends(self.clipped), _percent_said))
         for i, limit in enumerate(self.within):
             name = f"within {self._distance_said(limit)}"
             lines.append(_line(name, _at(self.share, i), _percent_said))
@@ -243,11 +248,12 @@ def evaluate(
         Made before: edges of bands and `clip` follow its weights in place of an even spread over
         the universe.
     clip : float or str, optional
-        In the mean, distances beyond it count as this much: public knowledge, or released before.
-        By default a distance that hardly any record is expected to exceed (`Evaluation.clip`;
-        `Evaluation.clipped` tells how many do). Some bound is needed: t records at distance R move
-        the mean of n by t·R/n, and no epsilon-DP answer can tell t = ln(19)/epsilon of them from
-        none at 95 %, so no honest interval of the unclipped mean is narrower than that.
+        In `Evaluation.mean_capped`, distances beyond it count as this much: public knowledge, or
+        released before. By default a distance that hardly any record is expected to exceed
+        (`Evaluation.clipped` tells how many do). What lies beyond is added to the mean from counts
+        of `TAIL` bands: t records at distance R move the mean of n by t·R/n, and no epsilon-DP
+        answer can tell t = ln(19)/epsilon of them from none at 95 %, so no honest interval of the
+        mean itself is narrower than that.
 
     Returns
     -------
@@ -378,6 +384,8 @@ class _Design:
         most = float(usual) if clip is None else _number(universe, clip, "clip")
         most = min(most, service.farthest) or service.farthest or 1.0
         asked = {limit for limit in (*limits, most) if limit < service.farthest}
+        if most < service.farthest:
+            asked |= set(np.geomspace(most, service.farthest, TAIL + 1)[1:-1].tolist())
         fine = np.unique(_quantiles(distance, density, NARROW))
         bands = Bands(service, sorted(asked))
         narrow = Bands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
@@ -443,7 +451,7 @@ class _Design:
         """Read the intervals off the answers."""
         everyone = self.vector("distances", 1.0)
         far = self.vector("distances", [0.0, self.clip])
-        mean = answers.ratio(far, everyone, (0.0, self.clip))
+        capped = answers.ratio(far, everyone, (0.0, self.clip))
         rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
         count, reach = answers.linear(everyone)
         narrow = self.places_of["narrow"], self.narrow.bounds
@@ -452,7 +460,10 @@ class _Design:
         ends = np.array([_ends(share) for share in shares]).reshape(-1, 3)
         return Evaluation(
             records=Interval(max(count, 0.0), max(count - reach, 0.0), max(count + reach, 0.0)),
-            mean=Interval(mean.estimate, mean.low, min(mean.high + rounding, self.clip)),
+            mean=self._mean(answers, far, everyone, rounding),
+            mean_capped=Interval(
+                capped.estimate, capped.low, min(capped.high + rounding, self.clip)
+            ),
             median=answers.quantile(0.5, *narrow),
             p90=answers.quantile(0.9, *narrow),
             clip=self.clip,
@@ -464,6 +475,21 @@ class _Design:
             receipt=receipt,
             unit=unit_shown(self.service.universe),
         )
+
+    def _mean(self, answers: Noisy, far: Floats, everyone: Floats, rounding: float) -> Interval:
+        """Of the distances themselves: what is beyond the clip is at least as far as its band
+        begins, and at most as far as it ends.
+        """
+        bounds = self.bands.bounds
+        most = max(float(bounds[-1]), self.clip)
+        nearest, farthest = (
+            answers.ratio(
+                far + self.vector("bands", np.maximum(ends - self.clip, 0.0)), everyone, (0.0, most)
+            )
+            for ends in (bounds[:-1], bounds[1:])
+        )
+        middle = (nearest.estimate + farthest.estimate) / 2
+        return Interval(middle, nearest.low, min(farthest.high + rounding, most))
 
     def _share(self, answers: Noisy, inside: NDArray[np.bool_]) -> Interval:
         """Share of the records in some of the bands."""

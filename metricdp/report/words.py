@@ -137,6 +137,7 @@ def _paragraph(text: str) -> str:
 _FIGURES = {
     "records": "Records",
     "mean": "Mean distance",
+    "mean_capped": "Mean distance up to the clip",
     "median": "Median distance",
     "p90": "90th percentile",
     "clipped": "Share beyond the clip",

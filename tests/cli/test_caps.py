@@ -44,7 +44,7 @@ def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(town, cap
     old = mdp.Ledger(3, journal=tmp_path / "old.ledger")
     held = (tmp_path / "old.ledger").read_bytes()
     ran = run(capsys, *capped, "--ledger", "old.ledger")
-    assert ran.status == 2 and "delta 1e-06" in ran.err and not ran.out
+    assert ran.status == 3 and "delta 1e-06" in ran.err and not ran.out
     assert (tmp_path / "old.ledger").read_bytes() == held and old.left == 3
     none = run(capsys, *ASK, "--user", "who", "--delta", "1e-6", "--ledger", "old.ledger")
     assert none.status == 0, none.err  # no caps, no use of a delta: nothing of it is charged

@@ -29,7 +29,7 @@ def test_a_page_without_circumstances_has_no_statement(tmp_path):
 def test_intervals_are_those_of_the_report():
     report = told("evaluate")
     table = intervals_html(report)
-    assert table.count("<tr>") == 1 + 5 + 1
+    assert table.count("<tr>") == 1 + 6 + 1
     assert "Share within 2" in table
     assert "95 % interval" in table
     assert intervals_html(None) == ""
