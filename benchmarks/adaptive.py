@@ -1,6 +1,6 @@
 """Cost of the adaptive default over the best non-private search, where demand sits in few places.
 
-python benchmarks/adaptive.py [--draws 5] [--one-look-draws 5] [--only NAME] [--epsilons 1]
+python -m benchmarks adaptive [--draws 5] [--one-look-draws 5] [--only NAME] [--epsilons 1]
     [--seed 7] [--cache FOLDER] [--json FILE]
 
 Prints a row an instance, k and epsilon: mean (largest) ratio of one look, as the default was
@@ -19,9 +19,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from instances import Instance, heavy, members, spots
 
 import metricdp as mdp
+from benchmarks.sets.graphs import Instance, heavy, members, spots
 from metricdp.methods.finite import looks
 from metricdp.solvers.kmedian import solve
 

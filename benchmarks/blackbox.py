@@ -1,6 +1,6 @@
 """Lower bounds of epsilon from outputs alone: the command line, on files, on two neighbors each.
 
-python benchmarks/blackbox.py [--runs 100000] [--only NAME] [--keep FOLDER] [--minutes M]
+python -m benchmarks blackbox [--runs 100000] [--only NAME] [--keep FOLDER] [--minutes M]
                               [--write benchmarks/blackbox.md]
 
 Nothing here comes from metricdp's audit, and nothing of metricdp is called but its command line, in
@@ -190,7 +190,7 @@ CASES = {
 
 PAGE = """# Lower bounds of epsilon from outputs alone, through the command line and files
 
-`python benchmarks/blackbox.py --runs N` runs `metricdp cluster`, `evaluate`, `contributions` and
+`python -m benchmarks blackbox --runs N` runs `metricdp cluster`, `evaluate`, `contributions` and
 `encode` on two neighboring files, and looks at nothing but what they write. It shares no code with
 `metricdp.audit`. The command line's `main` runs in one process, since 10^5 processes a side would
 spend days on imports; every run reads its files anew and writes its result to a file. Bounds are

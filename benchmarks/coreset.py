@@ -6,12 +6,12 @@ replacement and jittered by 0.0005 degrees (some 50 m) to n records. Error: (cos
 squared distances, cost* the best known centers of the same records: k-means without privacy, or a
 private answer where that is better. delta = 1e-6 for the published rounds, replace-one neighbors.
 
-    python benchmarks/coreset.py errors --records 100000 --runs 5
-    python benchmarks/coreset.py random --records 100000
-    python benchmarks/coreset.py times
-    python benchmarks/coreset.py table2
-    python benchmarks/coreset.py rec-concave
-    python benchmarks/coreset.py centers --records 20000 --runs 3
+    python -m benchmarks coreset errors --records 100000 --runs 5
+    python -m benchmarks coreset random --records 100000
+    python -m benchmarks coreset times
+    python -m benchmarks coreset table2
+    python -m benchmarks coreset rec-concave
+    python -m benchmarks coreset centers --records 20000 --runs 3
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.bench.pickups import pickups
+from benchmarks.sets.point_sets import pickups
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import lloyd, settled
 
@@ -217,7 +217,7 @@ def concave(n: int, runs: int) -> None:
 
 def centers(n: int, runs: int, k: int, epsilons: list[float]) -> None:
     """Error of both ways of GOOD-CENTER, from two to nine dimensions."""
-    from metricdp.bench.point_sets import POINT_SETS
+    from benchmarks.sets.point_sets import POINT_SETS
 
     worlds = {"pick-ups": (SPACE, pickups(n))}
     for name in ("skin", "shuttle"):

@@ -1,8 +1,8 @@
 """Directed travel: what a private release costs on Manhattan's one-way times, and how long the
 directed search takes beside the undirected one. Results are in ``directed.md``.
 
-    METRICDP_DATA=../shared/data python benchmarks/directed.py private [--draws 5]
-    METRICDP_DATA=../shared/data python benchmarks/directed.py time [--side 1000]
+    METRICDP_DATA=../shared/data python -m benchmarks directed private [--draws 5]
+    METRICDP_DATA=../shared/data python -m benchmarks directed time [--side 1000]
 
 Manhattan's street graph and pick-ups are in ``METRICDP_DATA`` (`roads/manhattan`,
 `demand/deckgl_uber_pickup_nyc.json.gz`), as is the 9th DIMACS challenge's San Francisco Bay.

@@ -2,8 +2,8 @@
 and k-means of 11 M x 28 points.
 
     # writes the files first, 2.8 GB for 10^8 rows
-    python benchmarks/engines.py rows --sizes 1e6 1e7 1e8 --folder /tmp/rows
-    python benchmarks/engines.py points --sizes 1e5 1e6 1.1e7 --folder /tmp/points
+    python -m benchmarks engines rows --sizes 1e6 1e7 1e8 --folder /tmp/rows
+    python -m benchmarks engines points --sizes 1e5 1e6 1.1e7 --folder /tmp/points
 
 Every figure comes from a process of its own: seconds of the clock, CPU seconds and peak memory of
 it and its children together.

@@ -8,8 +8,8 @@ first call that fills caches, over those of one ``KMeans(n_init="auto")`` run, o
 scikit-learn's threads as they come, once with one thread. The sets of `HELD_OUT` were first run
 when all constants of the method stood.
 
-    python benchmarks/euclidean.py --sets gm-d2-k8 s1 --epsilons 1 --runs 5
-    python benchmarks/euclidean.py --sets gm-d2-k8 skin --epsilons 0.25 1 --powers 2 --loose 100
+    python -m benchmarks euclidean --sets gm-d2-k8 s1 --epsilons 1 --runs 5
+    python -m benchmarks euclidean --sets gm-d2-k8 skin --epsilons 0.25 1 --powers 2 --loose 100
     --away 50 --records 20000
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.bench.mixtures import gaussian_mixture
+from benchmarks.sets.point_sets import gaussian_mixture
 from metricdp.methods.box import focus
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"

@@ -1,6 +1,6 @@
 """Private evaluation: how often its 95 % intervals cover, and how wide they are.
 
-    python benchmarks/evaluation.py [--runs 1000] [--only NAME] [--relation NAME]
+    python -m benchmarks evaluation [--runs 1000] [--only NAME] [--relation NAME]
 
 Six instances, both relations, records and users; every run draws fresh noise through the gate. The
 demands, centers and distances asked about are fixed by public seeds. Each line tells, per figure,

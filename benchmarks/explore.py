@@ -2,7 +2,7 @@
 slider answers.
 
     # needs playwright (PyPI) and chromium on the path
-    python benchmarks/explore.py 300000
+    python -m benchmarks explore 300000
 
 Prints a JSON line for each size and each screen. Times are of the browser's own clock.
 """

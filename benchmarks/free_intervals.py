@@ -1,6 +1,6 @@
 """How often the free intervals of a release hold the truth, and how wide they are.
 
-python benchmarks/free_intervals.py [--draws 10] [--only NAME] [--seed 7] [--json FILE]
+python -m benchmarks free_intervals [--draws 10] [--only NAME] [--seed 7] [--json FILE]
 
 A row an instance, k and epsilon: the share of draws in which the interval of the mean distance
 held the true one of all records; the share of territories whose interval held their true demand;
@@ -17,9 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from instances import MAIN, Instance, hot_spots, members, road_network, spots
 
 import metricdp as mdp
+from benchmarks.sets.graphs import MAIN, Instance, hot_spots, members, road_network, spots
 from metricdp.solvers.estimate import credible
 
 

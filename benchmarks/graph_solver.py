@@ -1,7 +1,7 @@
 """The solver without a distance matrix on road graphs: cost and time against its peers, on a
 million vertices, and how its time grows.
 
-    python benchmarks/graph_solver.py compare|large|points|growth [--output DIR] [--quick]
+    python -m benchmarks graph_solver compare|large|points|growth [--output DIR] [--quick]
 
 Times are wall-clock, on all processors; "Dijkstras" are multiples of one
 `scipy.sparse.csgraph.dijkstra` search from one source on the same graph, timed in between. Real

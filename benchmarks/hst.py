@@ -1,9 +1,9 @@
 """Time, memory, stretch and domination of 2-HSTs, in single-source Dijkstras of SciPy on the same
 graph in the same run.
 
-    python benchmarks/hst.py [grid delaunay social BAY coquimbo berlin facebook vectors] [--repeats
+    python -m benchmarks hst [grid delaunay social BAY coquimbo berlin facebook vectors] [--repeats
     5]
-    python benchmarks/hst.py usa            # 24 M vertices: needs some 12 GB
+    python -m benchmarks hst usa            # 24 M vertices: needs some 12 GB
 
 Prints the tables of ``hst.md``. Real graphs come from METRICDP_DATA. Each line is a process of its
 own, so that memory is its own too.
@@ -20,11 +20,11 @@ import sys
 import time
 
 import numpy as np
-from instances import DATA
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import metricdp as mdp
+from benchmarks.sets.graphs import DATA
 from metricdp.metrics import GraphMetric
 from metricdp.universe import build_graph
 

@@ -1,7 +1,7 @@
 """What a public 2-HST is good for: private initial centers, starts of the solver, partitions of the
 default method.
 
-python benchmarks/hst_init.py initial|starts|partitions [--draws 10] [--only NAME]
+python -m benchmarks hst_init initial|starts|partitions [--draws 10] [--only NAME]
 
 Costs over the best of some non-private searches, means over draws and k. Noise comes from the
 operating system, so figures vary from run to run; instances, trees and solvers are seeded.
@@ -13,9 +13,9 @@ import argparse
 import time
 
 import numpy as np
-from instances import MAIN
 
 import metricdp as mdp
+from benchmarks.sets.graphs import MAIN
 from metricdp.methods.question import Question
 from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.kmedian import solve

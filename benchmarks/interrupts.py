@@ -8,7 +8,7 @@ was paid for is there and answers: the release of `cluster`, the page and the JS
 `decode` charges nothing, the messages were paid for by their senders: it passes if they are as
 they were and its result is whole or not there.
 
-    python benchmarks/interrupts.py --runs 200
+    python -m benchmarks interrupts --runs 200
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Large p-median problems without a matrix: cost, lower bound, time and memory.
 
-    python benchmarks/large_medians.py [--only points 85900 10000] [--effort quick]
+    python -m benchmarks large_medians [--only points 85900 10000] [--effort quick]
 
 Made instances, drawn anew from seed 0: points, half of them uniform in a square of side 10^6 and
 half in 300 normal clusters, coordinates rounded to whole numbers (TSPLIB's pla85900 has as many as

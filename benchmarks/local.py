@@ -1,12 +1,12 @@
 """One round, no trusted curator: graphs (local and shuffle) and mixtures of Gaussians, on simulated
 users.
 
-    python benchmarks/local.py graph [--users 100000] [--epsilons 0.5 1 2 4] [--runs 5]
+    python -m benchmarks local graph [--users 100000] [--epsilons 0.5 1 2 4] [--runs 5]
         [--concentration 10] [--spots]
-    python benchmarks/local.py shuffle [--users 100000 10000] [--epsilons 0.25]
-    python benchmarks/local.py mixtures [--users 100000] [--epsilons 1 2 4 8] [-k 8] [--runs 5]
+    python -m benchmarks local shuffle [--users 100000 10000] [--epsilons 0.25]
+    python -m benchmarks local mixtures [--users 100000] [--epsilons 1 2 4 8] [-k 8] [--runs 5]
         [--histogram leaves] [--split users]
-    python benchmarks/local.py speed
+    python -m benchmarks local speed
 
 Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of
 simulated users (`simulated_messages`), but for vector reports of mixtures, which are drawn by their
@@ -19,10 +19,10 @@ import argparse
 import time
 
 import numpy as np
-from instances import DATA, hot_spots, road_network, spots_in_the_plane
 
 import metricdp as mdp
-from metricdp.bench.paper5 import objective, separated
+from benchmarks.paper5 import objective, separated
+from benchmarks.sets.graphs import DATA, hot_spots, road_network, spots_in_the_plane
 from metricdp.local.ball import _SimHash
 from metricdp.local.oracles import oracle_of
 from metricdp.local.simulate import simulated_sketch

@@ -1,8 +1,8 @@
 """Private local search: its time and memory on a large road graph, and its cost by settings, as
 multiples of the best non-private cost.
 
-    python benchmarks/local_search.py speed [--vertices N] [--graph FILE]
-    python benchmarks/local_search.py settings [--repeats R] [--output FILE]
+    python -m benchmarks local_search speed [--vertices N] [--graph FILE]
+    python -m benchmarks local_search settings [--repeats R] [--output FILE]
 
 Times are CPU time of all threads, in medians of `scipy.sparse.csgraph.dijkstra` searches from one
 source on the same graph, measured in the same process in between. Real graphs come from
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from graph_solver import delaunay_roads
-from instances import MAIN, Instance, hot_spots
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import metricdp as mdp
+from benchmarks.graph_solver import delaunay_roads
+from benchmarks.sets.graphs import MAIN, Instance, hot_spots
 from metricdp.methods import DPHST, LocalSearch, Partition, Uniform
 from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost

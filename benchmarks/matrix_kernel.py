@@ -1,7 +1,7 @@
 """The search on a block of distances: against the proven optima of OR-Library, and against
 FasterPAM. Needs METRICDP_DATA and kmedoids.
 
-    python benchmarks/matrix_kernel.py [--starts 5] > benchmarks/matrix_kernel.json
+    python -m benchmarks matrix_kernel [--starts 5] > benchmarks/matrix_kernel.json
 
 Figures go to stdout as JSON and to stderr as they come. Both solvers of a row run in turn on the
 same start, each measured three times, of which the fastest counts.

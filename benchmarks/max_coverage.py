@@ -1,10 +1,10 @@
 """max-coverage beside the other methods: cost over the best non-private, and time on a large road
 network.
 
-python benchmarks/max_coverage.py [--draws 3] [--epsilon 1] [--only NAME] [--json FILE]
-python benchmarks/max_coverage.py --road
-python benchmarks/max_coverage.py --space
-python benchmarks/max_coverage.py --sizes [--method NAME]
+python -m benchmarks max_coverage [--draws 3] [--epsilon 1] [--only NAME] [--json FILE]
+python -m benchmarks max_coverage --road
+python -m benchmarks max_coverage --space
+python -m benchmarks max_coverage --sizes [--method NAME]
 
 Prints one row an instance: mean (largest) ratio over the draws, for k = 5 and 20, of every method
 at that epsilon and delta = 1e-6. Noise comes from the operating system, so figures vary from run to
@@ -21,11 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from instances import DATA, Instance, clustered, coquimbo, hot_spots
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 import metricdp as mdp
+from benchmarks.sets.graphs import DATA, Instance, clustered, coquimbo, hot_spots
 from metricdp.solvers.kmedian import solve
 
 KS = (5, 20)

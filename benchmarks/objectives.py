@@ -1,8 +1,8 @@
 """Objectives against published optima, enumerated ones and HiGHS, and on a large road graph.
 
-    METRICDP_DATA=… python benchmarks/objectives.py pmed | stores | road SIDE
-    METRICDP_DATA=… python benchmarks/objectives.py private [DRAWS]
-    python benchmarks/objectives.py coverage | opening | capacities [FIRST LAST [SITES]]
+    METRICDP_DATA=… python -m benchmarks objectives pmed | stores | road SIDE
+    METRICDP_DATA=… python -m benchmarks objectives private [DRAWS]
+    python -m benchmarks objectives coverage | opening | capacities [FIRST LAST [SITES]]
 
 Prints one line an instance and a summary. Random instances are drawn by number (their seed): points
 uniform in a square or in five clusters, weights 1 to 49, Euclidean distances. HiGHS gets each as a

@@ -1,8 +1,8 @@
 """The map page: how big it is and how soon it shows, of the demo's network and of made-up ones.
 
     # needs playwright (PyPI) and chromium on the path
-    python benchmarks/pages.py 16000 300000 --times 7
-    python benchmarks/pages.py --page map.html --page before.html
+    python -m benchmarks pages 16000 300000 --times 7
+    python -m benchmarks pages --page map.html --page before.html
 
 Prints a JSON line for each page: medians and ranges over fresh windows, the pages taken in turn.
 Times are of the browser's own clock, from navigation to the first picture.
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from explore import SCREENS, busy, hot_spots, roads
 
 import metricdp as mdp
+from benchmarks.explore import SCREENS, busy, hot_spots, roads
 from metricdp.report import write_map
 
 _DRAWN = """

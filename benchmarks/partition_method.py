@@ -1,7 +1,7 @@
 """Cost of the private default over the best non-private local search, with the package's own
 mechanisms, beside three plain methods.
 
-python benchmarks/partition_method.py [--draws 6] [--plain-draws 2] [--only NAME] [--json FILE]
+python -m benchmarks partition_method [--draws 6] [--plain-draws 2] [--only NAME] [--json FILE]
 
 Prints one row an instance and method: mean (largest) ratio at epsilon 0.1, 0.25 and 1 over k = 5,
 10, 20 and all draws. Noise comes from the operating system, so figures vary from run to run;
@@ -15,9 +15,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-from instances import MAIN
 
 import metricdp as mdp
+from benchmarks.sets.graphs import MAIN
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.finite.partition import COUNT_SHARE
 from metricdp.partitions.finite.ward import PartitionTree

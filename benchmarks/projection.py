@@ -4,7 +4,7 @@ beside the default method.
 Cost of the private k-means centers on the records / best of three runs of scikit-learn's KMeans;
 mean (largest), and CPU seconds.
 
-    python benchmarks/projection.py [--runs 2] [--records 40000]
+    python -m benchmarks projection [--runs 2] [--records 40000]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 import metricdp as mdp
-from metricdp.bench.mixtures import gaussian_mixture
+from benchmarks.sets.point_sets import gaussian_mixture
 from metricdp.kernels.points import nearest_centers
 
 Projected = mdp.methods.Projected

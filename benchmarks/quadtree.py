@@ -5,7 +5,7 @@ Cost of the private centers on the records / best of ten runs of scikit-learn's 
 ``--power 1``, / the better of two k-medians without privacy. Mean (largest) over runs, each with
 its own noise and its own public coins, and CPU seconds of the fastest call.
 
-    python benchmarks/quadtree.py [--sets gm-d2-k8 s1] [--epsilons 0.25 1] [--runs 3] [--power 1]
+    python -m benchmarks quadtree [--sets gm-d2-k8 s1] [--epsilons 0.25 1] [--runs 3] [--power 1]
     [--records 20000] [--json FILE]
 
 Prints one row a set and method, as in ``quadtree.md``. Sets that are read come from the folder
@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 import metricdp as mdp
-from metricdp.bench.point_sets import POINT_SETS
+from benchmarks.sets.point_sets import POINT_SETS
 from metricdp.kernels.points import nearest_centers
 from metricdp.metrics import EuclideanMetric
 from metricdp.solvers.kmedian import solve

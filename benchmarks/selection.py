@@ -1,7 +1,7 @@
 """Exact private selection: time and memory against the number of candidates, and its law against
 OpenDP's sampler.
 
-    python benchmarks/selection.py [--draws 1000000] [--opendp-draws 1000000]
+    python -m benchmarks selection [--draws 1000000] [--opendp-draws 1000000]
 
 Prints the tables of ``selection.md``. Scores are made block by block, so that the candidates are
 never all in memory.

@@ -1,9 +1,9 @@
 """A year of daily releases: cost of the centers of every tenth day's release on that day's present,
 over the best non-private centers for it.
 
-    python benchmarks/stream.py [--days 365] [--first 1] [--every 10] [--only NAME] [--draws 1]
+    python -m benchmarks stream [--days 365] [--first 1] [--every 10] [--only NAME] [--draws 1]
                                 [--best FILE]
-    python benchmarks/stream.py --only footprint
+    python -m benchmarks stream --only footprint
 
 Coquimbo (METRICDP_DATA), 500 new records a day, k = 10, eight hot spots of which all move every 60
 days, epsilon 1 in all, add-remove, event level. Days that are not asked about
@@ -21,9 +21,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
-from instances import coquimbo, hot_spots
 
 import metricdp as mdp
+from benchmarks.sets.graphs import coquimbo, hot_spots
 from metricdp.audit.patch import patched
 
 PER_DAY, K, MOVE = 500, 10, 60

@@ -5,9 +5,9 @@ processor time of a step beside that of one release of the day's total.
 The first 30 days, and those on which times are compared, are processes of their own; the others go
 through the command's entry point in one process, which reads the network once.
 
-    python benchmarks/stream_commands.py FOLDER [--every 5]   # the commands; goes on where it was
-    python benchmarks/stream_commands.py FOLDER --best [--every 5]   # their costs over the best
-    python benchmarks/stream_commands.py FOLDER --table
+    python -m benchmarks stream_commands FOLDER [--every 5]   # the commands; goes on where it was
+    python -m benchmarks stream_commands FOLDER --best [--every 5]   # their costs over the best
+    python -m benchmarks stream_commands FOLDER --table
 
 Coquimbo (METRICDP_DATA), 500 new records a day, k = 10, eight hot spots that all move every 60
 days, epsilon 1 in all, event level: the demand of stream.py. FOLDER keeps files of days, the
@@ -27,9 +27,9 @@ from io import StringIO
 from pathlib import Path
 
 import numpy as np
-from instances import DATA, coquimbo
-from stream import PER_DAY, Best, K, demands
 
+from benchmarks.sets.graphs import DATA, coquimbo
+from benchmarks.stream import PER_DAY, Best, K, demands
 from metricdp.audit.patch import patched
 from metricdp.cli import inputs
 from metricdp.cli import main as main_command

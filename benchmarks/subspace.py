@@ -6,7 +6,7 @@ several runs, each with fresh noise and other public coins. For the k-median: co
 Weiszfeld's steps on the records from scikit-learn's centers. CPU seconds are those of the process,
 after a first call, over those of one ``KMeans(n_init="auto")``, the mean of three.
 
-    python benchmarks/subspace.py --sets digits shuttle --epsilons 1 --runs 5
+    python -m benchmarks subspace --sets digits shuttle --epsilons 1 --runs 5
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.bench.mixtures import gaussian_mixture
+from benchmarks.sets.point_sets import gaussian_mixture
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import settled
 

@@ -1,6 +1,6 @@
 """Synthetic points beside the plain histogram's, and beside masked ones.
 
-    python benchmarks/synthetic.py [--draws 3] [--worlds 150] [--python PYTHON] [--only NAME]
+    python -m benchmarks synthetic [--draws 3] [--worlds 150] [--python PYTHON] [--only NAME]
 
 1. *Distance.* On networks with demand in few places: the Wasserstein distance on the graph (exact,
    by assignment) from the records, as 2,000 points of them at equal steps, to 2,000 synthetic
@@ -34,11 +34,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from instances import members, road_network, spots
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array, hstack
 
 import metricdp as mdp
+from benchmarks.sets.graphs import members, road_network, spots
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.synthetic import drawn
 from metricdp.partitions.finite.ward import hierarchy

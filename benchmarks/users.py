@@ -1,6 +1,6 @@
 """People with many records: shares, samples of m records and caps, on Manhattan's travel times.
 
-    python benchmarks/users.py [--draws 3] [--epsilons 1,0.25] [--only NAME]
+    python -m benchmarks users [--draws 3] [--epsilons 1,0.25] [--only NAME]
 
 Real pick-ups (METRICDP_DATA) are given to 5,000 made-up people, by public coins: a heavy-tailed
 number of records each (mean 17, at most 1,500), half of them at three places of their own. Cost of
@@ -14,9 +14,9 @@ import argparse
 from fractions import Fraction
 
 import numpy as np
-from instances import manhattan
 
 import metricdp as mdp
+from benchmarks.sets.graphs import manhattan
 
 PEOPLE, MEAN, MOST = 5000, 17.0, 1500
 BOUNDS = {

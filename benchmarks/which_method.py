@@ -1,8 +1,8 @@
 """Which method when: the table of docs/which-method.md, from measurements.
 
-    python benchmarks/which_method.py                        print the table
-    python benchmarks/which_method.py --write                and put it into the page
-    python benchmarks/which_method.py --repeats 10
+    python -m benchmarks which_method                        print the table
+    python -m benchmarks which_method --write                and put it into the page
+    python -m benchmarks which_method --repeats 10
 
 Made-up demand, so exact costs may be told: eight spots of unequal weight. A cell is the mean, over
 repetitions with fresh noise, of a method's exact cost over the best that is known without privacy;

@@ -1,6 +1,6 @@
 """Processor time and memory of the default method from a file of roads to its centers.
 
-    python benchmarks/whole_command.py [--version FOLDER]... [--vertices 1000000]
+    python -m benchmarks whole_command [--version FOLDER]... [--vertices 1000000]
 
 One process a version: a checkout of the package, this one by default. Times of two versions are to
 be compared within one run only. San Francisco Bay (321,270 vertices, METRICDP_DATA), 20,000
@@ -23,10 +23,9 @@ HERE = Path(__file__).resolve().parent
 
 def measured(vertices: int) -> str:
     """Seconds of reading, of the demand and of the release with its centers; peak memory."""
-    from explore import roads
-    from instances import DATA, hot_spots
-
     import metricdp as mdp
+    from benchmarks.explore import roads
+    from benchmarks.sets.graphs import DATA, hot_spots
 
     times = [time.process_time()]
     bay = DATA / "roads/dimacs/USA-road-d.BAY.gr.gz"

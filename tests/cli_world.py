@@ -27,7 +27,7 @@ class Ran(NamedTuple):
         return self.err.splitlines()
 
 
-def run(capsys: pytest.CaptureFixture[str], *argv: str) -> Ran:
+def run(capsys: pytest.CaptureFixture[str], *argv: str, main=main) -> Ran:
     capsys.readouterr()
     status = main(list(argv))
     return Ran(status, *capsys.readouterr())

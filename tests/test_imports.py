@@ -24,8 +24,6 @@ FOLDER = Path(metricdp.__file__).parent
 BY_NAME = {
     "cli/__init__.py": "commands, one file each",
     "cli/bench.py": "suites, one file each",
-    "bench/everything.py": "suites, one file each",
-    "bench/peer_runner.py": "packages of others",
     "methods/registry.py": "methods, by their catalogue",
     "methods/saving.py": "files of releases",
     "progress.py": "a module of Numba, if it was loaded",

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
@@ -62,13 +62,15 @@ The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input
 exit status 2; privacy budget exhausted: 3."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None = None) -> int:
     """Run one command and return its exit status.
 
     Parameters
     ----------
     argv : sequence of str, optional
         Arguments without the program's name; by default those of the process.
+    parsers : function, optional
+        Makes the parser of another program whose commands end as these do.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = Namespace(demand="unknown yet: tell nothing")
     try:
         with _own_warnings_only():
-            parser = build_parser()
+            parser = (parsers or build_parser)()
             complete(parser)
             args = parser.parse_args(argv)
             status = _run(args)

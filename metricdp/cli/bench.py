@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from importlib import import_module
+from typing import Any
 
 from metricdp.bench import SUITES
 from metricdp.cli import INTERRUPTED, parsing, streams
@@ -22,17 +23,18 @@ def register(subparsers: parsing.Subparsers) -> None:
     )
     suites = parser.add_subparsers(title="suites", metavar="SUITE", required=True)
     for name in SUITES:
-        suite = import_module(name).register(suites)
-        coins = "public coins, never of noise (default: %(default)s)"
-        suite.add_argument(
-            "--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins
-        )
-        suite.add_argument(
-            "--json", action="store_true", help="JSON on stdout instead of the table"
-        )
-        suite.add_argument("--output", metavar="FILE", help="the JSON, to a file as well")
-        parsing.add_quiet(suite)
-        suite.set_defaults(run=run)
+        add_suite(import_module(name), suites)
+
+
+def add_suite(module: Any, suites: Any) -> None:
+    """Add a suite, and the options that are common to all."""
+    suite = module.register(suites)
+    coins = "public coins, never of noise (default: %(default)s)"
+    suite.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
+    suite.add_argument("--json", action="store_true", help="JSON on stdout instead of the table")
+    suite.add_argument("--output", metavar="FILE", help="the JSON, to a file as well")
+    parsing.add_quiet(suite)
+    suite.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

@@ -11,8 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.exhibit_options import add_options, measure_exhibits
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
+from benchmarks.frame.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ OURS = "one report a user"
 PRINTED = "two, half of epsilon each"
 _EPILOG = """\
 examples:
-  metricdp bench paper5 --quick                       two sizes, two repetitions
-  metricdp bench paper5 --middle --plots figures
-  metricdp bench paper5 --only figure1-n --repeats 3
+  python -m benchmarks paper5 --quick                       two sizes, two repetitions
+  python -m benchmarks paper5 --middle --plots figures
+  python -m benchmarks paper5 --only figure1-n --repeats 3
 
 Mixtures of k Gaussians in 100 dimensions, centers on the sphere of radius 1 - 1/r, noise of
 expected length 1/r, r = 100; figures are the k-means objective over n, which is about 1 for the
@@ -39,10 +38,10 @@ user" is this package's default: one of the two, with all of epsilon."""
 
 
 def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
+    """Add the suite to ``python -m benchmarks``."""
     parser: ArgumentParser = suites.add_parser(
         "paper5",
-        usage="metricdp bench paper5 [--only LIST] [--plots DIR] [option ...]",
+        usage="python -m benchmarks paper5 [--only LIST] [--plots DIR] [option ...]",
         help="k-means from one message a user: the paper's figure",
         description="Reproduce Figure 1 of Chang et al. (ICML 2021): the normalized k-means "
         "objective as n, epsilon and k vary.",
@@ -87,7 +86,7 @@ def objective(points: NDArray[np.float64], centers: NDArray[np.float64]) -> floa
     >>> objective(np.array([[0.0], [2.0]]), np.array([[0.0]]))
     2.0
     """
-    from metricdp.bench.ratios import cost
+    from benchmarks.frame.costs import cost
 
     return cost(points, centers, 2) / len(points)
 

@@ -1,10 +1,9 @@
-"""Sets of points in a public box, for measurements: made up, or read from the folder that
-``METRICDP_DATA`` names. All are public here.
-"""
+"""Gaussian mixtures in the unit ball, on which peers of private k-means are compared."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,9 +15,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.bench.mixtures import gaussian_mixture
 from metricdp.datasets import FOLDER_VARIABLE
 from metricdp.errors import GraphFileError, InputError
+
+
+def gaussian_mixture(
+    n: int = 100_000, d: int = 2, k: int = 8, std: float = 0.05, seed: int = 7, radius: float = 0.8
+) -> NDArray[np.float64]:
+    """Rows of k Gaussians of unequal weight, moved into the unit ball where they lie outside.
+
+    Parameters
+    ----------
+    n, d, k : int
+        Rows, columns, Gaussians.
+    std : float
+        Standard deviation of every coordinate: 0.05 separates them mostly ("gm"), 0.15 lets them
+        overlap ("gw").
+    seed : int
+    radius : float
+        Of the ball in which their centers are drawn uniformly.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+
+    Examples
+    --------
+    >>> points = gaussian_mixture(1000, d=3)
+    >>> points.shape, bool((np.linalg.norm(points, axis=1) <= 1 + 1e-12).all())
+    ((1000, 3), True)
+    """
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, d))
+    centers /= np.linalg.norm(centers, axis=1, keepdims=True)
+    centers *= radius * rng.random((k, 1)) ** (1 / d)
+    which = rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 5.0)))
+    points = centers[which] + std * rng.normal(size=(n, d))
+    return points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
+
 
 Points = NDArray[np.float64]
 
@@ -278,3 +312,53 @@ def chosen_sets(text: str | None, default: Iterable[str]) -> tuple[list[str], li
     if wanted and len(missing) == len(wanted):
         raise InputError(f"nothing to measure; {next(iter(missing.values()))}")
     return [name for name in wanted if name not in missing], list(missing.values())
+
+
+FILE = "demand/deckgl_uber_pickup_nyc.json.gz"
+LOWER, UPPER = np.array([-74.1, 40.7]), np.array([-73.9, 40.9])
+"""The paper's box: longitude and latitude."""
+JITTER = 0.0005
+"""Degrees, some 50 m: the file's places are rounded, and repeated by their counts."""
+Points = NDArray[np.float64]
+
+
+def found() -> Path | None:
+    """The file, if it is there."""
+    path = Path(os.environ.get(FOLDER_VARIABLE) or os.devnull) / FILE
+    return path if path.is_file() else None
+
+
+def pickups(n: int, seed: int = 0, *, made_up: bool = False) -> Points:
+    """n records in the unit square, shape (n, 2): drawn with replacement and jittered, or of a
+    mixture of 20 Gaussians where the file is not there.
+
+    Raises
+    ------
+    GraphFileError
+        The file does not hold what its name says.
+    """
+    path = None if made_up else found()
+    if path is None:
+        return 0.5 + 0.5 * gaussian_mixture(n, 2, 20, 0.05, 7 + seed)
+    places = None
+    try:
+        with gzip.open(path) as file:
+            rows = np.array(json.load(file), dtype=np.float64)
+        places = rows[np.repeat(np.arange(len(rows)), rows[:, 2].astype(int)), :2]
+        places = places[((places > LOWER) & (places < UPPER)).all(axis=1)]
+    except (OSError, ValueError, IndexError):
+        pass
+    if places is None or not len(places):
+        raise GraphFileError(path, "is no list of [longitude, latitude, count] in the box")
+    rng = np.random.default_rng(seed)
+    drawn = places[rng.integers(len(places), size=n)] + JITTER * rng.normal(size=(n, 2))
+    return np.clip((drawn - LOWER) / (UPPER - LOWER), 0, 1)
+
+
+def trips(n: int, seed: int = 0, *, made_up: bool = False) -> Points:
+    """n records in the unit cube of four dimensions: a pick-up and another, independent of it, in
+    place of a drop-off, which the file does not have.
+    """
+    starts = pickups(n, seed, made_up=made_up)
+    ends = pickups(n, seed + 1, made_up=made_up)
+    return np.hstack([starts, ends])

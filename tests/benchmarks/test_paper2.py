@@ -1,5 +1,5 @@
-"""``metricdp bench paper2``: made-up universes, arithmetic of the tables, judgements that can fail,
-and tiny runs of the whole.
+"""``python -m benchmarks paper2``: made-up universes, arithmetic of the tables, judgements that can
+fail, and tiny runs of the whole.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import metricdp as mdp
-from metricdp.bench import paper2, paper2_figures, paper2_methods, universes
-from metricdp.bench import paper2_tables as tables
+from benchmarks import paper2
+from benchmarks.frame import figures, tables
+from benchmarks.sets import graphs
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from tests.cli_world import run
+from tests.benchmarks.running import measure
 
 Capture = pytest.CaptureFixture[str]
 TINY = ("--settings", "graph-r1", "--points", "200", "--records", "30")
@@ -56,7 +57,7 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
 
 
 def test_a_clustered_graph_is_as_the_paper_says():
-    metric, cluster = universes.clustered_graph(100.0, 1, points=600, clusters=4, links=25)
+    metric, cluster = graphs.clustered_graph(100.0, 1, points=600, clusters=4, links=25)
     graph = metric.graph
     tails = np.repeat(np.arange(600), np.diff(graph.indptr))
     heads, lengths = graph.indices, graph.lengths
@@ -76,17 +77,17 @@ def test_a_clustered_graph_is_as_the_paper_says():
 
 def test_a_seed_fixes_the_graph():
     one, same, other = (
-        universes.clustered_graph(1.0, seed, points=200)[0].graph for seed in (1, 1, 2)
+        graphs.clustered_graph(1.0, seed, points=200)[0].graph for seed in (1, 1, 2)
     )
     assert (one.lengths == same.lengths).all() and (one.indices == same.indices).all()
     assert len(one.lengths) != len(other.lengths) or (one.lengths != other.lengths).any()
     with pytest.raises(InputError, match="empty"):
-        universes.clustered_graph(1.0, 0, points=12)
+        graphs.clustered_graph(1.0, 0, points=12)
 
 
 def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
     classes = np.arange(200) % 10
-    universe = universes.Classified(
+    universe = graphs.Classified(
         "u", mdp.EuclideanMetric(np.arange(200.0)[:, None]), classes, (3, 7)
     )
     rng = np.random.default_rng(0)
@@ -100,7 +101,7 @@ def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
 
 @pytest.mark.parametrize(("norm", "name"), [(1, "cityblock"), (2, "euclidean")])
 def test_images_become_exact_distances(images, norm, name):
-    metric, digits = universes.mnist(universes.mnist_folder(), norm)
+    metric, digits = graphs.mnist(graphs.mnist_folder(), norm)
     assert np.array_equal(metric.matrix, cdist(images.astype(float), images.astype(float), name))
     assert digits.tolist() == [i % 10 for i in range(300)]
 
@@ -108,10 +109,10 @@ def test_images_become_exact_distances(images, norm, name):
 def test_unpacked_images_at_the_top_are_found_too(images, tmp_path, monkeypatch):
     write_idx(tmp_path / "other", images.reshape(300, 28, 28), np.zeros(300, np.uint8))
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "other"))
-    assert universes.mnist_folder() == tmp_path / "other"
-    assert universes.mnist(tmp_path / "other", 2)[0].matrix[0, 1] > 0
+    assert graphs.mnist_folder() == tmp_path / "other"
+    assert graphs.mnist(tmp_path / "other", 2)[0].matrix[0, 1] > 0
     (tmp_path / "other/t10k-labels-idx1-ubyte").unlink()
-    assert universes.mnist_folder() is None
+    assert graphs.mnist_folder() is None
 
 
 @pytest.mark.parametrize("spoil", ["magic", "short", "labels", "tiny"])
@@ -128,7 +129,7 @@ def test_other_files_are_no_images(images, tmp_path, spoil):
     with pytest.raises(
         GraphFileError, match="299 labels" if spoil == "labels" else "is no IDX file"
     ):
-        universes.mnist(folder, 2)
+        graphs.mnist(folder, 2)
 
 
 # arithmetic
@@ -140,8 +141,8 @@ def test_means_errors_and_iterations():
     assert tables.mean_error([3.0]) == (3.0, None)
     costs = np.random.default_rng(0).random(20)
     means = np.convolve(costs, np.ones(5) / 5, "valid")
-    assert tables.iterations(costs.tolist()) == int(means.argmin()) + 5
-    assert tables.iterations([2.0, 1.0]) == 2 and tables.iterations([1] * 20) == 5
+    assert paper2.iterations(costs.tolist()) == int(means.argmin()) + 5
+    assert paper2.iterations([2.0, 1.0]) == 2 and paper2.iterations([1] * 20) == 5
 
 
 def draws(
@@ -161,7 +162,7 @@ def draws(
             "repeat": i,
             "method": method,
             "reference": 1.0 + i,
-            **dict.fromkeys(tables.MEASURES, cost),
+            **dict.fromkeys(paper2.MEASURES, cost),
         }
         | {name: values[i] for name, values in more.items()}
         for method, of in costs.items()
@@ -200,11 +201,9 @@ def test_there_is_no_ratio_to_nothing(no_data, capsys):
     assert [row["ratios"] for row in zero] == [{}] * 3
     assert (
         tables.judged(LOWER, zero)["cells"] == 0
-        and tables.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
+        and paper2.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
     )
-    ran = run(
-        capsys, "bench", "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json"
-    )
+    ran = measure(capsys, "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json")
     assert ran.status == 0 and {
         row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]
     } == {True, False}
@@ -236,7 +235,7 @@ def test_an_ordering_that_holds_and_one_that_does_not():
     assert vague["margin"] == pytest.approx((1.0 - 2.0 + 2.0 - 1.5) / 2)
     assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx((1.0 - 0.5) / 2)
     assert (
-        tables._told(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
+        tables.told(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
         "clearly not in graph-r1/imbalanced k=10 by 0.5"
     )
 
@@ -267,7 +266,7 @@ def test_the_default_over_private_local_search():
         + draws({"partition": [1.0, 2.0], "DP-HST": [1.0, 2.0]}, k=20)
         + draws({"partition": [9.0, 9.0], "DP-HST": [1.0, 2.0]}, setting="mnist-l2/balanced")
     )
-    found = tables.over_searched(rows)
+    found = paper2.over_searched(rows)
     assert found["mean"] == pytest.approx(0.75) and set(found["cells"]) == {
         "graph-r1/imbalanced k=5",
         "graph-r1/imbalanced k=20",
@@ -276,11 +275,11 @@ def test_the_default_over_private_local_search():
         (8.0, "0.800; aim at most 0.7: missed"),
         (6.0, "0.600; aim at most 0.7: met"),
     ):
-        report = tables.report(
+        report = paper2.report(
             {"power": 1}, draws({"partition": [cost], "DP-HST": [10.0]}), [], "", 1.0
         )
         assert any(line.endswith(told) for line in report.lines)
-    assert tables.over_searched(rows[:1])["mean"] is None
+    assert paper2.over_searched(rows[:1])["mean"] is None
 
 
 # tiny runs
@@ -294,13 +293,13 @@ def tiny() -> paper2.Report:
 
 def test_a_run_has_every_method_in_every_cell(tiny):
     settings = ["graph-r1/balanced", "graph-r1/imbalanced"]
-    expected = [(s, k, m) for s in settings for k in (2, 3) for m in tables.METHODS]
+    expected = [(s, k, m) for s in settings for k in (2, 3) for m in paper2.METHODS]
     assert [(row["setting"], row["k"], row["method"]) for row in tiny.rows] == expected
     for row in tiny.rows:
-        of = {m for m, (_, methods) in tables.MEASURES.items() if row["method"] in methods}
+        of = {m for m, (_, methods) in paper2.MEASURES.items() if row["method"] in methods}
         assert set(row["costs"]) == of and row["repeats"] == [0, 1]
         assert all(len(costs) == 2 and min(costs) > 0 for costs in row["costs"].values())
-        assert len(row["iterations"]) == (2 if row["method"] in tables.PRIVATE else 0) and all(
+        assert len(row["iterations"]) == (2 if row["method"] in paper2.PRIVATE else 0) and all(
             5 <= i <= 6 for i in row["iterations"]
         )
     assert tiny.settings["settings"] == settings and not tiny.unfinished
@@ -310,9 +309,9 @@ def test_a_run_has_every_method_in_every_cell(tiny):
 def test_costs_are_in_their_order(tiny):
     for row in tiny.rows:
         costs = row["costs"]
-        if row["method"] in tables.NON_PRIVATE:
+        if row["method"] in paper2.NON_PRIVATE:
             assert all(final <= start for start, final in zip(costs["initial"], costs["final"]))
-        if row["method"] in tables.PRIVATE:
+        if row["method"] in paper2.PRIVATE:
             assert all(best <= average for best, average in zip(costs["best"], costs["average"]))
         assert all(
             cost >= least * (1 - 1e-9) for cost, least in zip(costs["final"], row["references"])
@@ -320,10 +319,10 @@ def test_costs_are_in_their_order(tiny):
 
 
 @pytest.fixture(scope="module")
-def trial() -> paper2_methods.Trial:
+def trial() -> paper2.Trial:
     plan = paper2.Plan("1", 1, 3, 200, 25, 20)
     universe = paper2._universe("graph-r100", plan)
-    return paper2_methods.Trial.drawn(
+    return paper2.Trial.drawn(
         universe, records=25, imbalanced=True, power=1, epsilon="1", steps=20, seed=3, repeat=0
     )
 
@@ -344,7 +343,7 @@ def test_costs_are_the_demand_s_exact_ones(trial):
 
 
 def test_another_repetition_has_another_demand_and_tree_of_the_same_universe(trial):
-    other = paper2_methods.Trial.drawn(
+    other = paper2.Trial.drawn(
         trial.universe,
         records=25,
         imbalanced=True,
@@ -361,17 +360,17 @@ def test_another_repetition_has_another_demand_and_tree_of_the_same_universe(tri
 
 def test_what_lies_below_the_last_level_of_the_tree_does_not_matter(trial):
     tree, weights, levels = trial.tree, trial.weights(), 3
-    whole = paper2_methods.hst_begin(tree, weights, 4, 1, levels=100)
-    assert np.array_equal(whole, paper2_methods.hst_init(tree, tree.sums(weights), 4))
-    label = tree.labels_at(paper2_methods.splitting_levels(tree)[levels - 1])
+    whole = paper2.hst_begin(tree, weights, 4, 1, levels=100)
+    assert np.array_equal(whole, paper2.hst_init(tree, tree.sums(weights), 4))
+    label = tree.labels_at(paper2.splitting_levels(tree)[levels - 1])
     moved = np.zeros(200)  # all demand to one point of its cluster
     for cluster in np.unique(label):
         inside = np.flatnonzero(label == cluster)
         moved[inside[-1]] = weights[inside].sum()
-    short = paper2_methods.hst_begin(tree, weights, 4, 1, levels=levels)
-    assert np.array_equal(short, paper2_methods.hst_begin(tree, moved, 4, 1, levels=levels))
+    short = paper2.hst_begin(tree, weights, 4, 1, levels=levels)
+    assert np.array_equal(short, paper2.hst_begin(tree, moved, 4, 1, levels=levels))
     assert len(set(label[short])) == 4 and not np.array_equal(
-        whole, paper2_methods.hst_begin(tree, moved, 4, 1, levels=100)
+        whole, paper2.hst_begin(tree, moved, 4, 1, levels=100)
     )
 
 
@@ -379,8 +378,8 @@ def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
     from dataclasses import replace
 
     rich = replace(trial, epsilon="1000")
-    found = dict(paper2_methods.measured(rich, 2))
-    for method in tables.PRIVATE:
+    found = dict(paper2.measured(rich, 2))
+    for method in paper2.PRIVATE:
         assert found[method]["best"] == pytest.approx(found["NDP-rand"]["reference"], rel=0.05)
         assert found[method]["final"] <= found[method]["initial"] * (1 + 1e-9)
     assert (
@@ -401,10 +400,8 @@ def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
         lambda *args, **options: asked.append(options["epsilon"]) or real(*args, **options),
     )
     for half in (False, True):
-        for method in tables.PRIVATE:
-            paper2_methods._private(
-                replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method
-            )
+        for method in paper2.PRIVATE:
+            paper2._private(replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method)
     assert [str(epsilon) for epsilon in asked] == ["1/3"] * 4 + ["1/6", "1/6", "1/3", "1/3"]
 
 
@@ -414,7 +411,7 @@ def test_k_means_costs_are_of_squares():
     )
     row = next(row for row in report.rows if row["method"] == "NDP-HST")
     plan = paper2.Plan("1", 2, 0, 200, 30, 3)
-    block = paper2_methods.Trial.drawn(
+    block = paper2.Trial.drawn(
         paper2._universe("graph-r1", plan),
         records=30,
         imbalanced=True,
@@ -440,7 +437,7 @@ def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
         < report.summary["mean_final_ratio"]["mnist"]["uniform"]
     )
     monkeypatch.delenv("METRICDP_DATA")
-    ran = run(capsys, "bench", "paper2", "--settings", "mnist")
+    ran = measure(capsys, "paper2", "--settings", "mnist")
     assert (ran.status, ran.out, len(ran.lines)) == (
         2,
         "",
@@ -457,9 +454,8 @@ def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
 
 
 def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
-    ran = run(
+    ran = measure(
         capsys,
-        "bench",
         "paper2",
         *TINY,
         "-k",
@@ -474,7 +470,7 @@ def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
     written = json.loads((tmp_path / "out.json").read_text())
     lines = ran.out.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("final cost"))
-    assert lines[at + 1].split() == ["setting", "k", *tables.METHODS]
+    assert lines[at + 1].split() == ["setting", "k", *paper2.METHODS]
     for line, setting in zip(lines[at + 2 : at + 4], ("graph-r1/balanced", "graph-r1/imbalanced")):
         cells = line.replace(" ± ", "±").split()
         rows = [row for row in written["rows"] if row["setting"] == setting]
@@ -492,12 +488,12 @@ def test_quick_is_two_values_of_k_twice_unless_more_is_said(monkeypatch, capsys)
     monkeypatch.setattr(
         paper2,
         "run",
-        lambda **options: asked.append(options) or tables.report({"power": 1}, [], [], "", 0.0),
+        lambda **options: asked.append(options) or paper2.report({"power": 1}, [], [], "", 0.0),
     )
-    run(capsys, "bench", "paper2", "--quick")
-    run(capsys, "bench", "paper2", "--quick", "-k", "3", "--settings", "graph")
-    run(capsys, "bench", "paper2", "--power", "2", "-e", "1/2", "--seed", "4")
-    common = {"epsilon": "1", "power": 1, "records": 500, "half_search": False, "seed": 0}
+    measure(capsys, "paper2", "--quick")
+    measure(capsys, "paper2", "--quick", "-k", "3", "--settings", "graph")
+    measure(capsys, "paper2", "--power", "2", "-e", "1/2", "--seed", "4")
+    common = {"half_search": False, "seed": 0}
     assert asked[0] == {"settings": "graph-r1", "k": (5, 20), "repeats": 2, **common}
     assert asked[1] == {"settings": "graph", "k": [3], "repeats": 2, **common}
     assert asked[2] == {**common, "power": 2, "epsilon": "1/2", "seed": 4}
@@ -505,7 +501,7 @@ def test_quick_is_two_values_of_k_twice_unless_more_is_said(monkeypatch, capsys)
 
 def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
     pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    paths = paper2_figures.draw(tiny, paper2_figures.checked_folder(str(tmp_path / "new/figures")))
+    paths = paper2.draw(tiny, figures.checked_folder(str(tmp_path / "new/figures")))
     assert [path.name for path in paths] == [
         "paper2_costs_graph-r1.png",
         "paper2_iterations.png",
@@ -521,8 +517,8 @@ def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
 
 def test_curves_are_the_means_and_errors(tiny):
     pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    _, axes = paper2_figures._figure(1, 1)
-    paper2_figures._curves(
+    _, axes = figures.figure(1, 1)
+    paper2._curves(
         axes[0][0],
         [row for row in tiny.rows if row["setting"] == "graph-r1/balanced"],
         "final",
@@ -544,14 +540,14 @@ def test_curves_are_the_means_and_errors(tiny):
 def test_without_matplotlib_nothing_is_measured(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as raised:
-        paper2_figures.checked_folder(str(tmp_path))
+        figures.checked_folder(str(tmp_path))
     assert raised.value.extra == "plots"
-    ran = run(capsys, "bench", "paper2", "--quick", "--plots", str(tmp_path))
+    ran = measure(capsys, "paper2", "--quick", "--plots", str(tmp_path))
     assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and ".[plots]" in ran.err
 
 
 def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_path):
-    real, cells = paper2_methods.measured, []
+    real, cells = paper2.measured, []
 
     def until_the_third(trial, k):
         cells.append(k)
@@ -559,10 +555,9 @@ def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_
             raise KeyboardInterrupt
         return real(trial, k)
 
-    monkeypatch.setattr(paper2_methods, "measured", until_the_third)
-    ran = run(
+    monkeypatch.setattr(paper2, "measured", until_the_third)
+    ran = measure(
         capsys,
-        "bench",
         "paper2",
         *TINY,
         "-k",
@@ -614,6 +609,6 @@ def test_bad_input_is_one_line_and_status_2(
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
     Path("folder").mkdir()
-    ran = run(capsys, "bench", "paper2", *options)
+    ran = measure(capsys, "paper2", *options)
     assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
     assert ran.err.startswith("metricdp: error: ") and message in ran.err

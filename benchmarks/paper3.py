@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.exhibit_options import add_options, measure_exhibits
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
+from benchmarks.frame.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:
@@ -36,9 +35,9 @@ PRINTED = "published"
 STOC = "exponential grid"
 _EPILOG = """\
 examples:
-  metricdp bench paper3 --quick                       made-up pick-ups: a look
-  METRICDP_DATA=data metricdp bench paper3 --middle --plots figures
-  METRICDP_DATA=data metricdp bench paper3 --only figure7
+  python -m benchmarks paper3 --quick                       made-up pick-ups: a look
+  METRICDP_DATA=data python -m benchmarks paper3 --middle --plots figures
+  METRICDP_DATA=data python -m benchmarks paper3 --only figure7
 
 Pick-ups are demand/deckgl_uber_pickup_nyc.json.gz of the folder METRICDP_DATA, those in the paper's
 box, drawn with replacement and jittered to n records; without it, a made-up mixture. "published" is
@@ -53,10 +52,10 @@ _DATA = (
 
 
 def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
+    """Add the suite to ``python -m benchmarks``."""
     parser: ArgumentParser = suites.add_parser(
         "paper3",
-        usage="metricdp bench paper3 [--only LIST] [--plots DIR] [option ...]",
+        usage="python -m benchmarks paper3 [--only LIST] [--plots DIR] [option ...]",
         help="private coresets of pick-ups: the paper's figures",
         description="Reproduce Figures 3 to 7 and Table 2 of Feldman et al. (IPSN 2017), the "
         "package's coreset beside the paper's.",
@@ -86,7 +85,7 @@ class _World:
 
     def cost(self, centers: NDArray[np.float64]) -> float:
         """Sum of squared distances, exact: the records are public here."""
-        from metricdp.bench.ratios import cost
+        from benchmarks.frame.costs import cost
 
         return cost(self.points, centers, 2)
 
@@ -115,7 +114,7 @@ class _World:
         ledger = mdp.Ledger(epsilon, DELTA, neighboring="replace-one")
         start = time.process_time()
         if name == STOC:
-            from metricdp.bench.exponential_grid import coreset
+            from benchmarks.sets.exponential_grid import coreset
             from metricdp.solvers.lloyd import lloyd
 
             points, weights = coreset(self.space, self.demand, k, epsilon, ledger)
@@ -145,7 +144,7 @@ class _World:
 
 @lru_cache(maxsize=1)
 def _world(n: int, dimensions: int, made_up: bool) -> _World:
-    from metricdp.bench.pickups import pickups, trips
+    from benchmarks.sets.point_sets import pickups, trips
 
     return _World((pickups if dimensions == 2 else trips)(n, made_up=made_up))
 

@@ -1,5 +1,5 @@
-"""``metricdp bench all``: every suite in turn, and one report of them: machine, versions, tables
-and figures, as one HTML page and one Markdown page with its pictures.
+"""``python -m benchmarks all``: every suite in turn, and one report of them: machine, versions,
+tables and figures, as one HTML page and one Markdown page with its pictures.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metricdp.bench.machine import facts
-from metricdp.bench.pages import html_page, markdown_page
+from benchmarks import SUITES
+from benchmarks.frame.pages import facts, html_page, markdown_page
 from metricdp.bench.report import Column, Report
 from metricdp.errors import InputError, MetricDPError
 from metricdp.progress import progress
@@ -21,9 +21,9 @@ from metricdp.progress import progress
 SUITE = "all"
 _EPILOG = """\
 examples:
-  metricdp bench all --short --folder report        a look: small instances, few repetitions
-  METRICDP_DATA=data metricdp bench all --middle --folder report         half an hour or so
-  METRICDP_DATA=data metricdp bench all --folder report --peer-python peers/bin/python
+  python -m benchmarks all --short --folder report        a look: small instances, few repetitions
+  METRICDP_DATA=data python -m benchmarks all --middle --folder report         half an hour or so
+  METRICDP_DATA=data python -m benchmarks all --folder report --peer-python peers/bin/python
 
 The folder gets report.html (one file, opens offline), report.md with its pictures, and report.json
 with all that was measured. A suite whose data are not there is named, and left out. The full run
@@ -115,10 +115,10 @@ class Part:
 
 
 def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
+    """Add the suite to ``python -m benchmarks``."""
     parser: ArgumentParser = suites.add_parser(
         SUITE,
-        usage="metricdp bench all --folder DIR [--short | --middle] [option ...]",
+        usage="python -m benchmarks all --folder DIR [--short | --middle] [option ...]",
         help="all suites, in one report with machine, versions, tables and figures",
         description="Run all suites and write one report: HTML, Markdown and JSON.",
         epilog=_EPILOG,
@@ -212,9 +212,7 @@ def _made(folder: str) -> Path:
 
 
 def _chosen(suites: str | None) -> list[Run]:
-    from metricdp.bench import SUITES
-
-    names = [name.rsplit(".", 1)[1] for name in SUITES if name != __name__]
+    names = [name.rsplit(".", 1)[1] for name in SUITES]
     runs = [*RUNS, *(Run(n, n) for n in names if n not in {one.suite for one in RUNS})]
     runs = [one for one in runs if one.suite in names]
     if suites is None:
@@ -228,20 +226,17 @@ def _chosen(suites: str | None) -> list[Run]:
 
 def _parser() -> ArgumentParser:
     """The parser of all suites but this one."""
-    from metricdp.bench import SUITES
-
-    parser = ArgumentParser(prog="metricdp bench", exit_on_error=False)
+    parser = ArgumentParser(prog="python -m benchmarks", exit_on_error=False)
     below = parser.add_subparsers(required=True)
     for name in SUITES:
-        if name != __name__:
-            import_module(name).register(below).add_argument("--seed", type=int, default=0)
+        import_module(name).register(below).add_argument("--seed", type=int, default=0)
     return parser
 
 
 def _measured(
     parser: ArgumentParser, one: Run, asked: Sequence[str], seed: int, folder: Path
 ) -> Part:
-    command = " ".join(["metricdp bench", one.suite, *asked])
+    command = " ".join(["python -m benchmarks", one.suite, *asked])
     known = parser.parse_args([one.suite, *asked, "--seed", str(seed)])
     if hasattr(known, "plots"):
         folder.mkdir(parents=True, exist_ok=True)

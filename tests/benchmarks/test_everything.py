@@ -1,4 +1,4 @@
-"""``metricdp bench all``: one report of several suites."""
+"""``python -m benchmarks all``: one report of several suites."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from metricdp.bench import SUITES, everything, machine, pages
-from metricdp.bench.everything import Part, Run
+from benchmarks import SUITES, everything
+from benchmarks.everything import Part, Run
+from benchmarks.frame import pages
 from metricdp.bench.report import Column, Report
 from metricdp.errors import InputError
-from tests.cli_world import run
+from tests.benchmarks.running import measure
 
 VOID = {"meta", "img"}
 OPTIONAL = {"html"}
@@ -44,19 +45,19 @@ def part(tmp_path):
     columns = [Column("name", "in<stance"), Column("gap", "gap %", ".2f")]
     rows = [{"name": "a|b", "gap": 1.0}, {"name": "<script>", "gap": None}]
     report = Report("toy", {}, columns, rows, {}, ["2 instances", "wrote a.png"])
-    return Part("A toy", "metricdp bench toy", report, 2.0, "", (picture,))
+    return Part("A toy", "python -m benchmarks toy", report, 2.0, "", (picture,))
 
 
 def test_pages_hold_tables_pictures_and_machine(part, tmp_path):
     settings = {"short": True, "seed": 3}
-    left_out = Part("Gone", "metricdp bench gone", None, 0.0, "left out: no data")
-    html = pages.html_page([part, left_out], machine.facts(), settings, "")
+    left_out = Part("Gone", "python -m benchmarks gone", None, 0.0, "left out: no data")
+    html = pages.html_page([part, left_out], pages.facts(), settings, "")
     parser = Balanced()
     parser.feed(html)
     assert parser.open == []
     assert all(source.startswith("data:image/png;base64,") for source in parser.sources)
     assert "<script>" not in html and "&lt;script&gt;" in html
-    text = pages.markdown_page([part, left_out], machine.facts(), settings, "", tmp_path)
+    text = pages.markdown_page([part, left_out], pages.facts(), settings, "", tmp_path)
     for page in (html, text):
         assert "a look, not a result" in page and "left out: no data" in page
         assert "2 instances" in page and "wrote" not in page and "Python" in page
@@ -69,7 +70,7 @@ def test_reports_that_lay_out_their_own_tables_stay_as_they_are(part, tmp_path):
             return "k   cost\n5   1.00\n\nwrote a.png\n"
 
     own = Own("own", {}, (), [{}], {}, [])
-    parts = [Part("Own", "metricdp bench own", own, 1.0)]
+    parts = [Part("Own", "python -m benchmarks own", own, 1.0)]
     settings = {"short": False, "seed": 0}
     assert "```text\nk   cost\n5   1.00\n" in pages.markdown_page(parts, {}, settings, "", tmp_path)
     assert ">k   cost\n5   1.00\n" in pages.html_page(parts, {}, settings, "")
@@ -95,8 +96,8 @@ def test_a_run_writes_the_report_and_names_what_is_left_out(tmp_path, monkeypatc
     )
     monkeypatch.setattr(everything, "RUNS", runs)
     monkeypatch.chdir(tmp_path)
-    command = ("bench", "all", "--short", "--folder", "out", "--suites", "paper1,tsplib", "--json")
-    ran = run(capsys, *command)
+    command = ("all", "--short", "--folder", "out", "--suites", "paper1,tsplib", "--json")
+    ran = measure(capsys, *command)
     assert ran.status == 0
     told = json.loads(ran.out)
     assert [row["outcome"].split(":")[0] for row in told["rows"]] == ["measured", "left out"]
@@ -110,5 +111,5 @@ def test_a_run_writes_the_report_and_names_what_is_left_out(tmp_path, monkeypatc
 def test_a_file_is_no_folder(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("mine")
-    ran = run(capsys, "bench", "all", "--short", "--folder", str(file))
+    ran = measure(capsys, "all", "--short", "--folder", str(file))
     assert ran.status == 2 and "is a file" in ran.err and file.read_text() == "mine"

@@ -1,4 +1,4 @@
-"""``metricdp bench paper3``, ``paper4`` and ``paper5``: exhibits, their data, and tiny runs."""
+"""``python -m benchmarks paper3``, ``paper4`` and ``paper5``: exhibits, their data, tiny runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.bench import (
-    exhibit_options,
-    exhibits,
-    exponential_grid,
-    paper3,
-    paper4,
-    paper5,
-    pickups,
-)
-from metricdp.bench.exhibits import Column, Curves, Exhibit, Scale
+from benchmarks import paper3, paper4, paper5
+from benchmarks.frame import exhibits
+from benchmarks.frame.exhibits import Column, Curves, Exhibit, Scale
+from benchmarks.sets import exponential_grid, point_sets
 from metricdp.errors import GraphFileError, InputError
-from tests.cli_world import run
+from tests.benchmarks.running import measure
 
 SUITES = {"paper3": paper3.EXHIBITS, "paper4": paper4.EXHIBITS, "paper5": paper5.EXHIBITS}
 SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
@@ -76,8 +70,6 @@ def test_an_exhibit_without_rows_is_left_out_of_the_table():
 
 
 def test_pictures_have_a_panel_each_and_leave_out_what_is_missing(tmp_path):
-    from metricdp.bench import exhibit_figures
-
     pytest.importorskip("matplotlib", reason="needs the extra plots")
     rows = [
         {"exhibit": "toy", "x": x, "y": None if x == 2 else x, "by": by, "panel": panel}
@@ -86,7 +78,7 @@ def test_pictures_have_a_panel_each_and_leave_out_what_is_missing(tmp_path):
         for panel in ("left", "right")
     ]
     curves = Curves("x", "y", "by", "panel")
-    drawn = exhibit_figures.draw("s", [toy(curves=curves), toy(curves=None)], rows, tmp_path)
+    drawn = exhibits.draw("s", [toy(curves=curves), toy(curves=None)], rows, tmp_path)
     assert [path.name for path in drawn] == ["s_toy.png"]
     assert drawn[0].read_bytes()[:4] == b"\x89PNG"
 
@@ -109,7 +101,7 @@ def test_exhibits_are_named_once_and_every_size_has_cases(suite):
     ],
 )
 def test_bad_options_are_one_line(options, told, capsys):
-    ran = run(capsys, "bench", "paper3", "--quick", *options)
+    ran = measure(capsys, "paper3", "--quick", *options)
     assert ran.status == 2 and told in ran.err
 
 
@@ -131,7 +123,7 @@ def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
         )
         monkeypatch.setattr(module, "EXHIBITS", small)
         asked = ("--quick", "--only", key, "--repeats", "1", "--plots", str(tmp_path))
-        ran = run(capsys, "bench", name, *asked)
+        ran = measure(capsys, name, *asked)
         assert ran.status == 0, ran.err
         assert "the paper: " in ran.out and "differs: " in ran.out
     drawn = {path.name for path in tmp_path.glob("*.png")}
@@ -143,25 +135,25 @@ def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
 
 def test_pickups_are_drawn_from_the_file_in_the_box(tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    assert pickups.found() is None
+    assert point_sets.found() is None
     (tmp_path / "demand").mkdir()
     rows = [[-74.0, 40.8, 3], [-73.95, 40.75, 1], [0.0, 0.0, 50]]
-    with gzip.open(tmp_path / pickups.FILE, "wt") as file:
+    with gzip.open(tmp_path / point_sets.FILE, "wt") as file:
         json.dump(rows, file)
-    points = pickups.pickups(4_000)
+    points = point_sets.pickups(4_000)
     near = np.abs(points - [0.5, 0.5]).max(axis=1) < 0.02
     far = np.abs(points - [0.75, 0.25]).max(axis=1) < 0.02
     assert (near | far).all()  # jitter of 0.0025 units: eight deviations
     assert near.mean() == pytest.approx(0.75, abs=0.05)  # seven deviations; the seed is fixed
-    assert pickups.trips(10).shape == (10, 4)
+    assert point_sets.trips(10).shape == (10, 4)
 
 
 def test_a_damaged_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "demand").mkdir()
-    (tmp_path / pickups.FILE).write_bytes(b"no gzip")
+    (tmp_path / point_sets.FILE).write_bytes(b"no gzip")
     with pytest.raises(GraphFileError, match="no list of"):
-        pickups.pickups(10)
+        point_sets.pickups(10)
 
 
 @given(
@@ -187,7 +179,7 @@ def test_a_cell_of_the_exponential_grid_holds_its_points(centers, points):
 
 
 def test_the_other_coreset_spends_epsilon_and_weighs_everything():
-    points = pickups.pickups(5_000, made_up=True)
+    points = point_sets.pickups(5_000, made_up=True)
     demand = mdp.PrivateDemand(SQUARE, points)
     ledger = mdp.Ledger("1/2", neighboring="replace-one")
     places, weights = exponential_grid.coreset(SQUARE, demand, 3, "1/2", ledger)
@@ -251,7 +243,7 @@ def test_both_ways_of_reporting_are_epsilon_private_as_asked():
 
 
 def test_numbers_come_in_their_order():
-    from metricdp.bench.exhibit_figures import _by_number
+    from benchmarks.frame.exhibits import _by_number
 
     assert sorted(["10", "9", "b", "a"], key=_by_number) == ["9", "10", "a", "b"]
     assert math.isinf(_by_number("a")[0])
@@ -259,8 +251,8 @@ def test_numbers_come_in_their_order():
 
 def test_only_what_is_asked_is_measured():
     with pytest.raises(InputError, match="figure3"):
-        exhibit_options._wanted(paper3.EXHIBITS, "nothing")
-    assert [e.key for e in exhibit_options._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
+        exhibits._wanted(paper3.EXHIBITS, "nothing")
+    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
         "figure3",
         "figure7",
     ]

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metricdp.bench.exhibit_options import add_options, measure_exhibits
-from metricdp.bench.exhibits import Curves, Exhibit, Rows, Scale
+from benchmarks.frame.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
 from metricdp.bench.report import Column, Report
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ PRINTED = "max-coverage, as printed"
 GUPTA = "Gupta et al. 2010"
 _EPILOG = """\
 examples:
-  metricdp bench paper4 --quick                       small universes, two repetitions
-  metricdp bench paper4 --middle --plots figures
-  metricdp bench paper4 --only algorithm1
+  python -m benchmarks paper4 --quick                       small universes, two repetitions
+  python -m benchmarks paper4 --middle --plots figures
+  python -m benchmarks paper4 --only algorithm1
 
 The paper states bounds and has no experiments. Measured are what its Table 1 bounds: cost over the
 best known, and the additive error (cost - best known) in units of the largest distance, as k and n
@@ -40,10 +39,10 @@ delta = 1e-6. Noise has no seed: figures vary from run to run."""
 
 
 def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
+    """Add the suite to ``python -m benchmarks``."""
     parser: ArgumentParser = suites.add_parser(
         "paper4",
-        usage="metricdp bench paper4 [--only LIST] [--plots DIR] [option ...]",
+        usage="python -m benchmarks paper4 [--only LIST] [--plots DIR] [option ...]",
         help="clustering by maximum coverage: the paper's table of bounds, measured",
         description="Measure what Table 1 of Jones et al. (AAAI 2021) bounds, beside the methods "
         "that it compares with.",
@@ -147,7 +146,7 @@ class _Box(NamedTuple):
 @lru_cache(maxsize=1)
 def _box(d: int, n: int, seed: int) -> _Box:
     import metricdp as mdp
-    from metricdp.bench.mixtures import gaussian_mixture
+    from benchmarks.sets.point_sets import gaussian_mixture
 
     points = gaussian_mixture(n, d, 8, 0.05, 7 + seed)
     space = mdp.EuclideanSpace([-1] * d, [1] * d)
@@ -171,7 +170,7 @@ def _means(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     import numpy as np
 
     import metricdp as mdp
-    from metricdp.bench.ratios import best_known, cost
+    from benchmarks.frame.costs import best_known, cost
 
     d, n, k = case
     points, space, demand = _box(d, n, scale.seed)

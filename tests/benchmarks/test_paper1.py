@@ -1,5 +1,5 @@
-"""``metricdp bench paper1`` and ``peers``: sets of points, arithmetic of the tables, and tiny runs
-of the whole.
+"""``python -m benchmarks paper1`` and ``peers``: sets of points, arithmetic of the tables, and
+tiny runs of the whole.
 """
 
 from __future__ import annotations
@@ -16,19 +16,12 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.bench import (
-    paper1,
-    paper1_figures,
-    paper1_methods,
-    paper1_tables,
-    peer_runner,
-    peers,
-    point_sets,
-    ratios,
-)
-from metricdp.bench.mixtures import gaussian_mixture
+from benchmarks import paper1, peer_runner, peers
+from benchmarks.frame import costs, figures, tables
+from benchmarks.sets import point_sets
+from benchmarks.sets.point_sets import gaussian_mixture
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from tests.cli_world import run
+from tests.benchmarks.running import measure
 
 Capture = pytest.CaptureFixture[str]
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
@@ -128,8 +121,8 @@ def test_what_is_not_there_is_skipped_and_named(data):
 def test_mixtures_lie_in_the_ball_and_around_their_centers():
     points = gaussian_mixture(4000, 3, 5, std=0.01, seed=1)
     assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
-    centers = ratios.best_known(points, 5, 2, 0, 4)
-    assert ratios.cost(points, centers, 2) / 4000 == pytest.approx(3 * 0.01**2, rel=0.1)
+    centers = costs.best_known(points, 5, 2, 0, 4)
+    assert costs.cost(points, centers, 2) / 4000 == pytest.approx(3 * 0.01**2, rel=0.1)
     assert np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=1))
     assert not np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=2))
 
@@ -156,11 +149,11 @@ def test_costs_and_references(power):
     points = np.random.default_rng(3).random((300, 2))
     centers = points[:4]
     expected = (np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum()
-    assert ratios.cost(points, centers, power) == pytest.approx(expected)
-    better = ratios.improved(points, centers, power, 10)
+    assert costs.cost(points, centers, power) == pytest.approx(expected)
+    better = costs.improved(points, centers, power, 10)
     assert (
-        ratios.cost(points, ratios.best_known(points, 4, power, 0, 3), power)
-        <= ratios.cost(points, better, power) * 1.02
+        costs.cost(points, costs.best_known(points, 4, power, 0, 3), power)
+        <= costs.cost(points, better, power) * 1.02
         < expected
     )
 
@@ -172,7 +165,7 @@ def test_the_reference_is_the_best_that_is_known():
         for m, of in (("kmed++", (12.0, 8.0)), ("HST", (16.0, 4.0)))
         for i, cost in enumerate(of)
     ]
-    report = paper1_tables.report({"epsilons": ["1"], "power": 1}, draws, ["why"], "", 1.0)
+    report = paper1.report({"epsilons": ["1"], "power": 1}, draws, ["why"], "", 1.0)
     by_method = {row["method"]: row for row in report.rows}
     assert by_method["kmed++"]["ratios"]["final"] == pytest.approx((1.25, 0.25))
     assert by_method["HST"]["ratios"]["final"] == pytest.approx(
@@ -196,7 +189,7 @@ def test_statements_are_judged_at_every_epsilon():
                 "method": method,
             }
             draws += [{**place, "repeat": i, "final": cost} for i in range(2)]
-    report = paper1_tables.report({"epsilons": ["0.5", "1"], "power": 1}, draws, [], "", 1.0)
+    report = paper1.report({"epsilons": ["0.5", "1"], "power": 1}, draws, [], "", 1.0)
     verdicts = {v["claim"]: (v["holds_in_cells"], v["cells"]) for v in report.summary["claims"]}
     assert verdicts["HST costs less than Balcan et al."] == (1, 2) and verdicts[
         "the LSH coreset costs less than Balcan et al."
@@ -210,9 +203,9 @@ def test_times_are_medians_over_those_of_one_method():
         {"setting": "a/2", "k": 2, "method": "sklearn", "seconds": [4.0, 4.0]},
         {"setting": "a/1", "k": 2, "method": "x", "seconds": [8.0]},
     ]
-    ratios.timed(rows, "sklearn")
+    tables.timed(rows, "sklearn")
     assert [row["cpu"] for row in rows] == [0.5, 1.0, 2.0]
-    ratios.timed(rows)
+    tables.timed(rows)
     assert [row["cpu"] for row in rows] == [2.0, 4.0, 8.0]
 
 
@@ -243,7 +236,7 @@ def test_every_method_answers_every_cell(tiny):
 
 
 def test_names_stand_for_the_methods_of_the_paper():
-    world = paper1_methods.World.of("gm-d2-k8", 300, 0)
+    world = paper1.World.of("gm-d2-k8", 300, 0)
     assert (
         world.radius == 1.0
         and world.method("lsh") == mdp.methods.LSHCoreset(radius=1.0)
@@ -259,16 +252,15 @@ def test_names_stand_for_the_methods_of_the_paper():
 
 def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
     pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    paths = paper1_figures.draw(tiny, paper1_figures.checked_folder(str(tmp_path / "new")))
+    paths = paper1.draw(tiny, figures.checked_folder(str(tmp_path / "new")))
     assert [path.name for path in paths] == ["paper1_epsilon-1-over-2.png", "paper1_epsilon-5.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG\r\n") for path in paths)
 
 
 def test_the_table_says_what_the_json_says(capsys, tmp_path):
     out = tmp_path / "out.json"
-    ran = run(
+    ran = measure(
         capsys,
-        "bench",
         "paper1",
         *TINY,
         "-k",
@@ -293,7 +285,7 @@ def test_the_table_says_what_the_json_says(capsys, tmp_path):
 
 
 def test_ctrl_c_keeps_the_cells_that_are_done(capsys, monkeypatch, tmp_path):
-    real, cells = paper1_methods.World.answered, []
+    real, cells = paper1.World.answered, []
 
     def until_the_second(self, name, cell, plan):
         cells.append(cell)
@@ -301,8 +293,8 @@ def test_ctrl_c_keeps_the_cells_that_are_done(capsys, monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return real(self, name, cell, plan)
 
-    monkeypatch.setattr(paper1_methods.World, "answered", until_the_second)
-    ran = run(capsys, "bench", "paper1", *TINY, "-k", "2", "--methods", "lloyd", "--quiet")
+    monkeypatch.setattr(paper1.World, "answered", until_the_second)
+    ran = measure(capsys, "paper1", *TINY, "-k", "2", "--methods", "lloyd", "--quiet")
     assert (ran.status, ran.lines) == (
         130,
         ["metricdp: interrupted after 1 of 2 cells"],
@@ -332,7 +324,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, optio
         pytest.importorskip("matplotlib", reason="needs the extra: plots")
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
-    ran = run(capsys, "bench", "paper1", "--sets", "gm-d2-k8", *options)
+    ran = measure(capsys, "paper1", "--sets", "gm-d2-k8", *options)
     assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
     assert ran.err.startswith("metricdp: error: ") and message in ran.err
 
@@ -379,7 +371,7 @@ def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
     points = point_sets.POINT_SETS["gm-d2-k8"].load(300)
     here = told["gm-d2-k8/1/2", "diffprivlib"]
     assert here["costs"]["final"] == [
-        pytest.approx(ratios.cost(points, np.c_[0.1 * np.arange(8), np.zeros(8)], 2))
+        pytest.approx(costs.cost(points, np.c_[0.1 * np.arange(8), np.zeros(8)], 2))
     ]
     assert (
         here["seconds"] == [0.5]
@@ -454,7 +446,7 @@ def test_bad_input_of_peers(capsys, python, tmp_path):
         (["--records", "0"], "records must be at least 1"),
         (["-d", "1"], "delta"),
     ):
-        ran = run(capsys, "bench", "peers", "--sets", "gm-d2-k8", *options)
+        ran = measure(capsys, "peers", "--sets", "gm-d2-k8", *options)
         assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
 
 

@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.frame import options
+from benchmarks.frame.tables import RatioReport, gathered_rows, timed
+from benchmarks.paper1 import World
+from benchmarks.sets.point_sets import POINT_SETS, chosen_sets
 from metricdp.bench.report import Report, gathered
 from metricdp.errors import InputError, MissingExtraError
 
@@ -38,11 +42,19 @@ RUNNER = Path(__file__).with_name("peer_runner.py")
 TIMEOUT = 1800.0
 """Seconds that a peer may take for one fit."""
 
+DEFAULTS = {
+    "sets": ",".join(SETS),
+    "repeats": REPEATS,
+    "epsilons": EPSILONS,
+    "delta": DELTA,
+    "records": "all",
+    "methods": ",".join((*OWN, *PEERS)),
+}
 _EPILOG = """\
 examples:
-  metricdp bench peers --quick                                   a small mixture, two repetitions
-  metricdp bench peers --peer-python ~/peers/bin/python          with the peers of that Python
-  METRICDP_DATA=data metricdp bench peers --sets s1,skin,shuttle --epsilons 1
+  python -m benchmarks peers --quick                          a small mixture, two repetitions
+  python -m benchmarks peers --peer-python ~/peers/bin/python with the peers of that Python
+  METRICDP_DATA=data python -m benchmarks peers --sets s1,skin,shuttle --epsilons 1
 
 A Python for peers, apart from this one: python3.11 -m venv peers; peers/bin/pip install
 diffprivlib "scikit-learn<1.6". google's code is used if that Python imports it as "clustering"
@@ -75,56 +87,20 @@ class Plan:
 
 
 def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
+    """Add the suite to ``python -m benchmarks``."""
     parser: ArgumentParser = suites.add_parser(
         "peers",
-        usage="metricdp bench peers [--sets LIST] [--peer-python PATH] [option ...]",
+        usage="python -m benchmarks peers [--sets LIST] [--peer-python PATH] [option ...]",
         help="private k-means of points in a box, beside other packages",
         description="Costs and times of private k-means over scikit-learn's, of this package "
         "and of those that are installed.",
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "--sets",
-        metavar="LIST",
-        help=f"names with commas between, as of bench paper1 (default: {','.join(SETS)})",
-    )
-    parser.add_argument(
-        "--repeats",
-        metavar="R",
-        type=int,
-        help=f"repetitions: public coins and noise anew (default: {REPEATS})",
-    )
-    parser.add_argument(
-        "-e", "--epsilons", metavar="LIST", help=f"budgets of each answer (default: {EPSILONS})"
-    )
-    parser.add_argument(
-        "-d",
-        "--delta",
-        metavar="D",
-        default=DELTA,
-        help="for methods to which it is of use (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--records",
-        metavar="N",
-        type=int,
-        help="so many of each set, drawn by public coins (default: all)",
-    )
-    parser.add_argument(
-        "--methods",
-        metavar="LIST",
-        help=f"with commas between (default: {','.join((*OWN, *PEERS))})",
-    )
+    options.add_options(parser, DEFAULTS, plots=False)
     parser.add_argument(
         "--peer-python",
         metavar="PATH",
         help="the Python that runs other packages (default: this one)",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="a small made-up set and two repetitions, where nothing else is said",
     )
     parser.set_defaults(measure=measure)
     return parser
@@ -132,16 +108,8 @@ def register(suites: Any) -> ArgumentParser:
 
 def measure(args: Namespace) -> Report:
     """Run the suite as the command line asks."""
-    chosen: dict[str, Any] = dict(QUICK) if args.quick else {}
-    chosen |= {
-        name: value
-        for name in ("sets", "repeats", "records", "epsilons")
-        if (value := getattr(args, name)) is not None
-    }
-    return run(
-        **chosen,
-        **{name: getattr(args, name) for name in ("delta", "methods", "peer_python", "seed")},
-    )
+    chosen = options.given(args, DEFAULTS, QUICK)
+    return run(**chosen, peer_python=args.peer_python, seed=args.seed)
 
 
 def run(
@@ -160,7 +128,7 @@ def run(
     Parameters
     ----------
     sets : str, optional
-        Names of `metricdp.bench.point_sets.POINT_SETS`, commas between; k is the set's.
+        Names of `benchmarks.sets.point_sets.POINT_SETS`, commas between; k is the set's.
     repeats : int
     epsilons : str
         Commas between.
@@ -185,17 +153,20 @@ def run(
     MissingExtraError
         scikit-learn is not installed.
     """
-    from metricdp.bench import ratios as shared
-    from metricdp.bench.point_sets import chosen_sets
-
     start = time.perf_counter()
     try:
         import sklearn  # noqa: F401
     except ImportError:
-        raise MissingExtraError("metricdp bench peers", "sklearn") from None
+        raise MissingExtraError("python -m benchmarks peers", "sklearn") from None
     wanted, skipped = chosen_sets(sets, SETS)
-    budgets = shared.epsilons(epsilons)
-    plan = Plan(str(delta), seed, records, _methods(methods), peer_python or sys.executable)
+    budgets = options.epsilons(epsilons)
+    plan = Plan(
+        str(delta),
+        seed,
+        records,
+        (PLAIN, *options.named(methods, (*OWN, *PEERS), "methods")),
+        peer_python or sys.executable,
+    )
     _check(plan, repeats)
     there = {
         name: found
@@ -215,21 +186,12 @@ def run(
     return _report(asked, draws, there, skipped, unfinished, time.perf_counter() - start)
 
 
-def _methods(text: str | None) -> tuple[str, ...]:
-    named = {*OWN, *PEERS} if text is None else {part.strip() for part in text.split(",")}
-    if unknown := sorted(named - {*OWN, *PEERS}):
-        raise InputError(f"methods must be of {', '.join((*OWN, *PEERS))}; got {unknown[0][:40]!r}")
-    return tuple(m for m in (PLAIN, *OWN, *PEERS) if m in named or m == PLAIN)
-
-
 def _check(plan: Plan, repeats: int) -> None:
     """Refuse bad arguments before anything is made."""
     import metricdp as mdp
 
     mdp.Ledger(1, plan.delta)  # its rules
-    for name, value in (("repeats", repeats), ("records", plan.records)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
+    options.check_numbers(repeats=repeats, records=plan.records)
     if not Path(plan.python).is_file():
         raise InputError(f"--peer-python {plan.python} is no file")
 
@@ -272,8 +234,6 @@ class _Bench:
 
     def measured(self, cell: Cell) -> Iterator[dict[str, Any]]:
         """One draw a method; none of a peer that is not there, and of one that fails, why."""
-        from metricdp.bench.point_sets import POINT_SETS
-
         k = POINT_SETS[cell.name].k
         if self._world is None or self._world.name != cell.name:
             self._load(cell.name, k)
@@ -300,8 +260,6 @@ class _Bench:
     def _load(self, name: str, k: int) -> None:
         import numpy as np
         from sklearn.cluster import KMeans
-
-        from metricdp.bench.paper1_methods import World
 
         self._world = None
         world = World.of(name, self._plan.records, self._plan.seed)
@@ -370,9 +328,6 @@ def _report(
     unfinished: str,
     seconds: float,
 ) -> Report:
-    from metricdp.bench.paper2_tables import gathered_rows
-    from metricdp.bench.ratios import RatioReport, timed
-
     failed = {(d["method"], d["setting"]): d["failed"] for d in draws if "failed" in d}
     rows = gathered_rows(draw for draw in draws if "failed" not in draw)
     timed(rows, PLAIN)

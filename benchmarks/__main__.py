@@ -1,0 +1,46 @@
+"""``python -m benchmarks NAME [option ...]``: one measurement, with the repository as folder."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from runpy import run_module
+
+from benchmarks import PAPERS, SUITES
+from metricdp import cli
+from metricdp.cli import parsing
+from metricdp.cli.bench import add_suite
+
+PROGRAM = "python -m benchmarks"
+
+
+def scripts() -> list[str]:
+    """Names of measurements that have options of their own."""
+    files = Path(__file__).parent.glob("*.py")
+    return sorted(
+        {f.stem for f in files} - {*PAPERS, "__init__", "__main__", "everything", "peer_runner"}
+    )
+
+
+def parser() -> parsing.Parser:
+    """The parser of the suites, those of ``metricdp bench`` among them."""
+    others = f"Other measurements: {', '.join(scripts())}."
+    whole = parsing.Parser(prog=PROGRAM, description="Measure metricdp.", epilog=others)
+    suites = whole.add_subparsers(title="suites", metavar="NAME", required=True)
+    for name in (*SUITES, "benchmarks.everything"):
+        add_suite(import_module(name), suites)
+    return whole
+
+
+def main(argv: list[str]) -> int:
+    """Run the measurement that the first argument names."""
+    if argv and argv[0] in scripts():
+        sys.argv = [f"{PROGRAM} {argv[0]}", *argv[1:]]
+        run_module(f"benchmarks.{argv[0]}", run_name="__main__")
+        return 0
+    return cli.main(argv, parser)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""What measurements share: options, tables, figures, pages."""
