@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from fractions import Fraction
 
 from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.explore import add_question, check_method
@@ -56,6 +57,13 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument(
         "--repeats", metavar="N", type=parsing.whole_number(1, 1000), default=3, help=runs
     )
+    limit = (
+        "seconds in which as many of these are simulated as find room (default: %(default)s); "
+        "more are surer"
+    )
+    group.add_argument(
+        "--time-limit", metavar="S", type=parsing.positive_number, default=50.0, help=limit
+    )
     page = "the explore page of one simulated demand, an HTML file that opens offline"
     group = parser.add_argument_group("what is written")
     group.add_argument("--output", metavar="PAGE", help=page)
@@ -90,7 +98,14 @@ def run(args: Namespace) -> int:
         max_contributions=args.max_contributions,
         repeats=args.repeats,
         seed=args.seed,
+        time_limit=args.time_limit,
+        watch=None if args.quiet or not tables.on_terminal(args) else _tell,
     )
+    if not args.quiet and told.runs < told.cost[0].size:
+        say(
+            f"simulated {told.runs} of {told.cost[0].size} demands in {args.time_limit:g} s: "
+            f"--time-limit {10 * args.time_limit:g} is surer"
+        )
     problem = tables.show(args, told.to_dict(), lambda: f"{told}\n")
     if not args.quiet and not tables.on_terminal(args):
         for line in str(told).splitlines():
@@ -103,3 +118,10 @@ def run(args: Namespace) -> int:
     if problem is not None:
         raise problem
     return 0
+
+
+def _tell(shape: str, epsilon: Fraction, excess: float) -> None:
+    """A row as soon as it is known."""
+    from metricdp.methods.remarks import percent
+
+    say(f"{shape}, epsilon {float(epsilon):g}: {percent(excess)} above the best known so far")

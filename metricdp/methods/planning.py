@@ -14,7 +14,8 @@ while `records` is a public guess, not a count of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -31,7 +32,7 @@ from metricdp.methods.box.box_release import starts_for
 from metricdp.methods.charging import checked_universe
 from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question
+from metricdp.methods.question import Question, checked_time_limit
 from metricdp.methods.registry import answering
 from metricdp.methods.remarks import percent, remark
 from metricdp.methods.result import Result, checked_seed
@@ -122,7 +123,7 @@ class Forecast(NamedTuple):
         return {
             "median": _finite(self.median),
             "nine_in_ten": _finite(self.high),
-            "mean_distance": self.mean_distance,
+            "mean_distance": _finite(self.mean_distance),
             "runs": self.runs,
         }
 
@@ -141,7 +142,7 @@ class Plan:
         Ascending.
     shapes : tuple of Shape
     cost : ndarray of float64, shape (n_epsilons, n_shapes, repeats)
-        Exact cost of the private centers on the made-up demand.
+        Exact cost of the private centers on the made-up demand; NaN where the time had run out.
     reference, blind : ndarray of float64, shape (n_shapes, repeats)
         Cost of the best centers known (those that the search finds without noise, or better ones
         found with it), and of those that know nothing of the demand.
@@ -191,6 +192,10 @@ class Plan:
         at = slice(None) if shape is None else slice(shape, shape + 1)
         cost = (self.blind if i is None else self.cost[i])[at].ravel()
         reference = self.reference[at].ravel()
+        ran = ~np.isnan(cost)
+        if not ran.any():
+            return Forecast(float("nan"), float("nan"), float("nan"), 0)
+        cost, reference = cost[ran], reference[ran]
         excess = np.sort(_excess(cost, reference))
         mean = float(
             np.median((cost / self.records) ** (1.0 if self.objective == "k-median" else 0.5))
@@ -211,7 +216,8 @@ class Plan:
         >>> easiest <= hardest
         True
         """
-        medians = [self.forecast(i, j).median for j, _ in enumerate(self.shapes)]
+        by_shape = [self.forecast(i, j) for j, _ in enumerate(self.shapes)]
+        medians = [forecast.median for forecast in by_shape if forecast.runs]
         return min(medians), max(medians)
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,6 +288,19 @@ class Plan:
         typical = in_words(whole.mean_distance, unit_shown(self.universe))
         return [percent(whole.median), percent(whole.high), spread, *by_shape, typical]
 
+    @property
+    def runs(self) -> int:
+        """Made-up demands that each epsilon was tried on.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+        >>> mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=2).runs
+        10
+        """
+        return int((~np.isnan(self.cost[0])).sum())
+
     def remark(self) -> str:
         """What epsilon buys at this size, where a sentence says it; else empty.
 
@@ -307,9 +326,9 @@ class Plan:
         >>> "500 made-up records" in told
         True
         """
-        runs = self.cost[0].size
+        runs = self.runs
         d = f"{self.records:,} made-up records"
-        shapes = ", ".join(s.name for s in self.shapes)
+        shapes = ", ".join(s.name for j, s in enumerate(self.shapes) if self.forecast(0, j).runs)
         users = (
             f", up to {self.max_contributions:,} of one user" if self.max_contributions > 1 else ""
         )
@@ -360,6 +379,8 @@ def plan(
     repeats: int = 3,
     shapes: Sequence[Shape] = SHAPES,
     seed: int = 0,
+    time_limit: float | None = None,
+    watch: Callable[[str, Fraction, float], None] | None = None,
 ) -> Plan:
     """Predict from public simulation what each epsilon costs in accuracy.
 
@@ -384,6 +405,12 @@ def plan(
     seed : int
         Public coins of the made-up demand and of the solvers. Noise is never seeded, so figures
         differ a little between calls.
+    time_limit : float, optional
+        Seconds in which as many of the made-up demands are tried as find room, at least one. Every
+        shape gets its first before any gets a second.
+    watch : callable, optional
+        Is told of every run as it ends: name of the shape, epsilon, cost beyond the best known so
+        far as a share of it.
 
     Returns
     -------
@@ -427,10 +454,12 @@ def plan(
         if isinstance(universe, EuclideanSpace)
         else _Finite(universe, k, power, seed)
     )
+    limit = checked_time_limit(time_limit)
+    start = time.monotonic()
     size = (len(shapes), rounds)
-    cost = np.empty((len(budgets), *size))
-    reference = np.empty(size)
-    blind = np.empty(size)
+    cost = np.full((len(budgets), *size), np.nan)
+    reference = np.full(size, np.nan)
+    blind = np.full(size, np.nan)
     shown_shape = len(shapes) // 2
     example_centers = None
     example: list[Result] = []
@@ -438,7 +467,10 @@ def plan(
     steps = progress(
         total=len(shapes) * rounds * (len(budgets) + 1), label="simulating", unit="run"
     )
-    for s, r in np.ndindex(size):
+    for done, (r, s) in enumerate(_in_turn(rounds, len(shapes), shown_shape)):
+        spent = time.monotonic() - start
+        if limit is not None and done and spent * (done + 1) / done > limit:
+            break
         made = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
         found = world.search(made)
         reference[s, r], blind[s, r] = world.cost(made, found), world.cost(made, blind_centers)
@@ -458,6 +490,9 @@ def plan(
                 seed=seed,
             )
             cost[i, s, r] = world.cost(made, result.centers)
+            if watch is not None:
+                best = min(reference[s, r], np.nanmin(cost[:, s, r]))
+                watch(shapes[s].name, epsilon, float(_excess(cost[i, s, r], best)))
             if (s, r) == (shown_shape, 0):
                 example_centers = found
                 example.append(result)
@@ -481,6 +516,16 @@ def plan(
         example_centers,
         shapes[shown_shape].name,
     )
+
+
+def _in_turn(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:
+    """Rounds and shapes, all shapes of a round before the next, one of them first.
+
+    >>> _in_turn(1, 3, 1)
+    [(0, 1), (0, 0), (0, 2)]
+    """
+    order = sorted(range(n_shapes), key=lambda s: (s != first, s))
+    return [(r, s) for r in range(rounds) for s in order]
 
 
 def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
@@ -536,7 +581,7 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _excess(cost: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
+def _excess(cost: Any, reference: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
 

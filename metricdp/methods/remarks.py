@@ -90,7 +90,11 @@ def percent(share: float) -> str:
     --------
     >>> percent(0.0312), percent(0.5), percent(3.2), percent(float("inf")), percent(-0.0001)
     ('3.1 %', '50 %', '320 %', '∞', '0.0 %')
+    >>> percent(float("nan"))
+    '–'
     """
+    if math.isnan(share):
+        return "–"
     if not math.isfinite(share):
         return "∞"
     value = 100 * share

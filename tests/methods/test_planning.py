@@ -232,3 +232,26 @@ def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
     blind = replace(many, cost=np.array([many.blind, many.blind]))  # as if nothing were learned
     assert blind.remark().startswith("Too few records for this k")
     assert plan(GRID, records=800, k=4, epsilons=[1], repeats=1, shapes=FEW).remark() == ""
+
+
+def test_a_limited_time_has_room_for_one_demand_at_least():
+    """That of the shape whose page is shown; the others are tried first of all where there is more
+    time, and what was not is not counted.
+    """
+    seen = []
+    told = plan(
+        GRID, records=500, k=3, epsilons=["0.5", 4], repeats=3, shapes=FEW, time_limit=1e-9,
+        watch=lambda *row: seen.append(row),
+    )  # fmt: skip
+    assert [row[:2] for row in seen] == [("spots", Fraction(1, 2)), ("spots", 4)]
+    assert all(excess >= 0 for *_, excess in seen)
+    assert (told.runs, told.forecast(0).runs, told.forecast(0, 0).runs) == (1, 1, 0)
+    assert told.forecast(1).median == told.forecast(1, 1).median
+    assert [row[4] for row in told.rows()[1:]] == ["–"] * 3
+    assert "even" not in told.caption() and "over 1 runs" in told.caption()
+    json.dumps(told.to_dict(), allow_nan=False)
+    assert len(mdp.Exploration.of_plan(told).levels) == 2
+    ample = plan(GRID, records=500, k=3, epsilons=[4], repeats=2, shapes=FEW, time_limit=1e6)
+    assert ample.runs == 4
+    with pytest.raises(InputError, match="time_limit"):
+        plan(GRID, records=500, k=3, time_limit=-1)

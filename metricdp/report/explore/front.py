@@ -47,6 +47,8 @@ from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
 from metricdp.report.explore.scene import Level, level_names
 
+SIMULATING = 30.0
+"""Seconds for the predictions of a page: more runs are surer, and whoever waits is to choose."""
 _FRAME = (
     '<iframe sandbox="allow-scripts allow-downloads" '
     'style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
@@ -328,7 +330,9 @@ def explore(
         grant = payer.charge(price, check, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
-        foresee = partial(plan, universe, records=guess, repeats=repeats, **simulated)
+        foresee = partial(
+            plan, universe, records=guess, repeats=repeats, time_limit=SIMULATING, **simulated
+        )
         prediction = stop.optional(foresee) if repeats else None
         receipt = _attested(demand, grant, recipe, results, asked, order)
     forecasts = None
