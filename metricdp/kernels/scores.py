@@ -4,7 +4,6 @@ indicators.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -67,59 +66,3 @@ def capped_dot(values: NDArray, counts: NDArray) -> int:
         if d > 0:
             total = CAP if counts[i] > (CAP - total) // d else total + counts[i] * d
     return total
-
-
-@njit(cache=True, nogil=True)
-def add_digit(part: NDArray, bits: int, total: NDArray) -> None:
-    """Add ``part[i] * 2**bits`` to ``total[i]``, saturating at CAP.
-
-    Parameters
-    ----------
-    part : ndarray of int64
-        Not negative.
-    bits : int
-        0 to 62.
-    total : ndarray of int64
-        0 to CAP; updated in place.
-    """
-    for i in range(len(part)):
-        if part[i] > (CAP - total[i]) >> bits:
-            total[i] = CAP
-        else:
-            total[i] += part[i] << bits
-
-
-def exact_sum(counts: NDArray[np.int64]) -> int:
-    """Their sum, beyond int64 too.
-
-    Examples
-    --------
-    >>> exact_sum(np.full(5, 2**62)) == 5 * 2**62
-    True
-    """
-    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-
-
-def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,).
-
-    Parameters
-    ----------
-    place : ndarray of int64, shape (m,)
-        0 to n - 1.
-    counts : ndarray of int64, shape (m,)
-        Not negative.
-    n : int
-
-    Examples
-    --------
-    >>> grouped_sum(np.array([0, 2, 0]), np.array([3, 2**62, 2]), 3).tolist() == [5, 0, 2**61]
-    True
-    """
-    high = np.zeros(n, np.int64)
-    low = np.zeros(n, np.int64)
-    np.add.at(high, place, counts >> 32)
-    np.add.at(low, place, counts & 0xFFFFFFFF)
-    high += low >> 32
-    fits = high < CAP >> 32
-    return np.where(fits, np.where(fits, high, 0) << 32 | low & 0xFFFFFFFF, CAP)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP, exact_sum
+from metricdp.kernels.scores import CAP
 from metricdp.privacy.queries import HistogramQuery, Query, answered
 from metricdp.privacy.scores import SelectionQuery
+from metricdp.records.exact import exact_sum
 from metricdp.records.sums.peeling import BallScores, PartScores, Peeled, RadiusScores, sums_of
 from metricdp.releases import Neighboring
 
@@ -130,7 +131,8 @@ class PeeledSums(Query):
             raise InputError("sums need Peeled records, int64 cells and offsets, and 1 to 20 bits")
         n_parts = self.peeled.grid.n_parts
         known = len(np.unique(cells)) == len(cells) and ((cells >= 0) & (cells < n_parts)).all()
-        short = np.abs(offsets).max(initial=0) <= 2**self.bits
+        most = 2**self.bits
+        short = ((offsets >= -most) & (offsets <= most)).all()
         if not known or not short or ((offsets**2).sum(axis=1) > 4**self.bits).any():
             raise InputError("cells must be distinct, and offsets no longer than 2**bits")
         object.__setattr__(self, "cells", sealed(cells))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Pool
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
 from metricdp.progress import progress
 
 _BLOCK = 1 << 16
@@ -77,7 +78,9 @@ class Noise(ABC):
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return noisy `values`, shape (n_values,); about 6 s for 10^6."""
+        """Return noisy `values`, shape (n_values,), -2^61 to 2^61; about 6 s for 10^6."""
+        if values.dtype != np.int64 or values.max(initial=0) > CAP or values.min(initial=0) < -CAP:
+            raise AssertionError("an exact answer is beyond its stated range")
         noisy = np.empty(len(values), dtype=np.int64)
         with progress(total=len(values), label="adding noise", unit="count") as bar:
             for start in range(0, len(values), _BLOCK):

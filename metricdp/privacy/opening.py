@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.kernels.scores import CAP
 from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.records.paths import by_paths
 from metricdp.releases import Neighboring
@@ -107,8 +108,9 @@ class OpeningQuery(HistogramQuery):
             new = cells.leaves >= n_decided
             at = cells.leaves[new]
             n_decided = len(cells.level)
-            excess = answered(HistogramQuery(cells), records)[new] - bias * cells.level[at]
-            found.append(at[(noise(held(excess, bias)) > 0) & (cells.level[at] < self.depth)])
+            counts = answered(HistogramQuery(cells), records)[new]
+            excess = held(counts, cells.level[at], bias)
+            found.append(at[(noise(excess) > 0) & (cells.level[at] < self.depth)])
             cells = cells.open(found[-1])
         return np.concatenate(found)
 
@@ -151,6 +153,14 @@ def bias_of(scale: float) -> int:
     return math.ceil(scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
 
 
-def held(excess: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
-    """Counts less their biases, none below -b."""
-    return np.maximum(excess, -bias)
+def held(counts: NDArray[np.int64], levels: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
+    """Counts, each less b for every level of its depth, none below -b.
+
+    Examples
+    --------
+    >>> few = held(np.array([9, 9, 9]), np.array([0, 1, 10**6]), bias=2**55)
+    >>> few.tolist() == [9, 9 - 2**55, -(2**55)]
+    True
+    """
+    deep = CAP // bias + 2  # from here on no count exceeds the biases; none of them wraps
+    return np.maximum(counts - bias * np.minimum(levels, deep), -bias)

@@ -124,6 +124,7 @@ class TotalsQuery(Query):
         amounts = np.asarray(self.measured.amounts(records))
         if amounts.shape != (len(records), self.n_values) or amounts.dtype.kind != "i":
             raise InputError("amounts must give each record n_values integers")
+        amounts = amounts.astype(np.int64, copy=False)  # of fewer bits they have no absolute value
         most = 2**self.bits
         each = (amounts >= -most) & (amounts <= most)
         inside = each.all(axis=1) & (np.abs(np.where(each, amounts, 0)).sum(axis=1) <= most)

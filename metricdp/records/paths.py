@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
 from metricdp.protocols import CellTree, TreeCells
-from metricdp.records.engines.sources import Answer, Coins, Source
+from metricdp.records.engines.sources import Answer, Coins, Source, sums
+from metricdp.records.exact import Sums, Total
 
 KEY_BITS = 64
 
@@ -71,7 +72,7 @@ class Segment:
     def __init__(self, source: Source, keys: PathKeys, bases: dict[int, int]) -> None:
         self.start, self.stop, self.bases = keys.start, keys.stop, bases
         self._codes, counts = source.grouped(keys)
-        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        self._before = Sums.cumulative(counts)
 
     def holds(self, level: int, path: int) -> bool:
         """Whether it tells the count of the cell at the end of this way."""
@@ -91,7 +92,7 @@ class Segment:
             last.append(at + (1 << free) - 1)
         low = np.searchsorted(self._codes, np.array(first, np.uint64), side="left")
         high = np.searchsorted(self._codes, np.array(last, np.uint64), side="right")
-        return np.asarray(self._before[high] - self._before[low])
+        return (self._before[high] - self._before[low]).capped()
 
 
 class Paths(Source):
@@ -109,9 +110,9 @@ class Paths(Source):
         self.tree = tree
         self._segments: list[Segment] = []
 
-    def total(self, answer: Answer) -> NDArray[Any]:
+    def sums(self, answer: Answer) -> Total:
         """The records'."""
-        return self.source.total(answer)
+        return self.source.sums(answer)
 
     def mapped(self, step: Answer) -> Source:
         """The records'."""
@@ -205,9 +206,9 @@ class Listed(Source):
     def __init__(self, records: NDArray[Any]) -> None:
         self._records = records
 
-    def total(self, answer: Answer) -> NDArray[Any]:
+    def sums(self, answer: Answer) -> Total:
         """One block."""
-        return answer(self._records)
+        return sums(self._records, answer)
 
     def mapped(self, step: Answer) -> Listed:
         """What the step makes of them."""

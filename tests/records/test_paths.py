@@ -14,6 +14,7 @@ from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, _vault
 from metricdp.privacy.opening import FACTOR
 from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered
+from metricdp.records.exact import combined
 from metricdp.records.paths import Listed, Paths
 
 BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
@@ -25,12 +26,10 @@ class Counting(Source):
     def __init__(self, points, step=100):
         self.points, self.step, self.readings = points, step, 0
 
-    def total(self, answer):
+    def sums(self, answer):
         self.readings += 1
-        vector = answer(self.points[:0])
-        for start in range(0, len(self.points), self.step):
-            vector = vector + answer(self.points[start : start + self.step])
-        return vector
+        starts = range(0, max(len(self.points), 1), self.step)
+        return combined((0, answer(self.points[i : i + self.step])) for i in starts)
 
     def mapped(self, step):
         return Counting(step(self.points), self.step)
@@ -174,9 +173,9 @@ def test_the_demand_foreseen_is_paid_as_before_and_keeps_its_unit():
 
 def test_keys_that_are_lost_on_their_way_are_noticed():
     class Elsewhere(Counting):
-        def total(self, answer):
+        def sums(self, answer):
             copy = Gathered(answer._grouped.key)  # what another process would work on
-            return super().total(copy)
+            return super().sums(copy)
 
     with pytest.raises(InputError, match="lost"):
         Paths(Elsewhere(clusters(50, 0)), ShiftedQuadtree(BOX)).counted(None)

@@ -32,10 +32,11 @@ from metricdp.records.engines.sources import (
     mapped,
     placed,
     size,
+    sums,
     thinned,
     total,
 )
 from metricdp.records.ingestion.encoders import Encoder
 
 __all__ = ["READERS", "Encoder", "Engine", "Frame", "LocalFrame", "Source", "Tally"]
-__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "thinned", "total"]
+__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "sums", "thinned", "total"]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
@@ -19,11 +18,11 @@ from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
+from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
-from metricdp.records.trouble import Trouble
 
-Add = Callable[[Sum, Sum], Sum]
+Add = Callable[[Any, Any], Any]
 FAN_IN = 8
 """Vectors that one task adds."""
 
@@ -142,7 +141,7 @@ def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, 
     return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
 
 
-def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Sum:
+def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Any:
     """One task a block, and one for every eight vectors, down to one vector, which alone comes
     here.
     """
@@ -158,30 +157,25 @@ def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Sum:
     return unpacked(vectors[0].compute()) if vectors else work(np.empty((0, len(work.names))))
 
 
-Packed = tuple[int, NDArray[Any], NDArray[Any]] | Sum
-
-
-def packed(vector: Sum) -> Packed:
-    """A vector as its length, the places of its numbers other than 0, and these, if that is
-    shorter.
+def packed(vector: Any) -> Any:
+    """Sums as their length, the places of those other than 0, and these, if that is shorter;
+    anything else as it is.
     """
-    if isinstance(vector, Trouble) or vector.ndim > 1 or np.count_nonzero(vector) * 2 > len(vector):
+    if not isinstance(vector, Sums):
         return vector
-    places = np.flatnonzero(vector)
-    return len(vector), places, vector[places]
+    places = vector.places()
+    return vector if len(places) * 2 > len(vector) else (len(vector), places, vector[places])
 
 
-def unpacked(vector: Packed) -> Sum:
+def unpacked(vector: Any) -> Any:
     """The vector again."""
     if not isinstance(vector, tuple):
         return vector
     n, places, values = vector
-    whole = np.zeros(n, values.dtype)
-    whole[places] = values
-    return whole
+    return values.spread(places, n)
 
 
-def in_blocks(work: Work | GroupWork, block: Any, add: Add) -> Packed:
+def in_blocks(work: Work | GroupWork, block: Any, add: Add) -> Any:
     """Sum over pieces of a partition, which may be large."""
     if isinstance(block, Lines):
         return packed(work(block))
@@ -192,7 +186,7 @@ def in_blocks(work: Work | GroupWork, block: Any, add: Add) -> Packed:
     return packed(total)
 
 
-def all_added(vectors: list[Packed], add: Add) -> Packed:
+def all_added(vectors: list[Any], add: Add) -> Any:
     """Sum of a few vectors."""
     total = unpacked(vectors[0])
     for vector in vectors[1:]:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.scores import add_digit, exact_sum, grouped_sum
+from metricdp.records.exact import ROWS, Total, by_digits, combined, exact_sum, grouped_sum, told
 
-Answer = Callable[[NDArray[Any]], NDArray[Any]]
-"""From a block of records, perhaps of none, to an array, by each record alone. Vectors of blocks
-add up to that of all.
+Answer = Callable[[NDArray[Any]], Any]
+"""From a block of records, perhaps of none, to an array or `Sums`, by each record alone. Vectors of
+blocks add up to that of all.
 """
 
 
@@ -24,10 +24,14 @@ class Source(ABC):
     """Private records that are never listed."""
 
     @abstractmethod
-    def total(self, answer: Answer) -> NDArray[Any]:
+    def sums(self, answer: Answer) -> Total:
         """The sum of `answer` over blocks that make up all records: exact if it answers with
         integers.
         """
+
+    def total(self, answer: Answer) -> NDArray[Any]:
+        """The same in 64 bits: integers saturate at 2^61 on both sides."""
+        return told(self.sums(answer))
 
     def grouped(self, key: Answer) -> Groups:
         """Distinct keys in order, and how many of the records that have one have each: one reading.
@@ -42,9 +46,9 @@ class Source(ABC):
             What was gathered is not all there is.
         """
         gathered = Gathered(key)
-        n_records = int(self.total(gathered)[0])
+        (n_records,) = self.sums(gathered).tolist()
         keys, counts = grouped_parts(gathered.parts)
-        if int(counts.sum()) != n_records:
+        if gathered.n_records() != n_records:
             raise InputError("keys of records were lost on their way")
         return keys, counts
 
@@ -91,16 +95,18 @@ class Gathered:
         """Records that have a key, shape (1,)."""
         part = self._grouped(block)
         self.parts.append(part)
-        return part[:, 1].sum(keepdims=True)
+        return np.array([exact_sum(part[:, 1])])
+
+    def n_records(self) -> int:
+        """Records that have a key, of what is kept."""
+        return sum(exact_sum(part[:, 1]) for part in self.parts)
 
 
 def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
-    """All of some blocks' groups together."""
+    """All of some blocks' groups together; counts saturate at 2^61."""
     whole = np.concatenate([np.empty((0, 2), np.int64), *parts])
     keys, place = np.unique(whole[:, 0].view(np.uint64), return_inverse=True)
-    counts = np.zeros(len(keys), np.int64)
-    np.add.at(counts, place, whole[:, 1])
-    return keys, counts
+    return keys, grouped_sum(place, whole[:, 1], len(keys))
 
 
 class Tally(Source):
@@ -124,18 +130,10 @@ class Tally(Source):
         self.points, place = np.unique(np.asarray(points, np.int64), return_inverse=True)
         self.counts = grouped_sum(place, np.asarray(counts, np.int64), len(self.points))
 
-    def total(self, answer: Answer) -> NDArray[Any]:
-        """One block for each binary digit of the counts: the points that have it, 2^digit times.
-        O(n · log(largest count)) time. Integers must not be negative: their sums saturate at 2^61.
-        """
-        vector = answer(self.points[:0])
-        for digit in range(int(self.counts.max(initial=0)).bit_length()):
-            part = answer(self.points[self.counts >> digit & 1 == 1])
-            if vector.dtype == np.int64:
-                add_digit(part, digit, vector)
-            else:
-                vector = vector + part * (1 << digit)
-        return vector
+    def sums(self, answer: Answer) -> Total:
+        """One block for each binary digit of the counts: O(n · log(largest count)) time."""
+        total: Total = by_digits(self.counts, lambda which: answer(self.points[which]))
+        return total
 
     def mapped(self, step: Answer) -> Tally:
         """Only for steps that leave out points."""
@@ -161,9 +159,18 @@ def size(records: NDArray[Any] | Source) -> int | None:
     return None if isinstance(records, Source) else len(records)
 
 
-def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
+def sums(records: NDArray[Any] | Source, answer: Answer) -> Total:
     """The sum of `answer` over all records."""
-    return records.total(answer) if isinstance(records, Source) else answer(records)
+    if isinstance(records, Source):
+        return records.sums(answer)
+    starts = range(0, max(len(records), 1), ROWS)
+    total: Total = combined((0, answer(records[start : start + ROWS])) for start in starts)
+    return total
+
+
+def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
+    """The same in 64 bits: integers saturate at 2^61 on both sides."""
+    return told(sums(records, answer))
 
 
 def thinned(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:

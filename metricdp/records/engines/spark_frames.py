@@ -22,6 +22,7 @@ from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added
+from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
@@ -92,18 +93,19 @@ class SparkFrame(Frame):
         kind, at, n = (sums[name].to_numpy() for name in ("kind", "at", "records"))
         if (kind == 2).any():
             raised(Trouble(int(at[kind == 2].max())))
-        seal = [int(n[(kind == 1) & (at == j)].sum()) for j in (0, 1)]
+        n_rows, low, high = (int(n[(kind == 1) & (at == j)].max(initial=0)) for j in range(3))
         groups = np.stack([at[kind == 0], n[kind == 0]], axis=1).astype(np.int64)
-        return grouped_parts([groups]), Seal(*seal)
+        return grouped_parts([groups]), Seal(n_rows, low + (high << 32))
 
     def add(self, work: Work) -> Sum:
         """Each partition gives its vector as keys and numbers; Spark groups by key and adds up; the
-        sums come here.
+        sums come here. Integers go in pieces of 32 bits, which Spark, whose partitions have numbers
+        of 32 bits, cannot add up to more than 64.
         """
         from pyspark.sql import functions as F
 
-        total = work.start()
-        kind = "long" if total.dtype.kind in "iub" else "double"
+        start = work.start()
+        kind = "long" if isinstance(start, Sums) else "double"
         pairs = self._chosen(work.names).mapInArrow(
             in_partition(work, self._form), f"at long, value {kind}"
         )
@@ -112,8 +114,9 @@ class SparkFrame(Frame):
         values = sums["value"].to_numpy()
         if (places < 0).any():
             return Trouble(-int(places.min()))
-        total[places] += values
-        return total
+        total = np.zeros(len(start) * (PIECES if kind == "long" else 1), values.dtype)
+        total[places] = values
+        return Sums.of_pieces(total.reshape(PIECES, -1)) if kind == "long" else total
 
 
 def groups_in_partition(
@@ -131,10 +134,11 @@ def groups_in_partition(
             if isinstance(found, Trouble):
                 rows = np.array([[2, int(found), 1]])
             else:
-                kinds = np.zeros((len(found) + 1, 1), np.int64)
-                kinds[:2] = 1
+                kinds = np.zeros((len(found) + 2, 1), np.int64)
+                kinds[:3] = 1
                 (n, digest), groups = found[0], found[1:]
-                rows = np.hstack([kinds, np.vstack([[[0, n], [1, digest]], groups])])
+                seal = [[0, n], [1, digest & HALF], [2, digest >> 32]]
+                rows = np.hstack([kinds, np.vstack([seal, groups])])
             columns = [pa.array(column, pa.int64()) for column in rows.T]
             yield pa.RecordBatch.from_arrays(columns, names=["kind", "at", "records"])
 
@@ -214,9 +218,12 @@ def in_partition(work: Work, form: Layout | None) -> Callable[[Iterable[Any]], I
             total = vector if total is None else added(total, vector)
         if total is None:
             return
-        bad = isinstance(total, Trouble)
-        places = np.array([-int(total)]) if bad else np.flatnonzero(total)
-        values = np.zeros(1, work.kind) if isinstance(total, Trouble) else total[places]
+        if isinstance(total, Trouble):
+            places, values = np.array([-int(total)]), np.zeros(1, work.kind)
+        else:
+            whole = total.pieces().ravel() if isinstance(total, Sums) else total
+            places = np.flatnonzero(whole)
+            values = whole[places]
         kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
         yield pa.RecordBatch.from_arrays(
             [pa.array(places, pa.int64()), pa.array(values, kind)], names=["at", "value"]

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP
 from metricdp.protocols import Finite, Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.sources import (
@@ -41,7 +40,9 @@ from metricdp.records.engines.sources import (
     Tally,
     grouped_parts,
     kept_of,
+    sums,
 )
+from metricdp.records.exact import Sums, Total, by_digits
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
 BITS = 16
@@ -189,29 +190,16 @@ class GrainsAt:
 
 @dataclass(frozen=True)
 class ByDigits:
-    """The answer about records with grains: of each binary digit, that about the records that have
-    it, 2^digit times. Sums saturate at 2^61 either way, each by itself.
-    """
+    """The answer about records with grains: each counts as many times as it has grains."""
 
     answer: Answer
     steps: tuple[Answer, ...]
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, rows: NDArray[Any]) -> Total:
         """Of a block."""
-        grown = rows[:, -1].astype(np.int64)
-        vector = np.asarray(self.answer(stepped(rows[:0], self.steps)))
-        for digit in range(BITS + 1):
-            having = grown >> digit & 1 == 1
-            if not having.any():
-                continue
-            part = np.asarray(self.answer(stepped(rows[having], self.steps)))
-            if part.dtype.kind == "f":
-                vector = vector + part * (1 << digit)
-            else:
-                most = CAP >> digit
-                more = np.clip(part.astype(np.int64), -most, most) << digit
-                vector = np.clip(vector.astype(np.int64) + more, -CAP, CAP)
-        return vector
+        answer = lambda which: self.answer(stepped(rows[which], self.steps))  # noqa: E731
+        total: Total = by_digits(rows[:, -1].astype(np.int64), answer)
+        return total
 
 
 @dataclass(frozen=True)
@@ -261,10 +249,9 @@ class Weighted(Source):
     def __init__(self, rows: NDArray[Any] | Source, steps: tuple[Answer, ...] = ()) -> None:
         self._rows, self._steps = rows, steps
 
-    def total(self, answer: Answer) -> NDArray[Any]:
+    def sums(self, answer: Answer) -> Total:
         """Of each record as often as it has grains."""
-        each = ByDigits(answer, self._steps)
-        return self._rows.total(each) if isinstance(self._rows, Source) else each(self._rows)
+        return sums(self._rows, ByDigits(answer, self._steps))
 
     def grouped(self, key: Answer) -> Groups:
         """A reading for each binary digit."""
@@ -276,7 +263,8 @@ class Weighted(Source):
                 found = np.stack([keys.view(np.int64), counts], axis=1)
             else:
                 found = Grouped(having)(self._rows)
-            parts.append(found * np.array([1, 1 << digit]))
+            found[:, 1] = (Sums(found[:, 1]) << digit).capped()
+            parts.append(found)
         return grouped_parts(parts)
 
     def mapped(self, step: Answer) -> Weighted:

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.digests import sum_of_hashes
 from metricdp.records.engines.sources import Answer, Grouped, grouped_parts
+from metricdp.records.exact import Sums, Total, exactly
 from metricdp.records.ingestion.encoders import Encoder, n_rows, opened
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
 
-Sum = NDArray[Any] | Trouble
-"""Of blocks: a vector, or what went wrong in one of them."""
+Sum = Total | Trouble
+"""Of blocks: what they add up to, or what went wrong in one of them."""
+Groups = NDArray[np.int64] | Trouble
+"""Of blocks: records by key, under the number of rows and their digest."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ class Work:
     @property
     def kind(self) -> Any:
         """Type of the answer's numbers, 64 bits."""
-        return np.int64 if self.answer(self.encode.empty()).dtype.kind in "iub" else np.float64
+        return np.int64 if isinstance(self.start(), Sums) else np.float64
 
-    def start(self) -> NDArray[Any]:
+    def start(self) -> Total:
         """The vector of no rows."""
         return self._of(np.empty((0, len(self.encode.columns))))
 
@@ -51,14 +54,14 @@ class Work:
         done = attempt(lambda: self._of(block))
         return done.trouble if isinstance(done, Ended) else done
 
-    def _of(self, block: Any) -> NDArray[Any]:
+    def _of(self, block: Any) -> Total:
         rows = opened(block, self.names)
         first = self.encode.first(rows)
-        vector = np.asarray(self.answer(self.encode.stepped(first)))
-        if vector.dtype.kind in "iub":
-            return np.append(vector.astype(np.int64), [n_rows(rows), digest(first)])
+        vector = exactly(self.answer(self.encode.stepped(first)))
+        if isinstance(vector, Sums):
+            return vector.joined(Sums(np.array([n_rows(rows), digest(first)])))
         # sums of floating-point numbers depend on their order: rows alone are told exactly
-        return np.append(vector.astype(np.float64), [n_rows(rows), 0.0])
+        return np.append(vector, [n_rows(rows), 0.0])
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class GroupWork:
         """Columns that a block must have."""
         return self.encode.names
 
-    def __call__(self, block: Any) -> Sum:
+    def __call__(self, block: Any) -> Groups:
         """The block's groups, shape (n_keys + 1, 2), under the number of rows and their digest."""
         done = attempt(lambda: self._of(block))
         return done.trouble if isinstance(done, Ended) else done
@@ -92,10 +95,10 @@ class GroupWork:
         return np.concatenate([np.array([[n_rows(rows), digest(first)]], np.int64), groups])
 
 
-def joined(some: Sum, more: Sum) -> Sum:
-    """Groups of two blocks together."""
+def joined(some: Groups, more: Groups) -> Groups:
+    """Groups of two blocks together. Digests wrap: they are compared modulo 2^64."""
     if isinstance(some, Trouble) or isinstance(more, Trouble):
-        return added(some, more)
+        return worse(some, more)
     keys, counts = grouped_parts([some[1:], more[1:]])
     return np.concatenate([some[:1] + more[:1], np.stack([keys.view(np.int64), counts], axis=1)])
 
@@ -116,12 +119,17 @@ def digest(records: NDArray[Any]) -> int:
 def added(some: Sum, more: Sum) -> Sum:
     """The sum of two vectors; trouble spreads, the worse of two."""
     if isinstance(some, Trouble) or isinstance(more, Trouble):
-        return max(t for t in (some, more) if isinstance(t, Trouble))
-    return some + more
+        return worse(some, more)
+    return some + more  # type: ignore[operator]
 
 
-def checked(total: Sum) -> NDArray[Any]:
-    """The vector, unless something went wrong."""
+def worse(*either: Any) -> Trouble:
+    """What is trouble among some, at least one: the worst."""
+    return max(one for one in either if isinstance(one, Trouble))
+
+
+def checked(total: Any) -> Any:
+    """What was added up, unless something went wrong."""
     if isinstance(total, Trouble):
         raised(total)
     assert not isinstance(total, Trouble)

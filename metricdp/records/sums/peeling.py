@@ -30,7 +30,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import sealed
 from metricdp.errors import InputError
-from metricdp.kernels.scores import CAP, exact_sum, grouped_sum
+from metricdp.kernels.scores import CAP
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.protocols import CellGrid
+from metricdp.records.exact import Sums, combined, digits, dot, grouped_sum
 
 SPACING = 4
 """Candidates for the center of a ball stand this many to a radius, along every axis."""
@@ -72,8 +72,20 @@ def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None
     ]
     order = held[np.argsort(sum(away * away for away in from_cell), kind="stable")]
     there = counts[order]
-    before = np.cumsum(there) - there
-    counts[order] -= taken(there, before, number)
+    counts[order] -= taken(there, before(there), min(number, CAP))
+
+
+def before(there: NDArray[Any]) -> NDArray[Any]:
+    """How many, or how much weight, are before each of some cells; whole numbers saturate at 2^61.
+
+    Examples
+    --------
+    >>> before(np.array([3, 2**61, 2**61, 5])).tolist() == [0, 3, 2**61, 2**61]
+    True
+    """
+    if there.dtype.kind == "f":
+        return np.cumsum(there) - there
+    return Sums.cumulative(there)[:-1].capped()
 
 
 def taken(there: NDArray[Any], before: NDArray[Any], number: float) -> NDArray[Any]:
@@ -123,6 +135,42 @@ def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
     return [np.arange(min(step // 2, n - 1), n, step) for n in shape]
 
 
+class Boxes:
+    """Records in boxes of cells, exact, and saturating at 2^61.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_cells,)
+        Not negative.
+    shape : tuple of int
+        Of the grid.
+
+    Examples
+    --------
+    >>> Boxes(np.array([1, 2**61, 2**61, 2**61, 2**61, 2]), (6,)).around(0).tolist()[::5]
+    [1, 2]
+    """
+
+    def __init__(self, counts: NDArray[np.int64], shape: Sequence[int]) -> None:
+        self.shape = shape
+        parts = digits(counts, 1)
+        self._tables = [(bits, summed_area(part.reshape(shape))) for bits, part in parts]
+
+    def around(self, radius: int) -> NDArray[np.int64]:
+        """Within `radius` cells of each candidate, shape (n_candidates,)."""
+        middles = lattice(self.shape, radius)
+        return self._put(lambda table: lattice_counts(table, middles, radius).ravel())
+
+    def at(self, cells: NDArray[np.int64], radius: int) -> NDArray[np.int64]:
+        """Within `radius` cells of some, shape (n,)."""
+        places = np.unravel_index(cells, self.shape)
+        return self._put(lambda table: cell_counts(table, places, radius))
+
+    def _put(self, count: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> NDArray[np.int64]:
+        total: Sums = combined((bits, count(table)) for bits, table in self._tables)
+        return total.capped()
+
+
 def radii_of(shape: Sequence[int]) -> tuple[int, ...]:
     """Public candidates for a radius, in cells: 0, 1, 2, 3, 4, 6, 8, 11, …, by factors of √2, up to
     half the grid.
@@ -157,9 +205,7 @@ class BallScores:
 
     def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scores, shape (n_candidates,)."""
-        return lattice_counts(
-            summed_area(counts.reshape(self.shape)), lattice(self.shape, self.radius), self.radius
-        ).ravel()
+        return Boxes(counts, self.shape).around(self.radius)
 
     def cell(self, index: int) -> int:
         """Number of the cell that a candidate is."""
@@ -213,22 +259,14 @@ class RadiusScores:
 
     def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scores, shape (n_radii,) before the views."""
-        table = summed_area(counts.reshape(self.shape))
+        boxes = Boxes(counts, self.shape)
+        held = np.flatnonzero(counts)
         if self.average:
-            held = np.flatnonzero(counts)
-            cells = np.unravel_index(held, self.shape)
-            most = np.array(
-                [
-                    top_average(cell_counts(table, cells, r), counts[held], self.target)
-                    for r in self.radii
-                ],
-                np.int64,
-            )
+            times = counts[held]
+            each = [top_average(boxes.at(held, r), times, self.target) for r in self.radii]
         else:
-            most = np.array(
-                [lattice_counts(table, lattice(self.shape, r), r).max() for r in self.radii],
-                np.int64,
-            )
+            each = [boxes.around(r).max() for r in self.radii]
+        most = np.array(each, np.int64)
         scores = np.minimum(self.target - np.r_[0, most[:-1]], most - self.target + self.slack)
         for view in self.views:
             scores = view(scores)
@@ -296,6 +334,7 @@ def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np
     counts : ndarray of int64, shape (n,)
         Not negative.
     amounts : ndarray of int64, shape (n, n_values)
+        Below 2^31 in absolute value.
 
     Examples
     --------
@@ -304,11 +343,9 @@ def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np
     """
     held = np.flatnonzero(counts)
     counts, amounts = counts[held], amounts[held]
-    most = int(np.abs(amounts).max(initial=0))
-    if exact_sum(counts) * most < CAP:
-        return np.asarray(counts @ amounts, np.int64)
-    sums = (sum(map(mul, column.tolist(), counts.tolist())) for column in amounts.T)
-    return np.array([max(-CAP, min(CAP, each)) for each in sums], np.int64)
+    most = max(int(np.abs(amounts).max(initial=0)), 1)
+    total: Sums = combined((bits, digit @ amounts) for bits, digit in digits(counts, most))
+    return total.capped()
 
 
 def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> int:
@@ -319,11 +356,7 @@ def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> 
         return 0
     clipped = np.minimum(values, t)
     order = np.argsort(-clipped, kind="stable")
-    before = np.cumsum(times[order]) - times[order]
-    taken = np.clip(t - before, 0, times[order])
-    if exact_sum(taken) * int(clipped.max()) >= 2**63:
-        return sum(map(mul, clipped[order].tolist(), taken.tolist())) // t
-    return int(clipped[order] @ taken) // t
+    return dot(clipped[order], taken(times[order], before(times[order]), t)) // t
 
 
 @dataclass(frozen=True)

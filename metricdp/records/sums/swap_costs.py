@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
-from metricdp.kernels.scores import add_digit, exact_sum
 from metricdp.protocols import Finite
+from metricdp.records.exact import Sums, combined, digits
 
 COST_BITS = 30
 """Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
@@ -283,24 +283,5 @@ class CappedSwapCosts:
     ) -> Iterator[NDArray[np.int64]]:
         """As `SwapCosts.costs`, none beyond 2^61."""
         for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
-            total = np.zeros(len(blocks[0]), np.int64)
-            for (bits, _), block in zip(self._digits, blocks):
-                add_digit(block, bits, total)
-            yield total
-
-
-def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Counts as sums of ``digit << bits``, such that the sum of one digit, times `largest`, is
-    below 2^63.
-
-    Examples
-    --------
-    >>> [(bits, digit.tolist()) for bits, digit in digits(np.array([5, 2**40]), 2**30)]
-    [(0, [5, 0]), (30, [0, 1024])]
-    """
-    if exact_sum(counts) * largest < 2**63:
-        yield 0, counts
-        return
-    width = 63 - largest.bit_length() - len(counts).bit_length()
-    for bits in range(0, int(counts.max()).bit_length(), width):
-        yield bits, counts >> bits & (1 << width) - 1
+            total: Sums = combined((bits, block) for (bits, _), block in zip(self._digits, blocks))
+            yield total.capped()

@@ -1,0 +1,295 @@
+"""Exact sums of private integers: one type, of 128 bits, which cannot wrap.
+
+A sensitivity is proved of sums of integers; a sum that wraps moves by everything when one record
+joins. So whatever adds up over records is made here:
+
+- A *block* has at most `ROWS` rows, and a row adds at most 2^30 to a number of a query's answer, so
+  an answer about a block stays in int64 (`metricdp.privacy.gate` holds each query to that before
+  anything is charged).
+- What blocks, binary digits of counts, or halves of them come to is added as `Sums`: engines count
+  their rows in 63 bits, and a row adds less than 2^63, so a sum stays below 2^126.
+- `Sums.capped`, once, at the end: what leaves is int64 and saturates at `CAP` on both sides. That
+  moves neighbors no farther apart. Nothing saturates on its way, where parts of both signs would
+  come to another number in another order.
+
+A test (`tests/records/test_exact.py`) reads the sources of `records` and `privacy`: no other line
+adds up over records, but for those of its list, which says why each is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import mul
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.scores import CAP
+
+ROWS = 1 << 32
+"""Of a block, at most."""
+PIECES = 4
+"""Of 32 bits, of a sum, for engines that add in 64."""
+_BITS = 32
+HALF = (1 << _BITS) - 1
+"""The lower half of a word."""
+
+
+class Sums:
+    """Exact sums, one a place: integers from -2^127 to 2^127 - 1.
+
+    Parameters
+    ----------
+    low : ndarray of int64, shape (n,)
+        The lower 64 bits.
+    high : ndarray of int64, shape (n,), optional
+        The upper 64 bits: by default the sign of `low`, as of every sum that is in int64.
+
+    Examples
+    --------
+    >>> some = Sums(np.array([2**62, -5]))
+    >>> (some + some + some).tolist() == [3 * 2**62, -15]
+    True
+    >>> (some + some).capped().tolist() == [CAP, -10]
+    True
+    """
+
+    __slots__ = ("_high", "_low")
+
+    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64] | None = None) -> None:
+        self._low = low
+        self._high = high
+
+    def __len__(self) -> int:
+        return len(self._low)
+
+    @property
+    def _upper(self) -> NDArray[np.int64]:
+        return self._low >> 63 if self._high is None else self._high
+
+    def __add__(self, other: Sums) -> Sums:
+        low = self._low + other._low
+        if self._high is None and other._high is None:
+            turned = (self._low ^ low) & (other._low ^ low) < 0
+            if not turned.any():
+                return Sums(low)
+        carry = low.view(np.uint64) < self._low.view(np.uint64)
+        return Sums(low, self._upper + other._upper + carry)
+
+    def __sub__(self, other: Sums) -> Sums:
+        return self + Sums(~other._low, ~other._upper) + Sums(np.ones(len(other), np.int64))
+
+    def __lshift__(self, bits: int) -> Sums:
+        """Times 2^bits, 0 to 63."""
+        if not bits:
+            return self
+        over = (self._low.view(np.uint64) >> np.uint64(64 - bits)).view(np.int64)
+        low, high = self._low << bits, self._upper << bits | over
+        return Sums(low, None if (high == low >> 63).all() else high)
+
+    def __rshift__(self, bits: int) -> Sums:
+        """Divided by 2^bits, 0 to 63, rounded down."""
+        if self._high is None or not bits:
+            return Sums(self._low >> bits, self._high)
+        under = (self._low.view(np.uint64) >> np.uint64(bits)).view(np.int64)
+        return Sums(under | self._high << (64 - bits), self._high >> bits)
+
+    def __getitem__(self, places: slice | NDArray[Any]) -> Sums:
+        return Sums(self._low[places], None if self._high is None else self._high[places])
+
+    def joined(self, more: Sums) -> Sums:
+        """These, and more of them behind."""
+        low = np.concatenate([self._low, more._low])
+        narrow = self._high is None and more._high is None
+        return Sums(low, None if narrow else np.concatenate([self._upper, more._upper]))
+
+    def places(self) -> NDArray[np.int64]:
+        """Where there is another number than 0."""
+        return np.flatnonzero(self._low if self._high is None else self._low | self._high)
+
+    def spread(self, places: NDArray[np.int64], n: int) -> Sums:
+        """These at some of n places, and 0 elsewhere."""
+        whole = np.zeros((2, n), np.int64)
+        whole[:, places] = self._low, self._upper
+        return Sums(whole[0], None if self._high is None else whole[1])
+
+    def capped(self) -> NDArray[np.int64]:
+        """As int64, saturating at `CAP` on both sides, shape (n,)."""
+        inside = np.clip(self._low, -CAP, CAP)
+        if self._high is None:
+            return inside
+        beyond = np.where(self._high < 0, -CAP, CAP)
+        return np.where(self._high == self._low >> 63, inside, beyond)
+
+    def tolist(self) -> list[int]:
+        """As they are."""
+        low = self._low.view(np.uint64).tolist()
+        return [high << 64 | word for high, word in zip(self._upper.tolist(), low)]
+
+    def pieces(self) -> NDArray[np.int64]:
+        """Four pieces of 32 bits, lowest first, shape (4, n): for engines that add in int64. The
+        sums of each piece over less than 2^31 vectors stay there.
+        """
+        low, high = self._low, self._upper
+        return np.stack([low & HALF, low >> _BITS & HALF, high & HALF, high >> _BITS])
+
+    @classmethod
+    def of_pieces(cls, pieces: NDArray[np.int64]) -> Sums:
+        """What such pieces, each perhaps a sum of some, come to.
+
+        Examples
+        --------
+        >>> some = Sums(np.array([2**62, -5])) << 40
+        >>> Sums.of_pieces(some.pieces() * 3).tolist() == (some + some + some).tolist()
+        True
+        """
+        total = cls(pieces[3])
+        for piece in pieces[2::-1]:
+            total = (total << _BITS) + cls(piece)
+        return total
+
+    @classmethod
+    def cumulative(cls, counts: NDArray[np.int64]) -> Sums:
+        """Of the first 0, 1, …, n counts, shape (n + 1,).
+
+        Examples
+        --------
+        >>> Sums.cumulative(np.array([3, 2**62, 2**62, 2**62])).tolist()[-1] == 3 * 2**62 + 3
+        True
+        """
+        return combined(
+            (bits, np.concatenate([np.zeros(1, np.int64), np.cumsum(digit)]))
+            for bits, digit in digits(counts, 1)
+        )
+
+
+Total = Sums | NDArray[np.float64]
+"""Of answers: exact, or floating-point numbers, of what is on no ledger."""
+
+
+def exactly(answer: Any) -> Total:
+    """An answer about a block, for adding up: integers as `Sums`."""
+    if isinstance(answer, Sums):
+        return answer
+    found = np.asarray(answer)
+    return Sums(found.astype(np.int64, copy=False)) if found.dtype.kind in "iub" else found
+
+
+def told(total: Total) -> NDArray[Any]:
+    """What leaves: integers in int64, saturating; floating-point numbers as they are."""
+    return total.capped() if isinstance(total, Sums) else total
+
+
+def doubled(total: Total, bits: int) -> Total:
+    """Times 2^bits."""
+    return total << bits if isinstance(total, Sums) else total * 2.0**bits
+
+
+def combined(parts: Iterable[tuple[int, Any]]) -> Any:
+    """The sum of ``part * 2**bits`` over pairs (bits, part), at least one: exact of integers.
+
+    Examples
+    --------
+    >>> combined([(0, np.array([5, -1])), (60, np.array([9, 0]))]).tolist() == [5 + 9 * 2**60, -1]
+    True
+    """
+    each = (doubled(exactly(part), bits) for bits, part in parts)
+    total = next(each)
+    for more in each:
+        total = total + more  # type: ignore[operator]
+    return total
+
+
+def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
+    """The sum of an answer about rows, each as many times as it weighs: of each binary digit, that
+    about the rows whose weight has it, 2^digit times.
+
+    Parameters
+    ----------
+    weights : ndarray of int64, shape (n,)
+        Not negative.
+    answer : callable
+        From which rows, shape (n,) of bool, to an array.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 2, 2])
+    >>> each = lambda which: np.bincount(rows[which], minlength=3)
+    >>> by_digits(np.array([1, 2**16, 2**62]), each).tolist() == [1, 0, 2**62 + 2**16]
+    True
+    """
+    n_digits = int(weights.max(initial=0)).bit_length()
+    having = (weights >> digit & 1 == 1 for digit in range(n_digits))
+    parts = [(digit, answer(which)) for digit, which in enumerate(having) if which.any()]
+    return combined([(0, answer(np.zeros(len(weights), bool))), *parts])
+
+
+def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Counts as sums of ``digit << bits``, such that the sum of one digit, times `largest`, is
+    below 2^63; `combined` puts together what comes of them.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n,)
+        Not negative; n below 2^31.
+    largest : int
+        1 to 2^31 - 1.
+
+    Examples
+    --------
+    >>> [(bits, digit.tolist()) for bits, digit in digits(np.array([5, 2**40]), 2**30)]
+    [(0, [5, 0]), (30, [0, 1024])]
+    """
+    if exact_sum(counts) * largest < 2**63:
+        yield 0, counts
+        return
+    width = 63 - largest.bit_length() - len(counts).bit_length()
+    for bits in range(0, int(counts.max()).bit_length(), width):
+        yield bits, counts >> bits & (1 << width) - 1
+
+
+def exact_sum(counts: NDArray[np.int64]) -> int:
+    """Their sum, beyond int64 too.
+
+    Examples
+    --------
+    >>> exact_sum(np.full(5, 2**62)) == 5 * 2**62
+    True
+    """
+    return (int((counts >> _BITS).sum()) << _BITS) + int((counts & HALF).sum())
+
+
+def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,).
+
+    Parameters
+    ----------
+    place : ndarray of int64, shape (m,)
+        0 to n - 1.
+    counts : ndarray of int64, shape (m,)
+    n : int
+
+    Examples
+    --------
+    >>> grouped_sum(np.array([0, 2, 0]), np.array([3, 2**62, 2]), 3).tolist() == [5, 0, 2**61]
+    True
+    """
+    halves = np.zeros((2, n), np.int64)
+    np.add.at(halves[0], place, counts & HALF)
+    np.add.at(halves[1], place, counts >> _BITS)
+    found: Sums = combined([(0, halves[0]), (_BITS, halves[1])])
+    return found.capped()
+
+
+def dot(values: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+    """The sum of ``values[i] * counts[i]`` of integers that are not negative, whatever it is.
+
+    Examples
+    --------
+    >>> dot(np.array([2**61, 3]), np.array([2**61, 2])) == 2**122 + 6
+    True
+    """
+    if exact_sum(counts) * int(values.max(initial=0)) < 2**63:
+        return int(values @ counts)
+    return sum(map(mul, values.tolist(), counts.tolist()))
