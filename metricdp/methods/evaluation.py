@@ -30,6 +30,7 @@ from metricdp.accounting import Budget, Cost, Grant
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.charging import Payer, checked_universe
 from metricdp.methods.shares import Allowance, price_in_shares
@@ -286,7 +287,8 @@ def evaluate(
     True
     """
     payer = Payer(checked_universe(universe), demand, ledger)
-    design = _Design.of(universe, centers, within, against, release, clip)
+    grains = demand.grains if isinstance(demand, PrivateDemand) else 1
+    design = _Design.of(universe, centers, within, against, release, clip, grains)
 
     def check(price: Cost, neighboring: Neighboring) -> None:
         design.check_price(price, neighboring, demand.max_contributions)
@@ -367,7 +369,14 @@ class _Design:
 
     @classmethod
     def of(
-        cls, universe: Universe, centers: Any, within: Any, against: Any, release: Any, clip: Any
+        cls,
+        universe: Universe,
+        centers: Any,
+        within: Any,
+        against: Any,
+        release: Any,
+        clip: Any,
+        grains: int = 1,
     ) -> _Design:
         """Check the arguments and choose the edges.
 
@@ -389,8 +398,9 @@ class _Design:
         fine = np.unique(_quantiles(distance, density, NARROW))
         bands = Bands(service, sorted(asked))
         narrow = Bands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
+        shift = grains.bit_length() - 1  # sums of shares are told in wholes
         queries: dict[str, Query] = {
-            "distances": TotalsQuery(Distances(service, most), BITS),
+            "distances": TotalsQuery(Distances(service, most), BITS, shift),
             "bands": HistogramQuery(bands),
             "narrow": HistogramQuery(narrow),
             "loads": HistogramQuery(Territories(service)),
@@ -398,7 +408,7 @@ class _Design:
         differences = None
         if against is not None:
             differences = Differences(service, Service(universe, against))
-            queries["against"] = TotalsQuery(differences, BITS)
+            queries["against"] = TotalsQuery(differences, BITS, shift)
         return cls(service, limits, most, bands, narrow, differences, places, density, queries)
 
     @property
@@ -432,7 +442,14 @@ class _Design:
         every[self.places_of[name]] = values
         return every
 
-    def read(self, values: Floats, scales: Floats, laws: list[str], total: float | None) -> Noisy:
+    def read(
+        self,
+        values: Floats,
+        scales: Floats,
+        laws: list[str],
+        total: float | None,
+        off: Floats | None = None,
+    ) -> Noisy:
         """All answers together. The queries that count records count the same ones, and perhaps
         their number is public.
         """
@@ -445,7 +462,7 @@ class _Design:
             known = np.array([counting[0] - other for other in counting[1:]]), np.zeros(3)
         else:
             known = np.array(counting), np.full(len(counting), total)
-        return Noisy(values, scales, laws, units, known)
+        return Noisy(values, scales, laws, units, known, off)
 
     def report(self, answers: Noisy, receipt: Receipt | None) -> Evaluation:
         """Read the intervals off the answers."""
@@ -517,11 +534,16 @@ def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
         total = float(allowance.ask(CountQuery(), Fraction(1)).values[0]) / demand.grains
     releases = [allowance.ask(query, design.shares[name]) for name, query in design.queries.items()]
     noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
-    grains = float(demand.grains)
-    values = np.concatenate([r.values for r in releases]) / grains
-    scales = np.array([m.scale for m in noise]) / grains
+    shifts = np.array([r.query.shift for r in releases for _ in r.values])
+    told = np.concatenate([r.values for r in releases]).astype(np.float64)
+    spread = np.array([m.scale for m in noise])
+    # an exact answer may have saturated if noise alone takes its value there: e^-40 of all do else
+    lost = np.abs(told) >= CAP - 40 * spread
+    off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
+    whole = demand.grains / 2.0**shifts
     laws = [m.name for m in noise]
-    return design.report(design.read(values, scales, laws, total), allowance.receipt)
+    answers = design.read(told / whole, spread / whole, laws, total, off / whole)
+    return design.report(answers, allowance.receipt)
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:

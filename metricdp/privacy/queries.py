@@ -23,7 +23,8 @@ from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Box, Partition, space_of, tabulated
-from metricdp.records.engines import total
+from metricdp.records.engines import sums
+from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring
 from metricdp.unique import Apart
@@ -42,6 +43,10 @@ class Query(ABC):
 
     proof: ClassVar[int]
     """Number of the proof of its sensitivity in docs/proofs."""
+    shift: int = 0
+    """The answer about all records is what `exact` adds up to, divided by 2**shift, rounded
+    down.
+    """
 
     @abstractmethod
     def check(self, universe: object) -> None:
@@ -535,6 +540,8 @@ class _Checked:
     query: Query
 
     def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+        if len(block) > ROWS:
+            raise AssertionError("a block has more rows than sums of it may have")
         answer = self.query.exact(block)
         if answer.dtype != np.int64 or not self.query.fits(answer, len(block)):
             raise AssertionError("an exact answer does not fit the number of records")
@@ -542,7 +549,7 @@ class _Checked:
 
 
 def answered(query: Query, records: Any) -> NDArray[np.int64]:
-    """The exact answer of a query for all records, for the gate: counts of points saturate at 2^61.
+    """The exact answer of a query for all records, for the gate: -2^61 to 2^61, where it saturates.
 
     **Privacy.** What `Query.fits` refuses is a bug in a partition or in this package, never a
     property of honest records: a partition that gives every record one part cannot make it fail.
@@ -558,4 +565,6 @@ def answered(query: Query, records: Any) -> NDArray[np.int64]:
         known = records.counted(getattr(query, "partition", None))
         if known is not None:
             return known
-    return total(records, _Checked(query))
+    found = sums(records, _Checked(query))
+    assert isinstance(found, Sums)
+    return (found >> query.shift).capped()

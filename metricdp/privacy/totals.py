@@ -57,7 +57,9 @@ class TotalsQuery(Query):
     **Privacy.** A record adds an integer vector v with ``|v|_1 <= B = 2**bits``. *Add-remove*: a
     unit of up to m records moves the answer by at most m·B in L1, and so in L2. *Replace-one*: by
     at most twice that. *Composition*: one budget covers all values together; sequential with other
-    queries. A sum over n records is at most n·2**bits: exact in int64 below 2**33 records.
+    queries. With `shift` the answer is rounded down to multiples of D = 2**shift: each of the
+    n_values moves by at most 1 / D of what its sum does, rounded up, all together by at most (L1 +
+    n_values·(D - 1)) / D, rounded down.
 
     Parameters
     ----------
@@ -65,6 +67,9 @@ class TotalsQuery(Query):
         Public: ``universe``, ``n_values`` and ``amounts(records)``.
     bits : int
         1 to 30.
+    shift : int
+        0 to 30: sums are told in steps of 2**shift. Of users with shares of `WHOLE` = 2^16 grains,
+        16 tells them in wholes, for which int64 has room up to 2^41 users in place of 2^25.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class TotalsQuery(Query):
 
     measured: Any
     bits: int = 20
+    shift: int = 0
     n_values: int = field(init=False, repr=False, compare=False)
     table: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
@@ -90,6 +96,8 @@ class TotalsQuery(Query):
         n_values = integer(getattr(self.measured, "n_values", None)) or 0
         if not 1 <= (integer(self.bits) or 0) <= 30 or n_values < 1:
             raise InputError("totals need n_values >= 1, amounts(records), and 1 to 30 bits")
+        if not 0 <= (-1 if (shift := integer(self.shift)) is None else shift) <= 30:
+            raise InputError("totals need a shift of 0 to 30")
         object.__setattr__(self, "n_values", n_values)
         table = tabulated(space_of(self.measured.universe), self._bounded)
         object.__setattr__(self, "table", table)
@@ -102,7 +110,7 @@ class TotalsQuery(Query):
             )
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Sums of amounts, shape (n_values,)."""
+        """Sums of amounts, shape (n_values,), before `shift`."""
         amounts = self._bounded(records) if self.table is None else self.table[records]
         return amounts.sum(axis=0, dtype=np.int64)
 
@@ -112,9 +120,10 @@ class TotalsQuery(Query):
         return answer.shape == (self.n_values,) and int(np.abs(answer).sum()) <= most
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·B, or 2m·B under replace-one."""
+        """Return m·B, or 2m·B under replace-one; of rounded sums, see above."""
         sides = 1 if neighboring == "add-remove" else 2
-        return sides * max_contributions * 2**self.bits
+        whole = sides * max_contributions * 2**self.bits
+        return (whole + self.n_values * (2**self.shift - 1)) >> self.shift
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return its square: all records of a unit may add to one value."""

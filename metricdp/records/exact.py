@@ -3,9 +3,8 @@
 A sensitivity is proved of sums of integers; a sum that wraps moves by everything when one record
 joins. So whatever adds up over records is made here:
 
-- A *block* has at most `ROWS` rows, and a row adds at most 2^30 to a number of a query's answer, so
-  an answer about a block stays in int64 (`metricdp.privacy.gate` holds each query to that before
-  anything is charged).
+- A *block* has at most `ROWS` rows, and a row adds at most 2^30 to a number of a query's answer
+  (queries of more bits are refused when they are made), so an answer about a block is in int64.
 - What blocks, binary digits of counts, or halves of them come to is added as `Sums`: engines count
   their rows in 63 bits, and a row adds less than 2^63, so a sum stays below 2^126.
 - `Sums.capped`, once, at the end: what leaves is int64 and saturates at `CAP` on both sides. That
@@ -55,11 +54,23 @@ class Sums:
     True
     """
 
-    __slots__ = ("_high", "_low")
+    __slots__ = ("_high", "_low", "_most")
 
     def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64] | None = None) -> None:
+        if high is not None and (high == low >> 63).all():
+            high = None
         self._low = low
         self._high = high
+        self._most = 0 if high is None else 2**127
+        if high is None and len(low):
+            self._most = max(int(low.max()), -int(low.min()))
+
+    @classmethod
+    def _of(cls, low: NDArray[np.int64], most: int) -> Sums:
+        """In int64: none is beyond `most` in absolute value."""
+        new = cls.__new__(cls)
+        new._low, new._high, new._most = low, None, most
+        return new
 
     def __len__(self) -> int:
         return len(self._low)
@@ -70,10 +81,8 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         low = self._low + other._low
-        if self._high is None and other._high is None:
-            turned = (self._low ^ low) & (other._low ^ low) < 0
-            if not turned.any():
-                return Sums(low)
+        if self._most + other._most < 2**63:
+            return Sums._of(low, self._most + other._most)
         carry = low.view(np.uint64) < self._low.view(np.uint64)
         return Sums(low, self._upper + other._upper + carry)
 
@@ -84,9 +93,10 @@ class Sums:
         """Times 2^bits, 0 to 63."""
         if not bits:
             return self
+        if self._most << bits < 2**63:
+            return Sums._of(self._low << bits, self._most << bits)
         over = (self._low.view(np.uint64) >> np.uint64(64 - bits)).view(np.int64)
-        low, high = self._low << bits, self._upper << bits | over
-        return Sums(low, None if (high == low >> 63).all() else high)
+        return Sums(self._low << bits, self._upper << bits | over)
 
     def __rshift__(self, bits: int) -> Sums:
         """Divided by 2^bits, 0 to 63, rounded down."""
@@ -116,6 +126,8 @@ class Sums:
 
     def capped(self) -> NDArray[np.int64]:
         """As int64, saturating at `CAP` on both sides, shape (n,)."""
+        if self._most <= CAP:
+            return self._low
         inside = np.clip(self._low, -CAP, CAP)
         if self._high is None:
             return inside

@@ -13,6 +13,7 @@ from scipy.stats import binom
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service
+from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.solvers.estimate import intervals
 
@@ -185,6 +186,41 @@ def test_sensitivity_of_totals_on_all_small_demands(relation):
                 a, b = (query.exact(np.array(d, np.int64)) for d in (one, changed))
                 worst = max(worst, int(np.abs(a - b).sum()))
     assert worst == query.sensitivity(relation, 1)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_sensitivity_of_rounded_totals_on_all_small_demands(relation, shift):
+    metric = mdp.PrecomputedMetric(1 - np.eye(4))
+    query = TotalsQuery(OneByOne(metric, [[8, 0], [1, 7], [-3, -5], [0, -8]]), 3, shift)
+    m = 2
+    units = [u for k in (1, 2) for u in itertools.combinations_with_replacement(range(4), k)]
+    worst = 0
+    for rest in itertools.product(range(4), repeat=2):
+        told = {u: answered(query, np.array([*rest, *u], np.int64)) for u in units}
+        others = told.values() if relation == "replace-one" else [answered(query, np.array(rest))]
+        for a in told.values():
+            worst = max(worst, *(int(np.abs(a - b).sum()) for b in others))
+    claim = query.sensitivity(relation, m)
+    assert claim - query.n_values < worst <= claim
+    assert claim <= (8 * m * (1 if relation == "add-remove" else 2) >> shift) + query.n_values
+    if not shift:
+        assert worst == claim
+
+
+@pytest.mark.parametrize("shift", [-1, 31, 0.5, "2"])
+def test_bad_shifts_are_refused(shift):
+    metric = mdp.PrecomputedMetric(1 - np.eye(2))
+    with pytest.raises(mdp.InputError, match="shift"):
+        TotalsQuery(OneByOne(metric, [[1], [1]]), 3, shift)
+
+
+def test_amounts_of_few_bits_are_bounded_as_all_are():
+    """The absolute value of -128 in 8 bits is -128, below any bound."""
+    metric = mdp.PrecomputedMetric(1 - np.eye(2))
+    amounts = OneByOne(metric, [[-128, 100], [-128, 0]])
+    amounts.amounts = lambda records, of=amounts.amounts: of(records).astype(np.int8)
+    assert TotalsQuery(amounts, 7).exact(np.array([0, 1])).tolist() == [-128, 0]
 
 
 def test_amounts_are_those_of_the_definition(town):

@@ -153,6 +153,12 @@ def test_bad_parts_are_refused():
             PartScores(SHAPE, (labels,), (n,))
 
 
+@pytest.mark.parametrize("offset", [-(2**63), 2**63 - 1, 2**32, -5])
+def test_offsets_beyond_the_bound_are_refused_also_where_their_squares_wrap(offset):
+    with pytest.raises(InputError, match="offsets no longer than"):
+        PeeledSums(Peeled(GRID), CELLS[:1], np.array([[offset, 0]]), bits=2)
+
+
 def test_sums_saturate():
     counts = np.array([2**61, 2**60, 5])
     amounts = np.array([[4, -4, 1], [1, -1, 0], [-3, 3, 0]])

@@ -31,12 +31,15 @@ class Dialect(NamedTuple):
     rows : str
         All columns of a row as text: an expression with ``{0}``, their list, and ``{1}``, the same
         with a name for each.
+    wide : str
+        Of a whole number, room for its product with 2^16: an expression with ``{0}``.
     hashed : str
         SHA-256 of a text, in hexadecimal digits: an expression with ``{0}``.
     """
 
     quote: str
     divided: str
+    wide: str
     rows: str
     hashed: str
 

@@ -21,7 +21,7 @@ from metricdp.records.engines.spilling import connected
 from metricdp.records.engines.work import Sum, Work, added, digest
 from metricdp.records.ingestion.encoders import USER, VALUES, Encoder, Reading, n_rows, opened
 
-DUCKDB = Dialect('"', "({0} // {1})", "json_array({0})", "sha256({0})")
+DUCKDB = Dialect('"', "({0} // {1})", "CAST({0} AS HUGEINT)", "json_array({0})", "sha256({0})")
 
 
 class LocalFrame(Frame):

@@ -27,7 +27,13 @@ from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
 
-SPARK = Dialect("`", "({0} div {1})", "to_json(named_struct({1}))", "sha2({0}, 256)")
+SPARK = Dialect(
+    "`",
+    "({0} div {1})",
+    "CAST({0} AS DECIMAL(20, 0))",
+    "to_json(named_struct({1}))",
+    "sha2({0}, 256)",
+)
 
 
 class SparkFrame(Frame):

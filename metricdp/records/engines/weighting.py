@@ -48,6 +48,8 @@ from metricdp.records.ingestion.encoders import Encoder, Reading
 BITS = 16
 WHOLE = 1 << BITS
 """Grains of one user."""
+MOST_ROWS = 1 << (62 - BITS)
+"""Of one user, where they are counted in this process."""
 GRAINS = "_grains"
 """Column of the grains, in rows that were read already."""
 
@@ -60,6 +62,8 @@ def floors(before: Any, count: Any, of: Any) -> Any:
     >>> [floors(i, 1, 3) for i in range(3)]
     [21845, 21845, 21846]
     """
+    if np.max(of, initial=0) >= MOST_ROWS:
+        raise InputError("more records of one user than 64 bits have room for")
     return WHOLE * (before + count) // of - WHOLE * before // of
 
 
@@ -125,7 +129,7 @@ class Shares(UserRule):
             f"SELECT *, sum(_c) OVER ({ordered}) AS _to, sum(_c) OVER (PARTITION BY {user}) AS _r "
             f"FROM ({counted}) AS _a"
         )
-        bounds = (f"({WHOLE} * {to})" for to in ("_to", "(_to - _c)"))
+        bounds = (f"({WHOLE} * {sql.wide.format(to)})" for to in ("_to", "(_to - _c)"))
         upper, lower = (sql.divided.format(bound, "_r") for bound in bounds)
         return (
             f"SELECT {rows}, CAST({upper} - {lower} AS BIGINT) AS {sql.quote}{GRAINS}{sql.quote} "

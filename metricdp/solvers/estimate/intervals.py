@@ -100,6 +100,9 @@ class Noisy:
     known : (ndarray of float64, shape (n_known, n_values), shape (n_known,)), optional
         Linear statistics whose exact value is public: two releases count the same records, or the
         number of records is no secret. They take noise away from everything that is asked.
+    off : ndarray of float64, shape (n_values,), optional
+        How far, besides noise, each value may be from what it tells: of one that was rounded, or
+        (infinity) that may have saturated. 0 by default.
     """
 
     def __init__(
@@ -109,8 +112,10 @@ class Noisy:
         laws: Sequence[str],
         units: Floats | None = None,
         known: tuple[Floats, Floats] | None = None,
+        off: Floats | None = None,
     ) -> None:
         self._units = np.ones(len(values)) if units is None else units
+        self._off = np.zeros(len(values)) if off is None else off * self._units
         self.values = np.asarray(values, np.float64) * self._units
         self._laws = list(zip(laws, scales))
         self._drawn: dict[int, NDArray[np.float32]] = {}
@@ -123,8 +128,8 @@ class Noisy:
 
     def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
         """Estimate of a linear statistic, and how far the truth may be on either side."""
-        value, draws = self._statistic(coefficients)
-        return value, _beyond(draws, 1 - level)
+        value, draws, off = self._statistic(coefficients)
+        return value, _beyond(draws, 1 - level) + off
 
     def counts(self, which: slice, level: float = LEVEL) -> Interval:
         """Interval of every count of one release, by itself; none is negative."""
@@ -146,15 +151,18 @@ class Noisy:
         within: the interval is then what is as near to the bound as the noise reaches. That happens
         only where the truth is refuted too, so it costs no coverage.
         """
-        (top, up), (bottom, down) = self._statistic(above), self._statistic(below)
+        (top, up, over), (bottom, down, under) = self._statistic(above), self._statistic(below)
         low, high = within
 
+        def reached(t: float) -> float:
+            return _beyond(up - t * down, 1 - level) + (over + abs(t) * under if t else over)
+
         def refuted(t: float) -> bool:
-            return abs(top - t * bottom) > _beyond(up - t * down, 1 - level)
+            return abs(top - t * bottom) > reached(t)
 
         estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
         if bottom > 0 and all(refuted(t) for t in (estimate, low, high)):
-            reach = _beyond(up - estimate * down, 1 - level) / bottom
+            reach = reached(estimate) / bottom
             near = max(estimate - reach, low), min(estimate + reach, high)
             return Interval(float(estimate), float(near[0]), float(near[1]), level)
         ends = []
@@ -200,13 +208,16 @@ class Noisy:
             estimate = float(np.interp(q * cumulated[-1], cumulated, edges))
         return Interval(min(max(estimate, low), high), low, high, level)
 
-    def _statistic(self, coefficients: Floats) -> tuple[float, Floats]:
-        """An unbiased estimate of ``coefficients·x``, and draws of its error."""
+    def _statistic(self, coefficients: Floats) -> tuple[float, Floats, float]:
+        """An unbiased estimate of ``coefficients·x``, draws of its error, and how far the estimate
+        may be off besides.
+        """
         value, coefficients = self._estimate(coefficients)
         draws = np.zeros(_DRAWS)
-        for i in np.flatnonzero(coefficients):
+        asked = np.flatnonzero(coefficients)
+        for i in asked:
             draws += coefficients[i] * self._noise(int(i))
-        return value, draws
+        return value, draws, float(np.abs(coefficients[asked]) @ self._off[asked])
 
     def _estimate(self, coefficients: Floats) -> tuple[float, Floats]:
         """The unbiased estimate of least variance, and the coefficients of the noise in it."""

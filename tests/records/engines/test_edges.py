@@ -1,0 +1,338 @@
+"""Sums at the edges of 64 bits, on every path: as many records as no machine holds, simulated by
+weights, by blocks that count many times, and by engines that are handed large answers.
+"""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.partitions.service import Differences, Distances, Service
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
+from metricdp.privacy.noise import DiscreteLaplace
+from metricdp.privacy.opening import held
+from metricdp.privacy.queries import answered
+from metricdp.privacy.totals import TotalsQuery
+from metricdp.records import exact
+from metricdp.records.engines import Source, Tally, sources, sums
+from metricdp.records.engines.dask_frames import all_added, packed, unpacked
+from metricdp.records.engines.frames import Seal
+from metricdp.records.engines.local import DUCKDB
+from metricdp.records.engines.weighting import (
+    MOST_ROWS,
+    WHOLE,
+    Shares,
+    Weighted,
+    WithGrains,
+    floors,
+    grains,
+)
+from metricdp.records.engines.work import Work, added, joined
+from metricdp.records.exact import Sums, exactly
+from metricdp.records.ingestion.encoders import Encoder
+from metricdp.records.paths import Segment
+from metricdp.records.sums.peeling import BallScores, Boxes, PartScores, RadiusScores, peel
+from tests.privacy_worlds import BOX, UnitCells
+from tests.records.engines.test_grouped import given
+
+ONE = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])
+PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+EDGES = (2**25, 2**27, 2**31, 2**53, 2**61, 2**63)
+
+
+def clipped(value):
+    return max(-CAP, min(CAP, value))
+
+
+class Often(Source):
+    """An array whose every record is there 2^bits times, and so many more times once."""
+
+    def __init__(self, records, bits, once=0):
+        self.records, self.bits, self.once = records, bits, once
+
+    def sums(self, answer):
+        total = exactly(answer(self.records)) << self.bits
+        for _ in range(self.once):
+            total = added(total, exactly(answer(self.records)))
+        return total
+
+    def mapped(self, step):
+        return Often(step(self.records), self.bits, self.once)
+
+    def thinned(self, share):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("n_users", EDGES)
+@pytest.mark.parametrize("shift", [0, 16])
+def test_one_user_more_moves_amounts_of_both_signs_by_one_whole(n_users, shift):
+    """2^27 users summed to -2^63, and one more to +2^63 (weighting="share", against=)."""
+    near, far = (Service(BOX, [[at]]) for at in (0.0, 3.0))
+    bits = n_users.bit_length() - 1
+    for place, sign in ((0.0, -1), (3.0, 1)):
+        rows = np.array([[place, WHOLE]])
+        query = TotalsQuery(Differences(near, far), 20, shift)
+        told = [answered(query, Weighted(Often(rows, bits, once))).tolist() for once in range(3)]
+        step = 2 ** (20 + 16 - shift)
+        assert told == [[clipped(sign * step * (n_users + once))] for once in range(3)]
+        assert abs(told[1][0] - told[0][0]) <= query.sensitivity("add-remove", WHOLE) == step
+
+
+@pytest.mark.parametrize("n_users", EDGES)
+def test_counted_users_have_the_same_sums(n_users):
+    service = Service(ONE, [0])
+    for more in (-1, 0, 1):
+        counts = np.array([min((n_users + more) * WHOLE, 2**63 - 1)])
+        held_there = min(int(counts[0]), CAP)
+        tally = Tally(np.array([1]), counts)
+        assert tally.counts.tolist() == [held_there]
+        for shift in (0, 16):
+            query = TotalsQuery(Distances(service, 1.0), 20, shift)
+            expected = [0, clipped(held_there * 2**20 >> shift)]
+            assert answered(query, tally).tolist() == expected
+        assert answered(CountQuery(), tally).tolist() == [held_there]
+        assert Tally(np.array([0, 1]), np.array([1, 2])).counts.dtype == np.int64
+
+
+def test_grains_of_users_in_a_box_are_counted_by_every_digit():
+    """A user of exactly 65,536 grains at one place is one whole, not two."""
+    for records in (1, 2, 3, 70_000):
+        points = np.linspace(0.1, 2.9, records)[:, None]
+        at = grains(["u"] * records, points)
+        rows = Weighted(np.column_stack([points, at]))
+        expected = np.bincount(UnitCells(BOX).encode(points), at, 3).astype(int).tolist()
+        assert answered(HistogramQuery(UnitCells(BOX)), rows).tolist() == expected
+        assert answered(CountQuery(), rows).tolist() == [WHOLE]
+    key = lambda block: np.zeros(len(block), np.uint64)  # noqa: E731
+    often = Weighted(Groupable(np.array([[0.5, WHOLE], [0.5, 3.0]]), 50))
+    assert often.grouped(key)[1].tolist() == [CAP]
+    few = Weighted(Groupable(np.array([[0.5, WHOLE], [0.5, 3.0]]), 4))
+    assert few.grouped(key)[1].tolist() == [16 * (WHOLE + 3)]
+
+
+class Groupable(Often):
+    """The same, grouped."""
+
+    def grouped(self, key):
+        keys, counts = np.unique(key(self.records), return_counts=True)
+        return keys, counts << self.bits
+
+
+def test_arrays_are_read_in_blocks_whose_sums_are_in_64_bits(monkeypatch):
+    assert exact.ROWS * 2**30 < 2**63
+    query = TotalsQuery(Distances(Service(BOX, [[0.0]]), 3.0))
+    points = np.linspace(0, 3, 101)[:, None]
+    whole = answered(query, points).tolist()
+    seen = []
+    monkeypatch.setattr(sources, "ROWS", 7)
+    monkeypatch.setattr("metricdp.privacy.queries.ROWS", 7)
+    each = lambda block: seen.append(len(block)) or np.zeros(1, np.int64)  # noqa: E731
+    sums(points, each)
+    assert seen == [7] * 14 + [3]
+    assert answered(query, points).tolist() == whole
+    monkeypatch.setattr(sources, "ROWS", 8)
+    with pytest.raises(AssertionError, match="a block has more rows"):
+        answered(query, points)
+
+
+def test_an_interval_that_holds_for_every_demand_does_so_for_very_many_users():
+    """Of 40 million users all at distance 1, the interval of the mean was [0.950787, 0.950788]. A
+    false alarm needs noise 20 times as wide as its interval: less than 1e-20.
+    """
+    metric = mdp.PrecomputedMetric([[0.0, 1, 3], [1, 0.0, 2], [3, 2, 0.0]])
+    one = PrivateDemand(metric, [1], user=["u"], weighting="share")
+    for n_users in (900, 40_000_000, 2**27, 2**33, 2**41 - 2**20):
+        demand = one._restricted(Tally(np.array([1]), np.array([n_users * WHOLE])), metric)
+        report = mdp.evaluate(metric, demand, [0], epsilon=9, against=[2], clip=2, within=[1])
+        figures = {
+            1.0: report.mean,
+            float(n_users): report.records,
+            -1.0: report.against.difference,
+        }
+        for truth, figure in figures.items():
+            wide = 20 * max(figure.high - figure.low, 1e-7 * abs(truth))
+            assert figure.low - wide <= truth <= figure.high + wide
+            assert figure.high - figure.low < 0.5 * abs(truth)
+        assert report.share.high[0] == 1.0
+    for n_users in (2**43, 2**44, 2**45):  # sums saturate: nothing but public bounds is told
+        demand = one._restricted(Tally(np.array([1]), np.array([n_users * WHOLE])), metric)
+        report = mdp.evaluate(metric, demand, [0], epsilon=9, against=[2], clip=2, within=[1])
+        assert (report.mean.low, report.mean.high) == (0, 2)
+        assert (report.against.difference.low, report.against.difference.high) == (-2, 2)
+        assert report.records.high == np.inf
+
+
+def test_vectors_of_workers_do_not_wrap_when_they_are_added():
+    """In a box on an engine, 2^27 - 1 users came to 9.22e18 and 2^27 to -9.22e18."""
+    work = Work(Encoder((0,), np.asarray), lambda block: np.array([-(2**46), 2**62, -(2**63)]))
+    one = work(np.ones((1, 1)))
+    assert isinstance(one, Sums) and work.kind is np.int64 and len(one) == 5
+    total, n = one, 1
+    for _ in range(40):
+        total = added(total, total)
+        n *= 2
+        assert total[:3].tolist() == [-n * 2**46, n * 2**62, -n * 2**63]
+        assert unpacked(packed(total)).tolist() == total.tolist()
+    some = Sums(np.array([0, 0, 0, 0, 2**62])) << 30
+    assert isinstance(packed(some), tuple)
+    assert unpacked(all_added([packed(some)] * 5, added)).tolist() == [0] * 4 + [5 * 2**92]
+    assert Work(Encoder((0,), np.asarray), lambda block: np.array([0.5])).kind is np.float64
+    Seal(3, 5).compare(Seal(3, 5 + 2**64))
+
+
+def test_groups_of_very_many_records_saturate_and_their_digests_do_not_end_anything():
+    half = np.array([[2**40, 2**62], [7, 2**60], [9, -(2**63)]])
+    both = joined(half, half)
+    assert both[1:].tolist() == [[9, -CAP], [7, CAP]] or both[1:].tolist() == [[7, CAP], [9, -CAP]]
+    more = joined(both, half)
+    assert (3 * 2**62 - int(more[0, 1])) % 2**64 == 0
+    Seal(*more[0].tolist()).compare(Seal(3 * 2**40, 3 * 2**62))
+
+
+class Large:
+    """About a block: it is one block, and large numbers."""
+
+    def __call__(self, block):
+        return (Sums(np.array([0, 1, 2**62, -(2**62) - 1])) << 40).joined(Sums(np.array([1])))
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
+def test_engines_carry_and_add_numbers_beyond_64_bits(engine):
+    pd = pytest.importorskip("pandas")
+    rows = pd.DataFrame({"x": np.linspace(0, 9, 900), "y": np.linspace(0, 4, 900)})
+    box = mdp.EuclideanSpace([0, 0], [10, 4])
+    demand = PrivateDemand.from_frame(box, given(engine, rows), x="x", y="y")
+    from metricdp.privacy import _vault
+
+    zero, *large, blocks = sums(_vault._open(demand), Large()).tolist()
+    assert blocks > 0 == zero
+    assert large == [n * 2**40 * blocks for n in (1, 2**62, -(2**62) - 1)]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_engines_spread_a_whole_over_more_rows_than_its_multiples_have_room_for(engine):
+    """The statement counts rows; here a column says how many there are of each."""
+    pd = pytest.importorskip("pandas")
+    n = [2**60, 2**59 + 1, 3, 2**61]
+    table = pd.DataFrame({"_0": [0, 4, 5, 7], "_user": ["a", "a", "a", "b"], "n": n})
+    if engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        connection = duckdb.connect()
+        connection.register("_rows", table)
+        text = Shares().statement("_rows", ["_0", "_user"], DUCKDB)
+        text = text.replace("count(*)", "CAST(sum(n) AS BIGINT)")
+        found = sorted(connection.sql(text).fetchall())
+    else:
+        from metricdp.records.engines.spark_frames import SPARK
+
+        session = given("spark", table[["n"]]).sparkSession
+        frame = session.createDataFrame(list(table.itertuples(index=False, name=None)), [*table])
+        text = Shares().statement("{rows}", ["_0", "_user"], SPARK).replace("count(*)", "sum(n)")
+        found = sorted(tuple(row) for row in session.sql(text, rows=frame).collect())
+    whole, expected, before = sum(n[:3]), [], 0
+    for at, count in zip([0, 4, 5], n):
+        share = WHOLE * (before + count) // whole - WHOLE * before // whole
+        expected.append((at, "a", share))
+        before += count
+    assert found == [*expected, (7, "b", WHOLE)]
+
+
+def test_more_records_of_a_user_than_their_multiples_have_room_for_are_refused():
+    of = np.array([MOST_ROWS - 1])
+    assert floors(np.array([0]), of, of).tolist() == [WHOLE]
+    with pytest.raises(InputError, match="of one user"):
+        floors(np.array([0]), of, of + 1)
+
+
+def test_cells_of_a_tree_are_differences_that_do_not_wrap():
+    class Grown(Source):
+        def grouped(self, key):
+            return np.arange(8, dtype=np.uint64), np.array([CAP] * 7 + [5])
+
+        def sums(self, answer):
+            raise NotImplementedError
+
+        mapped = thinned = sums
+
+    class Keys:
+        start, stop = 0, 3
+
+    segment = Segment(Grown(), Keys(), {0: 0})
+    assert segment.counts([0, 1, 3, 3, 2], [0, 1, 7, 0, 3]).tolist() == [CAP, CAP, 5, CAP, CAP]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_removals_and_balls_of_very_many_records(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.choice([0, 3, 2**53, 2**60 - 1, 2**61], 12)
+    shape = (3, 4)
+    cells = [divmod(i, 4) for i in range(12)]
+    for radius in (0, 1, 2):
+        within = [
+            min(sum(int(n) for n, b in zip(counts, cells) if dist(a, b) <= radius), CAP)
+            for a in cells
+        ]
+        assert Boxes(counts, shape).at(np.arange(12), radius).tolist() == within
+        scores = BallScores(shape, radius)
+        assert scores(counts).tolist() == [within[scores.cell(i)] for i in range(12)]
+    for number in (0, 5, 2**60, 2**61, 2**63):
+        left = counts.copy()
+        peel(left, Square(), 5, number)
+        assert left.tolist() == naively_peeled(counts.tolist(), cells, 5, min(number, CAP))
+    parts = PartScores(shape, (np.arange(12) % 2,), (2,))
+    assert parts(counts).tolist() == [min(sum(counts[i::2].tolist()), CAP) for i in (0, 1)]
+    for average in (False, True):
+        radii = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(counts)
+        more = counts + (np.arange(12) == 3) * (counts < CAP)
+        moved = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(more) - radii
+        assert np.abs(moved).max() <= 1 + average
+
+
+def dist(a, b):
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]))
+
+
+class Square:
+    """A grid of 3 x 4 cells, each a square."""
+
+    shape, side = (3, 4), np.ones(2)
+
+
+def naively_peeled(counts, cells, cell, number):
+    at = cells[cell]
+    order = sorted(
+        range(len(cells)),
+        key=lambda i: ((cells[i][0] - at[0]) ** 2 + (cells[i][1] - at[1]) ** 2, i),
+    )
+    for i in order:
+        gone = min(counts[i], number)
+        counts[i] -= gone
+        number -= gone
+    return counts
+
+
+def test_biases_of_deep_cells_do_not_wrap():
+    """2^55 a level, 3,000 levels deep, is beyond 64 bits."""
+    levels = np.array([0, 1, 200, 300, 3000, 10**6])
+    for bias in (1, 2**55, 2**56):
+        for counts in (np.zeros(6, np.int64), np.full(6, CAP)):
+            expected = [max(c - bias * v, -bias) for c, v in zip(counts.tolist(), levels.tolist())]
+            assert held(counts, levels, bias).tolist() == expected
+
+
+def test_noise_is_added_to_answers_in_their_range_alone():
+    noise = DiscreteLaplace(1, 1)
+    for ends in ([CAP, -CAP], [0, 0]):
+        assert np.abs(noise(np.array(ends)) - ends).max() < 100
+    for beyond in ([CAP + 1], [-CAP - 1], [2**63 - 1], [-(2**63)]):
+        with pytest.raises(AssertionError, match="beyond its stated range"):
+            noise(np.array(beyond))
+    with pytest.raises(AssertionError, match="beyond its stated range"):
+        noise(np.array([1.0]))
+
+
+def test_grains_travel_beside_their_records():
+    both = WithGrains(lambda rows: rows)(np.array([[0.5, WHOLE]]))
+    assert both.tolist() == [[0.5, WHOLE]]

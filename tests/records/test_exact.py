@@ -1,0 +1,271 @@
+"""Exact sums: beside Python's integers at the edges of 64 bits, on every path that adds up over
+records; and no other line of `records` and `privacy` does.
+"""
+
+import ast
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metricdp.kernels.scores import CAP
+from metricdp.records import exact
+from metricdp.records.exact import (
+    Sums,
+    by_digits,
+    combined,
+    digits,
+    dot,
+    exact_sum,
+    exactly,
+    grouped_sum,
+    told,
+)
+
+EDGES = [0, 1, -1, 2**25, 2**27, 2**53, 2**61, 2**61 + 1, 2**62, 2**63 - 1, -(2**63), -(2**61) - 1]
+WORDS = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
+COUNTS = st.sampled_from([n for n in EDGES if n >= 0]) | st.integers(0, 2**63 - 1)
+VECTORS = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.lists(WORDS, min_size=n, max_size=n), min_size=1, max_size=6)
+)
+
+
+def clipped(value):
+    return max(-CAP, min(CAP, value))
+
+
+@settings(deadline=None)
+@given(VECTORS, st.integers(0, 63))
+def test_sums_are_those_of_integers_without_end(vectors, bits):
+    each = [Sums(np.array(vector)) for vector in vectors]
+    expected = [sum(column) for column in zip(*vectors)]
+    total = each[0]
+    for more in each[1:]:
+        total = total + more
+    assert total.tolist() == expected and len(total) == len(expected)
+    assert (total << bits).tolist() == [n << bits for n in expected]
+    assert (total << bits >> bits).tolist() == expected
+    assert (total >> bits).tolist() == [n >> bits for n in expected]
+    assert (each[0] - total).tolist() == [n - m for n, m in zip(vectors[0], expected)]
+    assert total.capped().tolist() == [clipped(n) for n in expected]
+    assert (total << bits).capped().tolist() == [clipped(n << bits) for n in expected]
+    assert total[::-1].tolist() == expected[::-1]
+    assert total.joined(each[0]).tolist() == expected + vectors[0]
+    assert Sums.of_pieces((total << bits).pieces()).tolist() == [n << bits for n in expected]
+    assert pickle.loads(pickle.dumps(total << bits)).tolist() == [n << bits for n in expected]
+
+
+@settings(deadline=None)
+@given(VECTORS, st.integers(0, 60))
+def test_sums_travel_by_their_places_and_in_pieces_that_engines_add(vectors, bits):
+    wide = [Sums(np.array(vector)) << bits for vector in vectors]
+    added = Sums.of_pieces(sum(one.pieces() for one in wide))
+    assert added.tolist() == [sum(column) << bits for column in zip(*vectors)]
+    for one in wide:
+        places = one.places()
+        assert places.tolist() == [i for i, n in enumerate(one.tolist()) if n]
+        assert one[places].spread(places, len(one)).tolist() == one.tolist()
+        pieces = one.pieces()
+        assert (pieces[:3] >= 0).all() and int(np.abs(pieces).max()) <= 2**32
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(COUNTS, st.integers(-(2**46), 2**46), st.integers(0, 3)), max_size=6))
+def test_weights_of_any_size_count_by_their_digits(rows):
+    """Two-sided amounts, of which no partial sum may saturate."""
+    weights = np.array([w for w, _, _ in rows], np.int64)
+    amounts = np.array([a for _, a, _ in rows], np.int64)
+    at = np.array([p for _, _, p in rows], np.int64)
+    total = by_digits(weights, lambda which: np.array([exact_sum(amounts[which])]))
+    assert total.tolist() == [sum(w * a for w, a, _ in rows)]
+    floating = by_digits(weights, lambda which: np.array([float(which.sum())]))
+    assert floating == pytest.approx([float(sum(w for w, _, _ in rows))])
+    expected = [clipped(sum(w for w, _, p in rows if p == i)) for i in range(4)]
+    assert grouped_sum(at, weights, 4).tolist() == expected
+    assert exact_sum(weights) == sum(w for w, _, _ in rows)
+    assert exact_sum(amounts) == sum(a for _, a, _ in rows)
+    assert dot(weights, np.abs(amounts)) == sum(w * abs(a) for w, a, _ in rows)
+    before = Sums.cumulative(weights).tolist()
+    assert before == [sum(w for w, _, _ in rows[:i]) for i in range(len(rows) + 1)]
+
+
+@settings(deadline=None)
+@given(st.lists(COUNTS, min_size=1, max_size=6), st.integers(1, 2**31 - 1))
+def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
+    array = np.array(counts)
+    parts = list(digits(array, largest))
+    assert all(sum(part.tolist()) * largest < 2**63 for _, part in parts)
+    assert combined(parts).tolist() == counts
+    assert len(parts) == 1 or sum(counts) * largest >= 2**63
+
+
+def test_what_is_added_is_integers_or_floating_point_numbers():
+    assert isinstance(exactly(np.array([True, False])), Sums)
+    assert exactly([2, 3]).tolist() == [2, 3]
+    wide = Sums(np.array([2**62])) << 1
+    assert exactly(wide) is wide and told(wide).tolist() == [CAP]
+    assert told(combined([(0, np.array([0.5])), (2, np.array([1.0]))])).tolist() == [4.5]
+    assert exact.ROWS == 2**32
+
+
+# --- no other line adds up over records ---------------------------------------------------------
+
+SUMMING = {"sum", "fsum", "cumsum", "dot", "vdot", "einsum", "matmul", "tensordot", "bincount"}
+PUBLIC = {"__len__", "__str__", "bounds", "max_contributions", "n_values", "range", "sensitivity"}
+PUBLIC |= {"sensitivity_of", "square", "square_of", "squared_sensitivity", "__post_init__"}
+"""Methods of `privacy` that see public arguments alone, Python's integers."""
+ALLOWED = {
+    "public numbers alone: sizes, scales, budgets, places in a file or a text": """
+        privacy/contributing.py NumbersOfRecords.grid_rows
+        privacy/continual.py Counting.variance
+        privacy/coverage.py CoverQuery.__init__
+        privacy/gate.py select
+        privacy/gate.py cover
+        privacy/gate.py _split_price
+        privacy/noise.py Noise._confirm
+        privacy/opening.py bias_of
+        privacy/scores.py CostQuery.__init__
+        privacy/swaps.py CentersQuery.__init__
+        records/engines/arrays.py ArrayFile.batches
+        records/engines/folders.py _inside
+        records/engines/sources.py Coins.__call__
+        records/engines/spark_frames.py SparkFrame.add
+        records/ingestion/cells.py canonical
+        records/ingestion/encoders.py Reading.names
+        records/ingestion/matching.py Integers.__init__
+        records/ingestion/matching.py Integers._found
+        records/paths.py PathKeys.__call__
+        records/paths.py Segment.holds
+        records/paths.py Paths._read
+        records/paths.py Paths._reach
+        records/paths.py _paths
+        records/sums/peeling.py Levels.__call__
+        records/sums/peeling.py PartScores.__str__
+        records/sums/rows.py rows_from
+        records/sums/swap_costs.py Scale.of
+        records/sums/swap_costs.py Scale.unit
+        records/sums/swap_costs.py Scale.beyond
+        records/sums/swap_costs.py SwapCosts._start
+        records/sums/swap_costs.py SwapCosts._vacate""",
+    "one block of at most 2^32 rows, a row adds up to 2^30": """
+        privacy/queries.py HistogramQuery.exact
+        privacy/queries.py HistogramQuery.fits
+        privacy/queries.py SumsQuery.exact
+        privacy/queries.py SumsQuery.fits
+        privacy/queries.py LevelsQuery.fits
+        privacy/totals.py TotalsQuery.exact
+        privacy/totals.py TotalsQuery.fits
+        records/engines/sources.py Tallied.__call__
+        records/engines/weighting.py GrainsAt.__call__""",
+    "counts or ranks of records in the memory of this process: below 2^46": """
+        records/engines/bounding.py sample
+        records/engines/capping.py capped
+        records/engines/capping.py _numbered
+        records/engines/sizes.py sizes_of
+        records/engines/sources.py divided
+        records/engines/spark_frames.py gathered
+        records/engines/weighting.py grains
+        records/engines/weighting.py shared_rows""",
+    "a user's records, held below 2^46, times 2^16; on engines in more than 64 bits": """
+        records/engines/weighting.py floors
+        records/engines/weighting.py Shares.statement""",
+    "Python's integers, which have no end": """
+        privacy/balls.py PeeledSums.fits
+        records/engines/frames.py Seal.compare
+        records/engines/local.py LocalFrame.thinned
+        records/engines/sources.py Gathered.n_records
+        records/sums/swap_costs.py CappedSwapCosts.total""",
+    "`Sums` themselves": """
+        records/engines/weighting.py Weighted.grouped
+        records/engines/work.py added
+        records/paths.py Segment.counts""",
+    "rows, of which an engine has less than 2^63, and pieces of digests": """
+        records/engines/spark_frames.py SparkFrame.grouped""",
+    "rows, of which an engine has less than 2^63, and digests, which are compared modulo 2^64": """
+        records/engines/work.py joined""",
+    "scores and counts within 2^61 of 0: one sum or difference of two": """
+        privacy/continual.py _added
+        privacy/opening.py held
+        privacy/selection.py choose
+        privacy/selection.py _Leader.challenge
+        privacy/selection.py _Leader._duel
+        records/sums/peeling.py peel
+        records/sums/peeling.py taken
+        records/sums/peeling.py RadiusScores.__call__""",
+    "a digit of the counts, so small that its sum, times the largest amount, is below 2^63": """
+        records/sums/peeling.py sums_of""",
+    "weights that are no counts of records: floating-point numbers": """
+        records/sums/peeling.py before""",
+    "amounts of one record, each at most 2^30 in absolute value": """
+        privacy/totals.py TotalsQuery._bounded""",
+    "on no ledger, and says so; floating-point numbers, or one block": """
+        privacy/evaluation.py exact_cost
+        privacy/evaluation.py exact_counts""",
+    "concatenates lists": """
+        records/engines/memory.py AtOnce.records""",
+}
+OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.MatMult)
+
+
+def literal(node):
+    if isinstance(node, ast.UnaryOp):
+        return literal(node.operand)
+    return isinstance(node, ast.Constant | ast.JoinedStr | ast.List)
+
+
+def adds_up(node):
+    """Whether this is a sum, a difference, a product or a statement of SQL with a sum."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "").replace("dot", ""))
+        of_numpy = getattr(getattr(node.func, "value", None), "attr", "")
+        return name in SUMMING or of_numpy in ("add", "subtract", "multiply")
+    if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, OPERATIONS):
+        sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
+        return not any(map(literal, sides))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and "sum(" in node.value
+
+
+def places(node, name="", public=False):
+    """Names of the functions that add up."""
+    for child in ast.iter_child_nodes(node):
+        docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        if isinstance(child, ast.Slice) or docstring:
+            continue
+        inner = name
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}".lstrip(".")
+            if public and child.name in PUBLIC:
+                continue
+        if adds_up(child):
+            yield inner
+        yield from places(child, inner, public)
+
+
+def test_no_line_adds_up_over_records_but_by_this_type():
+    root = Path(exact.__file__).parents[1]
+    files = [*(root / "records").rglob("*.py"), *(root / "privacy").rglob("*.py")]
+    found = set()
+    for file in files:
+        if file == Path(exact.__file__):
+            continue
+        name = file.relative_to(root).as_posix()
+        tree = ast.parse(file.read_text("utf-8"))
+        found |= {f"{name} {one}" for one in places(tree, public=name.startswith("privacy"))}
+    allowed = {line.strip() for lines in ALLOWED.values() for line in lines.strip().split("\n")}
+    assert not found - allowed, "use records/exact.py, or say here why it cannot wrap"
+    assert not allowed - found, "on the list, and adds nothing up"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("a + b", "a @ b", "a.sum()", "np.add.at(a, i, b)", "sum(a)", "x = 'SELECT sum(n)'"),
+        *("np.cumsum(a)", "a += b", "a << b", "a * b", "np.bincount(i, a)", "np.add.reduce(a)"),
+    ],
+)
+def test_a_bare_sum_is_noticed(line):
+    assert list(places(ast.parse(f"def f(a, b):\n    {line}"))) == ["f"]
+    assert not list(places(ast.parse("def f(a, n):\n    return a[n : n + a], a + 1, Sums(a)")))
