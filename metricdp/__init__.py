@@ -81,6 +81,7 @@ _SUBMODULES = {
     "local": "metricdp.local",
     "methods": "metricdp.methods",
     "objectives": "metricdp.solvers.objectives",
+    "report": "metricdp.report",
 }
 _SUBMODULES |= {"sklearn": "metricdp.sklearn"}
 

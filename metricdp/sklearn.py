@@ -412,7 +412,7 @@ def _warn_of_search(epsilon: Any) -> None:
 
 
 def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper corner, shape (d,) each, of either form; refused where both forms fit.
+    """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit.
 
     Examples
     --------
@@ -448,14 +448,9 @@ def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float
 def _told_apart(
     first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of two features: corners, or a pair each; by which of the two is a box."""
+    """Of two features: corners, and a pair each only where corners would be no box."""
     as_corners = bool((first < second).all())
     as_pairs = bool(first[0] < first[1] and second[0] < second[1])
-    if as_corners and as_pairs and first[1] != second[0]:
-        raise InputError(
-            "bounds of two features that are a box both as (lower, upper) and as a pair for each "
-            "feature: say which by {'lower': [...], 'upper': [...]}"
-        )
     if as_pairs and not as_corners:
         return np.array([first[0], second[0]]), np.array([first[1], second[1]])
     return first, second

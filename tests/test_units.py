@@ -9,7 +9,6 @@ import networkx as nx
 import pytest
 
 import metricdp as mdp
-from metricdp.report.plan_files import write_plan
 from tests.cli_world import build_world, run
 
 
@@ -27,7 +26,7 @@ def test_a_metric_tells_what_its_distances_are():
 
 def test_tables_of_centers_and_solutions_name_it(tmp_path):
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    write_plan(tmp_path / "plan.csv", mdp.k_median(metric, k=2))
+    mdp.k_median(metric, k=2).save(tmp_path / "plan.csv")
     with (tmp_path / "plan.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["distance_unit"] for row in rows] == ["hops", "hops"]
@@ -41,7 +40,7 @@ def test_the_geopackage_names_it(tmp_path):
     for v in graph:
         graph.nodes[v].update(x=float(v), y=0.5 * v)
     result = mdp.k_median(mdp.GraphMetric(graph, weight=None), k=2)
-    write_plan(tmp_path / "plan.gpkg", result)
+    result.save(tmp_path / "plan.gpkg")
     told = pyogrio.read_info(tmp_path / "plan.gpkg", layer="sites")
     assert told["dataset_metadata"]["METRICDP_UNIT"] == "hops"
     assert "distance_unit" in told["fields"]

@@ -178,7 +178,7 @@ def _add_outputs(group: Any) -> None:
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
     from metricdp.methods.demand_release import coreset_format
-    from metricdp.methods.layers import crs_of
+    from metricdp.report.layers import crs_of
     from metricdp.report.plan_files import plan_ending
 
     start = time.perf_counter()
@@ -501,9 +501,7 @@ def _write_output(path: str, result: Any, told: dict[str, Any]) -> None:
     if path.lower().endswith(".json"):
         streams.write_text(path, streams.to_json(told))
         return
-    from metricdp.report.plan_files import write_plan
-
-    write_plan(path, result)
+    result.save(path)
 
 
 def write_map_page(path: str, metric: Any, result: Any, weights: Any, **said: Any) -> None:

@@ -54,8 +54,8 @@ def register(subparsers: parsing.Subparsers) -> None:
 def run(args: Namespace) -> int:
     """Check, read, draw, write."""
     import metricdp as mdp
-    from metricdp.methods.layers import crs_of
-    from metricdp.methods.point_files import checked_ending
+    from metricdp.report.layers import crs_of
+    from metricdp.report.point_files import checked_ending
 
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--from-release": args.from_release}

@@ -15,8 +15,6 @@ from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.looks import FAST_GROWTH
-from metricdp.methods.layers import crs_of
-from metricdp.methods.point_files import checked_ending, write_points
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
@@ -26,6 +24,8 @@ from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
+from metricdp.report.layers import crs_of
+from metricdp.report.point_files import checked_ending, write_points
 from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.tree_posterior import Estimate

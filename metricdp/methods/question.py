@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.result import checked_candidates, checked_seed
+from metricdp.methods.result import checked_candidates, checked_seed, site_positions
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
@@ -101,7 +101,7 @@ class Question:
         """
         fixed = np.empty(0, np.int64)
         if opened is not None:
-            fixed = np.unique(metric.site_positions(opened))
+            fixed = site_positions(metric, opened)
         allowed = checked_candidates(metric, k, candidates, fixed)
         if len(fixed) > k:
             raise InputError(

@@ -1,22 +1,33 @@
-"""What `metricdp.solve` returns: sites, who is served by which, and how good that is."""
+"""What every question of where to put centers returns: `k_median`, `k_means` and `solve`, of
+public weights, of a release and of private demand.
+
+All of it is post-processing of released centers and weights, and public facts.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import floats
-from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.result import Result, plain_id
+from metricdp.errors import InputError
+from metricdp.methods import views
+from metricdp.metrics.base import Metric
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
+from metricdp.report.layers import Layers, center_facts, crs_of
+from metricdp.solvers.bounds import Certificate
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
-from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.objectives.medians import KMeans, KMedian
+from metricdp.solvers.objectives.objective import steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
 PERCENTILES = (50.0, 90.0, 95.0, 100.0)
@@ -24,105 +35,161 @@ PERCENTILES = (50.0, 90.0, 95.0, 100.0)
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Sites chosen for an objective. What is told of the demand is of the public weights, or of
-    the noisy weights of a release: then `noisy` is true, and nothing here is exact for the private
-    demand.
+    """Centers, who is served by which, how good that is, and what it cost in privacy.
+
+    What is told of the demand is of the public weights, or of the noisy weights of a release: then
+    `noisy` is true, and nothing here is exact for the private demand. Methods that release centers
+    alone leave the weights unknown: then `cost`, `loads`, `mean` and `served` are None.
 
     Attributes
     ----------
-    objective : Objective
-    centers : list of the user's own ids, or ndarray of shape (k, d) in a box
-        The sites, the mandatory ones first.
-    value : float
-        What the objective measures, of the weights: a cost, a distance, a number of sites, or the
-        demand covered.
-    bound : float or None
-        No choice of sites has a better value: at most the least possible one, or at least the
-        largest. None where nothing is proven.
-    noisy : bool
-        Whether the weights are those of a private release.
+    centers : list of the user's own ids, length k, distinct; ndarray of shape (k, d) in a box
+        The required ones first.
+    k : int
+    method : str
+        How the demand was released, or ``"public"``.
     receipt : Receipt or None
-        What the release cost; None for public weights.
+        What the release cost; None without private demand.
     release : release or None
-        That was asked.
+        The release the centers were computed from, for further questions.
+    certificate : Certificate or None
+        Proof of how far the centers can be from the best, where it was asked for.
+    universe : Metric or EuclideanSpace or None
+        The public universe of the centers.
+    weights : ndarray of float64, shape (n_points,), or None
+        Demand of every point that this was found for, public or released, in the order of the
+        universe's ids; in a box of the release's points.
+    power : {1, 2}
+        Whether the cost of k centers sums distances or their squares.
+    objective : Objective
+        What makes centers good.
 
     Examples
     --------
     >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-    >>> plan.centers, plan.value, plan.labels
-    (['a', 'd'], 1.0, ['a', 'a', 'd', 'd'])
-    >>> plan.loads, plan.mean
-    ({'a': 4.0, 'd': 2.0}, 0.16666666666666666)
+    >>> plan.centers, plan.cost, plan.labels
+    (['a', 'd'], 1.0, array([0, 0, 1, 1]))
+    >>> plan.loads, round(plan.mean, 3), plan.to_frame()["center"].tolist()
+    ({'a': 4.0, 'd': 2.0}, 0.167, ['a', 'd'])
+    >>> demand = mdp.PrivateDemand(metric, ["a"] * 5000 + ["d"] * 5000)
+    >>> plan = mdp.k_median(metric, demand, k=2, epsilon=4)
+    >>> sorted(plan.centers), plan.method, plan.noisy, float(plan.receipt.epsilon)
+    (['a', 'd'], 'partition', True, 4.0)
     """
 
-    objective: Objective
     centers: Any
-    value: float
-    bound: float | None
-    noisy: bool
-    receipt: Receipt | None
-    release: Any = field(repr=False)
-    _siting: Siting = field(repr=False)
-    _chosen: Chosen = field(repr=False)
-    _names: Any = field(repr=False)
-    _n_points: int = field(repr=False)
+    k: int
+    method: str
+    receipt: Receipt | None = None
+    release: Any = field(default=None, repr=False)
+    certificate: Certificate | None = None
+    universe: Any = field(default=None, repr=False)
+    weights: Any = field(default=None, repr=False)
+    power: int = field(default=1, repr=False)
+    objective: Any = None
+    _asked: Siting | None = field(default=None, repr=False)
+    _answered: Chosen | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        known: dict[str, Any] = {}
+        if self.universe is None and self.release is not None:
+            known["universe"] = getattr(self.release, "space", None)
+            known["universe"] = known["universe"] or getattr(self.release, "universe", None)
+        if self._answered is None:
+            known["objective"] = (KMedian, KMeans)[self.power - 1](self.k)
+        universe = known.get("universe", self.universe)
+        if self.weights is None and universe is not None:
+            found = getattr(self.release, "weights", None)
+            if found is not None and (self._in_a_box or len(found) == len(universe)):
+                known["weights"] = found
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     @property
-    def method(self) -> str:
-        """How the demand was released, or ``"public"``.
+    def _in_a_box(self) -> bool:
+        return isinstance(self.centers, np.ndarray)
 
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.method
-        'public'
-        """
-        return "public" if self.release is None else str(self.release.method)
+    @cached_property
+    def _siting(self) -> Siting:
+        """The question: that of `solve`, or the finite points that the centers are among."""
+        if self._asked is not None:
+            return self._asked
+        if self._in_a_box:
+            space = self.universe
+            points = getattr(getattr(self.release, "universe", None), "points", self.centers[:0])
+            names = [*range(len(points)), *(f"center {i + 1}" for i in range(len(self.centers)))]
+            places: Metric = EuclideanMetric(np.concatenate([points, self.centers]), ids=names)
+            places.crs = getattr(space, "crs", None)
+            places.name = getattr(space, "name", places.name)
+            weights = np.zeros(len(places))
+            weights[: len(points)] = 0.0 if self.weights is None else self.weights
+            sites = np.arange(len(points), len(places))
+        else:
+            if not isinstance(self.universe, Metric):
+                raise InputError("the universe of this solution is not known")
+            places = self.universe
+            weights = np.zeros(len(places)) if self.weights is None else self.weights
+            sites = np.unique(places.site_positions(self.centers))
+        return Siting(places, np.maximum(weights, 0.0), sites)
 
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Demand of every point that this was found for, in the order of the universe's ids.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.weights
-        array([3., 1., 0., 2.])
-        """
-        return self._siting.weights[: self._n_points]
-
-    @property
-    def k(self) -> int:
-        """Number of sites.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> mdp.solve(metric, mdp.objectives.SetCover(limit=1)).k
-        2
-        """
-        return len(self._chosen.sites)
+    @cached_property
+    def _chosen(self) -> Chosen:
+        if self._answered is not None:
+            return self._answered
+        siting = self._siting
+        sites = siting.allowed if self._in_a_box else siting.metric.site_positions(self.centers)
+        return Chosen(np.asarray(sites, np.int64), math.nan)
 
     @property
-    def cost(self) -> float:
-        """The same as `value`, as objectives that are made small call it.
+    def _n_points(self) -> int:
+        """Points of the universe, or those of a box that have weights: the first of `_siting`."""
+        if self.weights is not None:
+            return len(self.weights)
+        return 0 if self._in_a_box else len(self._siting.metric)
 
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.cost == plan.value
-        True
+    @cached_property
+    def _nearest(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Number of the nearest center of every place, and its distance."""
+        label, distance = self._siting.metric.nearest_to(self._chosen.sites)
+        return label.astype(np.int64), np.asarray(distance, np.float64)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the weights are those of a private release."""
+        return self.release is not None
+
+    @cached_property
+    def value(self) -> float | None:
+        """What the objective measures, of the weights: a cost, a distance, a number of sites, or
+        the demand covered. Never of private demand: `metricdp.evaluate` asks for that, at a price.
         """
+        if self._answered is not None:
+            return float(self._answered.value)
+        if self.weights is None:
+            return None
+        return float(self.weights @ self._nearest[1][: self._n_points] ** self.power)
+
+    @property
+    def cost(self) -> float | None:
+        """The same as `value`."""
         return self.value
+
+    @property
+    def bound(self) -> float | None:
+        """No choice of sites has a better value: at most the least possible one, or at least the
+        largest. None where nothing is proven.
+        """
+        if self.certificate is not None:
+            return self.certificate.lower_bound
+        bound = None if self._answered is None else self._answered.bound
+        return None if bound is None else float(bound)
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The same as `bound`, of what is made small."""
+        return None if self.objective.maximized else self.bound
 
     @property
     def gap(self) -> float | None:
@@ -132,14 +199,13 @@ class Solution:
         Examples
         --------
         >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.gap
-        0.0
-        >>> mdp.solve(metric, mdp.objectives.PCenter(k=1)).gap
-        0.0
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> mdp.k_median(metric, k=2).gap, mdp.k_median(metric, k=2, exact=True).gap
+        (None, 0.0)
         """
-        if self.bound is None:
+        if self.certificate is not None:
+            return self.certificate.gap
+        if self.bound is None or self.value is None:
             return None
         better = self.bound - self.value if self.objective.maximized else self.value - self.bound
         best = self.bound if self.objective.maximized else self.value
@@ -150,22 +216,22 @@ class Solution:
         """Who is served by which site; nobody farther than the objective's limit."""
         if self._chosen.assignment is not None:
             return self._chosen.assignment
-        label, distance = self._siting.nearest(self._chosen.sites)
-        at = np.arange(len(label))
-        if self.objective.reach is not None:
-            at = at[distance <= self._limit * (1 + WITHIN)]
-        return Assignment(at, label[at], np.ones(len(at)))
+        at = self._siting.demand
+        label, distance = self._nearest
+        clients = np.flatnonzero(distance[at] <= self._limit)
+        return Assignment(clients, label[at[clients]], np.ones(len(clients)))
 
     @property
     def _limit(self) -> float:
-        return steps_of(self.objective.reach, self._siting.metric)
+        reach = self.objective.reach
+        return math.inf if reach is None else steps_of(reach, self._siting.metric) * (1 + WITHIN)
 
     @cached_property
     def _distances(self) -> NDArray[np.float64]:
         """Of every pair that `_served` lists."""
         served, siting = self._served, self._siting
         if self._chosen.assignment is None:
-            return siting.nearest(self._chosen.sites)[1][served.clients]
+            return self._nearest[1][siting.demand[served.clients]]
         found = np.empty(len(served.clients))
         for i, site in enumerate(self._chosen.sites):
             mine = np.flatnonzero(served.sites == i)
@@ -175,64 +241,141 @@ class Solution:
         return found
 
     @property
-    def labels(self) -> list[Any]:
-        """For every point of the universe, in the order of its ids, the site that serves it: the
-        largest part of it, where several do, and the nearest where the point has no demand. None
-        where no site does within the limit. Rows of `centers` in a box.
+    def labels(self) -> NDArray[np.int64]:
+        """Number of the center that serves each point, shape (n_points,), in the order of the
+        universe's ids: the one with the largest part of it, and the nearest where the point has no
+        demand; -1 beyond the objective's limit. In a box of the release's points.
 
         Examples
         --------
         >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.labels
-        ['a', 'a', 'd', 'd']
+        >>> plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(6), weight=None), k=2)
+        >>> [plan.centers[label] for label in plan.labels]
+        [1, 1, 1, 4, 4, 4]
         """
         served, siting = self._served, self._siting
-        label = siting.metric.nearest_to(self._chosen.sites)[0].astype(np.int64)
-        if self.objective.reach is not None:
-            distance = siting.metric.nearest_to(self._chosen.sites)[1]
-            label[distance > self._limit * (1 + WITHIN)] = -1
+        label = np.where(self._nearest[1] <= self._limit, self._nearest[0], -1)
         label[siting.demand] = -1
         order = np.argsort(served.shares, kind="stable")
         label[siting.demand[served.clients[order]]] = served.sites[order]
-        if isinstance(self.centers, np.ndarray):
-            return [None if i < 0 else int(i) for i in label[: self._n_points]]
-        return [None if i < 0 else self.centers[i] for i in label]
+        return label[: self._n_points]
 
     @property
     def loads(self) -> Any:
         """What each site serves, of the loads or else the weights: a mapping from its id, or an
         array in the order of `centers` in a box; noisy where the weights are.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.loads
-        {'a': 4.0, 'd': 2.0}
         """
+        if self.weights is None:
+            return None
         served = self._served
         amounts = self._siting.load[served.clients] * served.shares
-        totals = np.bincount(served.sites, amounts, self.k)
-        if isinstance(self.centers, np.ndarray):
-            return totals
-        return dict(zip(self.centers, totals.tolist()))
+        totals = np.bincount(served.sites, amounts, len(self.centers))
+        return totals if self._in_a_box else dict(zip(self.centers, totals.tolist()))
+
+    @property
+    def _load_list(self) -> list[float] | None:
+        loads = self.loads
+        if loads is None:
+            return None
+        return (
+            list(loads.values())
+            if isinstance(loads, dict)
+            else None
+            if loads is None
+            else loads.tolist()
+        )
+
+    @property
+    def _mass(self) -> NDArray[np.float64]:
+        """Weight of every pair that `_served` lists."""
+        if self.weights is None:
+            raise self._unknown
+        return self._siting.mass[self._served.clients] * self._served.shares
+
+    @property
+    def _unknown(self) -> InputError:
+        return InputError(
+            f"method {self.method!r} released centers alone, so no weights are known here: "
+            f"metricdp.evaluate measures how well they serve, at a price"
+        )
+
+    @property
+    def served(self) -> float | None:
+        """The weight that is served: all of it, unless there is a limit."""
+        return None if self.weights is None else float(self._mass.sum())
+
+    @property
+    def mean(self) -> float | None:
+        """Mean distance from the site, over the weight that is served."""
+        if self.weights is None:
+            return None
+        mass = self._mass
+        return float(mass @ self._distances / mass.sum()) if mass.sum() > 0 else math.nan
+
+    @property
+    def percentiles(self) -> dict[float, float]:
+        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies."""
+        return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
+
+    def percentile(self, percents: Iterable[float]) -> list[float]:
+        """Distances within which so many percent of the weight that is served lie.
+
+        Raises
+        ------
+        InputError
+            They are not between 0 and 100, or no weights are known.
+        """
+        rule = "percentiles must be numbers from 0 to 100"
+        wanted = floats(list(percents), rule)
+        if not ((wanted >= 0) & (wanted <= 100)).all():
+            raise InputError(rule)
+        order = np.argsort(self._distances, kind="stable")
+        below = np.cumsum(self._mass[order])
+        if len(below) == 0:
+            return [math.nan] * len(wanted)
+        at = np.searchsorted(below, wanted / 100 * below[-1] * (1 - 1e-12))
+        return self._distances[order][np.minimum(at, len(order) - 1)].tolist()
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is a release that tells how far off it may be."""
+        return bool(getattr(self.release, "has_intervals", False))
 
     @property
     def has_intervals(self) -> bool:
-        """Whether `load_intervals` can answer.
+        """Whether `load_intervals` can answer."""
+        return self.has_interval and (self._asked is None or self._asked.loads is None)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Mean distance of the demand to its nearest center, with a 95 % credible interval: free,
+        from what was released; None where there is no release of counts (`Release.interval`).
+        """
+        return self.release.interval(self.centers) if self.has_interval else None
+
+    def summary(self, *, stability: bool = False, level: float = LEVEL) -> Any:
+        """Figures of the answer with their intervals: `Release.summary` of its centers.
+
+        Raises
+        ------
+        InputError
+            There is no release of counts behind it.
 
         Examples
         --------
         >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.has_intervals
-        False
+        >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+        >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
+        >>> told = mdp.k_median(metric, homes, k=2, epsilon=1).summary(stability=True)
+        >>> told.loads.estimate.shape, told.stability.stays.shape
+        ((2,), (2,))
         """
-        return self._siting.loads is None and getattr(self.release, "has_intervals", False)
+        if self.release is None:
+            raise InputError(
+                "free intervals need a release of counts: the default method makes one; "
+                "metricdp.evaluate measures any centers privately"
+            )
+        return self.release.summary(self.centers, stability=stability, level=level)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
         """What each site serves of the private demand that a release is of, with intervals: how far
@@ -276,187 +419,16 @@ class Solution:
         served, siting = self._served, self._siting
         points = siting.demand[served.clients]
         others = np.setdiff1d(np.arange(len(siting.metric)), siting.demand)
-        label, distance = siting.metric.nearest_to(self._chosen.sites)
-        if self.objective.reach is not None:
-            others = others[distance[others] <= self._limit * (1 + WITHIN)]
+        label, distance = self._nearest
+        others = others[distance[others] <= self._limit]
         found: Interval = self.release.load_intervals(
             np.r_[points, others],
-            np.r_[served.sites, label[others].astype(np.int64)],
+            np.r_[served.sites, label[others]],
             np.r_[served.shares, np.ones(len(others))],
             self.k,
             level,
         )
         return found
-
-    @property
-    def served(self) -> float:
-        """The weight that is served: all of it, unless there is a limit.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> far = mdp.objectives.MaxCoverage(k=1, limit=1)
-        >>> mdp.solve(metric, far, weights={"a": 3, "b": 1, "d": 2}).served
-        4.0
-        """
-        served = self._served
-        return float((self._siting.mass[served.clients] * served.shares).sum())
-
-    @property
-    def mean(self) -> float:
-        """Mean distance from the site, over the weight that is served.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> round(plan.mean, 3)
-        0.167
-        """
-        mass = self._siting.mass[self._served.clients] * self._served.shares
-        return float(mass @ self._distances / mass.sum()) if mass.sum() > 0 else float("nan")
-
-    @property
-    def percentiles(self) -> dict[float, float]:
-        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.percentiles
-        {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
-        """
-        return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
-
-    def percentile(self, percents: Iterable[float]) -> list[float]:
-        """Distances within which so many percent of the weight that is served lie.
-
-        Raises
-        ------
-        InputError
-            They are not between 0 and 100.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.percentile([50, 100])
-        [0.0, 1.0]
-        """
-        rule = "percentiles must be numbers from 0 to 100"
-        wanted = floats(list(percents), rule)
-        if not ((wanted >= 0) & (wanted <= 100)).all():
-            raise InputError(rule)
-        mass = self._siting.mass[self._served.clients] * self._served.shares
-        order = np.argsort(self._distances, kind="stable")
-        below = np.cumsum(mass[order])
-        if len(below) == 0:
-            return [float("nan")] * len(wanted)
-        at = np.searchsorted(below, wanted / 100 * below[-1] * (1 - 1e-12))
-        return self._distances[order][np.minimum(at, len(order) - 1)].tolist()
-
-    def to_frame(self) -> Any:
-        """One row for each demand point and site that serves it: columns ``vertex``, ``center``,
-        ``distance``, ``weight`` and ``share``, as a pandas data frame; a row without a center for
-        what is not served. With noisy weights the column is called ``noisy_weight``.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> plan.to_frame()[["vertex", "center", "distance", "weight"]].values.tolist()
-        [['a', 'a', 0.0, 3.0], ['b', 'a', 1.0, 1.0], ['d', 'd', 0.0, 2.0]]
-        """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("a data frame", "engines") from None
-        served, siting = self._served, self._siting
-        left = np.setdiff1d(np.arange(len(siting.demand)), served.clients)
-        clients = np.r_[served.clients, left]
-        centers: list[Any] = [self._named(i) for i in served.sites]
-        frame = pd.DataFrame(
-            {
-                "vertex": self._plain(self._names(siting.demand[clients])),
-                "center": centers + [None] * len(left),
-                "distance": np.r_[self._distances, np.full(len(left), np.nan)],
-                "noisy_weight" if self.noisy else "weight": siting.mass[clients],
-                "share": np.r_[served.shares, np.zeros(len(left))],
-            }
-        )
-        return frame.iloc[np.argsort(clients, kind="stable")].reset_index(drop=True)
-
-    def as_result(self) -> Result:
-        """The sites as a `Result`, which knows how to be written and drawn: its territories are
-        those of the nearest site, whatever the objective says of limits and capacities.
-
-        Raises
-        ------
-        InputError
-            It is of a box: sites there are written as JSON, or by their coordinates.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
-        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> sorted(plan.as_result().to_dict())
-        ['centers', 'k', 'method', 'receipt']
-        """
-        if isinstance(self.centers, np.ndarray):
-            raise InputError("sites in a box have no layers: they are rows of coordinates")
-        shown = (
-            self.objective.name if self.release is None else f"{self.method}, {self.objective.name}"
-        )
-        return Result(
-            list(self.centers),
-            self.k,
-            shown,
-            self.receipt,
-            self.release,
-            universe=self._siting.metric,
-            weights=None if self.noisy else self.weights,
-        )
-
-    def to_geopandas(self, layer: str = "sites") -> Any:
-        """A layer of the plan as a GeoDataFrame, in the universe's coordinate system:
-        `Result.to_geopandas`, with what each site serves as column ``load`` of the sites.
-
-        Raises
-        ------
-        InputError, MissingExtraError
-            As there; it is of a box.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> homes = [[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]]
-        >>> metric = mdp.HaversineMetric(homes, ids=["a", "b", "c"])
-        >>> sites = mdp.solve(metric, mdp.objectives.KMedian(k=1)).to_geopandas()
-        >>> sites["load"].tolist(), sites.geometry.geom_type.tolist()
-        ([3.0], ['Point'])
-        """
-        frame = self.as_result().to_geopandas(layer)
-        if layer == "sites":
-            frame["load"] = list(self.loads.values())
-        return frame
-
-    def _named(self, i: int) -> Any:
-        return int(i) if isinstance(self.centers, np.ndarray) else self.centers[i]
-
-    def _plain(self, names: Any) -> list[Any]:
-        return [tuple(x.tolist()) for x in names] if isinstance(names, np.ndarray) else list(names)
 
     def compare(self, sites: Iterable[Any]) -> dict[str, float]:
         """The objective's value at other sites, beside these: ``value``, ``other`` and ``ratio``,
@@ -470,7 +442,7 @@ class Solution:
         Raises
         ------
         InputError
-            Unknown ids, none, or sites that cannot serve the demand.
+            Unknown ids, none, sites that cannot serve the demand, or no weights are known.
 
         Examples
         --------
@@ -480,16 +452,19 @@ class Solution:
         >>> plan.compare(["b", "c"])
         {'value': 1.0, 'other': 5.0, 'ratio': 5.0}
         """
-        if isinstance(self.centers, np.ndarray):
+        if self._in_a_box:
             siting, at = self._with_points(sites)
         else:
             siting = self._siting
             at = np.unique(siting.metric.site_positions(sites))
         if len(at) == 0:
             raise InputError("compare needs at least one site")
+        own = self.value
+        if own is None:
+            raise self._unknown
         other = self.objective.judge(siting, at).value
-        ratio = other / self.value if self.value else float("nan" if other == 0 else "inf")
-        return {"value": self.value, "other": other, "ratio": ratio}
+        ratio = other / own if own else float("nan" if other == 0 else "inf")
+        return {"value": own, "other": other, "ratio": ratio}
 
     def _with_points(self, sites: Any) -> tuple[Siting, NDArray[np.int64]]:
         """The question with these points of a box for its places, and their positions."""
@@ -509,49 +484,321 @@ class Solution:
         weights[siting.demand] = siting.mass
         return replace(siting, metric=metric, weights=weights, allowed=at), at
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
+    @property
+    def coordinates(self) -> NDArray[np.float64] | None:
+        """Places of the centers, shape (k, d), in the system of the universe; None where it has no
+        coordinates.
+        """
+        if self._in_a_box:
+            return np.asarray(self.centers, np.float64)
+        where = getattr(self.universe, "coordinates", None)
+        if where is None or self.universe.sites is not self.universe.ids:
+            return None
+        return np.asarray(where[self._chosen.sites], np.float64)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """`to_frame` as a mapping from column to list, without pandas."""
+        n = self._n_points
+        names = list(range(self.k)) if self._in_a_box else list(self.centers)
+        facts = center_facts(
+            names,
+            self._nearest[0][:n],
+            self._nearest[1][:n],
+            self.weights,
+            self._load_list,
+            self._siting.metric.measured,
+        )
+        return views.placed(facts, self.coordinates, self._siting.metric.coordinate_system)
+
+    def to_frame(self, *, assignments: bool = False) -> Any:
+        """A table as a data frame of pandas.
+
+        A row a center, in every universe: ``rank`` from 1, ``center`` (its id; its row of `centers`
+        in a box), the place (``lon`` and ``lat``, ``x`` and ``y``, or ``x1`` to ``xd``),
+        ``points`` of the territory, and, where weights are known, the territory's ``demand`` and
+        its ``mean_distance``, ``distance_unit``, and the ``load`` that the center serves.
+
+        Parameters
+        ----------
+        assignments : bool
+            A row a point instead, in the order of the universe's ids, and for every site that
+            serves it: columns ``vertex``, ``center``, ``distance``, ``weight`` (``noisy_weight`` of
+            a release, none where no weights are known) and ``share``; without a center where
+            nobody serves it. Public facts about released numbers.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed (extra: geo).
 
         Examples
         --------
         >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
         >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
-        >>> told = plan.to_dict()
-        >>> told["centers"], told["objective"], told["value"]
-        (['a', 'd'], 'k-median', 1.0)
+        >>> plan.to_frame()[["rank", "center", "demand"]].values.tolist()
+        [[1, 'a', 4.0], [2, 'd', 2.0]]
+        >>> plan.to_frame(assignments=True)[["vertex", "center", "distance"]].values.tolist()
+        [['a', 'a', 0.0], ['b', 'a', 1.0], ['c', 'd', 1.0], ['d', 'd', 0.0]]
         """
-        centers = [plain_id(center) for center in self.centers]
-        loads = self.loads
-        loads = loads.tolist() if isinstance(loads, np.ndarray) else list(loads.values())
-        weights = "noisy" if self.noisy else "public"
-        found = {
-            "centers": centers,
-            "k": self.k,
+        return views.frame(self._assignments() if assignments else self.to_columns())
+
+    def _assignments(self) -> dict[str, Any]:
+        served, siting, n = self._served, self._siting, self._n_points
+        at = siting.demand[served.clients]
+        others = np.setdiff1d(np.arange(n), at)
+        label = self.labels[others]
+        point = np.r_[at, others]
+        order = np.argsort(point, kind="stable")[: np.count_nonzero(point < n)]
+        center = np.r_[served.sites, label][order]
+        away = np.where(label < 0, np.nan, self._nearest[1][others])
+        in_a_box = self._in_a_box
+        places: Any = siting.metric
+        columns: dict[str, Any] = {
+            "vertex": [
+                tuple(places.points[i].tolist()) if in_a_box else places.ids[i]
+                for i in point[order].tolist()
+            ],
+            "center": [
+                None if i < 0 else i if in_a_box else self.centers[i] for i in center.tolist()
+            ],
+            "distance": np.r_[self._distances, away][order],
+        }
+        if self.weights is not None:
+            name = "noisy_weight" if self.noisy else "weight"
+            columns[name] = siting.weights[point[order]]
+        columns["share"] = np.r_[served.shares, (label >= 0).astype(np.float64)][order]
+        return columns
+
+    def layers(self) -> Layers:
+        """The plan as geographic layers: sites, territories, streets, spider and demand.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates in the plane.
+        MissingExtraError
+            The extra ``geo`` is not installed.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]])
+        >>> mdp.k_median(metric, k=1).layers().names
+        ['sites', 'territories', 'spider', 'demand']
+        """
+        weights = None if self.weights is None else self._siting.weights
+        parts = getattr(getattr(self.release, "partition", None), "labels", None)
+        parts = None if parts is None or self._in_a_box else parts.astype(np.int64)
+        sites = self._chosen.sites
+        return Layers(self._siting.metric, sites, self._facts(), weights, parts)
+
+    def _facts(self) -> dict[str, list[Any]]:
+        """Columns without places, which geometry tells."""
+        return {n: c for n, c in self.to_columns().items() if n not in ("x", "y", "lon", "lat")}
+
+    def to_geopandas(self, layer: str = "sites") -> Any:
+        """A layer of the plan as a GeoDataFrame, in the universe's coordinate system.
+
+        Parameters
+        ----------
+        layer : {"sites", "territories", "streets", "spider", "demand"}
+            The centers; the areas they serve, those of the nearest center whatever the objective
+            says of limits and capacities; these as streets; lines from the parts of the noisy
+            demand to their center; the noisy demand by part.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, or there is nothing for such a layer.
+        MissingExtraError
+            The extra ``geo`` is not installed.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> homes = [[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]]
+        >>> metric = mdp.HaversineMetric(homes, ids=["a", "b", "c"])
+        >>> sites = mdp.k_median(metric, k=1).to_geopandas()
+        >>> sites["load"].tolist(), sites.geometry.geom_type.tolist()
+        ([3.0], ['Point'])
+        """
+        return self.layers().layer(layer)
+
+    def to_networkx(self) -> Any:
+        """The public graph with what was found as attributes of its nodes: ``center`` (the id of
+        the nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and
+        ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
+        with all arcs.
+
+        Raises
+        ------
+        InputError
+            The universe is no graph.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> graph = mdp.k_median(metric, k=1).to_networkx()
+        >>> graph.nodes[0]["center"], graph.nodes[0]["distance"]
+        (4, 4.0)
+        """
+        return views.graph(self._siting.metric, self.centers, self._nearest, self.weights)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw network, territories, noisy demand and centers with matplotlib; the axes are
+        returned.
+
+        Raises
+        ------
+        InputError
+            No coordinates in the plane.
+        MissingExtraError
+            matplotlib is not installed (extra: plots).
+
+        Examples
+        --------
+        >>> import matplotlib, metricdp as mdp
+        >>> matplotlib.use("agg")
+        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+        >>> mdp.k_median(metric, k=2).plot().get_title()
+        '2 centers, public'
+        """
+        places = self.coordinates
+        ax = views.axes(places, ax)
+        demand = self._siting.weights if self.noisy and self.weights is not None else None
+        views.draw(ax, self._siting.metric, self._nearest[0], places, demand)
+        ax.set_title(f"{self.k:,} centers, {self.method}")
+        return ax
+
+    def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
+        """A self-contained HTML page with the network, the centers, their territories and the
+        demand: `metricdp.report.map_page`.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
+        >>> "<title>One clinic" in mdp.k_median(metric, k=1).page(title="One clinic")
+        True
+        """
+        from metricdp.report.map.page import map_page
+
+        places = self._siting.metric
+        weights = self.weights
+        if weights is not None:
+            weights = np.r_[weights, np.zeros(len(places) - len(weights))]
+        return map_page(
+            places,
+            [places.sites[i] for i in self._chosen.sites.tolist()],
+            weights=weights,
+            title=title,
+            receipt=self.receipt,
+            method=None if self.receipt is None else self.method,
+            k=self.k,
+            basis="public" if self.receipt is None else None,
+            attribution=attribution,
+            evaluation=self.summary() if self.has_interval else None,
+        )
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the plan as the ending of the name asks, wholly or not at all; links are followed.
+
+        Parameters
+        ----------
+        path : path
+            ``.json``: `to_dict`. ``.csv``, ``.parquet`` (GeoParquet where there are coordinates)
+            and ``.geojson`` (always longitude and latitude): the rows of `to_frame`. ``.gpkg``: the
+            layers with styles that QGIS applies by itself, and the receipt as metadata and as a
+            table. ``.html``: `page`. ``.png``: `plot`.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            Another ending, or one that needs coordinates, or their system, where there are none.
+        MissingExtraError
+            The extra of the ending is not installed: ``geo``, ``parquet`` or ``plots``.
+
+        Examples
+        --------
+        >>> import networkx as nx, pathlib, tempfile, metricdp as mdp
+        >>> plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1)
+        >>> file = plan.save(pathlib.Path(tempfile.mkdtemp()) / "plan.csv")
+        >>> file.read_text().splitlines()
+        ['rank,center,points,demand,mean_distance,distance_unit,load', '1,2,5,5.0,1.2,hops,5.0']
+        """
+        from metricdp.report.plan_files import write_plan
+
+        return write_plan(path, self)
+
+    def _repr_html_(self) -> str:
+        basis = "noisy" if self.noisy else "public"
+        cost = "" if self.value is None else f", cost {self.value:,.6g} on {basis} weights"
+        return views.html(self, cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: centers, k, method, receipt; of `solve` also what the objective measures
+        and who is served; where the universe has them, the centers' coordinates and their system;
+        the certificate, where it was asked for; nothing else.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+        >>> told = mdp.k_median(metric, demand, k=2, epsilon="1/2").to_dict()
+        >>> sorted(told), told["receipt"]["epsilon_exact"]
+        (['centers', 'k', 'method', 'receipt'], '1/2')
+        """
+        told: dict[str, Any] = {
+            "centers": [plain_id(center) for center in self.centers],
+            "k": int(self.k),
             "method": self.method,
+            **({} if self._answered is None else self._objective_facts()),
+            "receipt": self.receipt and self.receipt.to_dict(),
+        }
+        where = self.coordinates
+        if where is not None and not self._in_a_box:
+            told["coordinates"] = [
+                at if all(map(math.isfinite, at)) else None for at in where.tolist()
+            ]
+            told["crs"] = crs_of(self.universe)
+        if self.certificate is not None:
+            told["certificate"] = self.certificate.to_dict()
+        return told
+
+    def _objective_facts(self) -> dict[str, Any]:
+        """What an objective measures of the weights, JSON-ready."""
+        intervals = self.load_intervals() if self.has_intervals else None
+        facts = {
             "objective": self.objective.name,
             "value": self.value,
             "bound": self.bound,
             "gap": self.gap,
-            "weights": weights,
-            "loads": loads,
-            "load_intervals": self._told_intervals(),
+            "weights": "noisy" if self.noisy else "public",
+            "loads": self._load_list,
+            "load_intervals": intervals
+            and {"basis": "release", "level": intervals.level, **intervals.to_dict()},
             "served": self.served,
             "mean": self.mean,
             "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
             "distance_unit": self._siting.metric.measured,
-            "receipt": self.receipt and self.receipt.to_dict(),
         }
-        return {name: _finite(x) for name, x in found.items()}
-
-    def _told_intervals(self) -> dict[str, Any] | None:
-        """`load_intervals`, where there are any, JSON-ready."""
-        if not self.has_intervals:
-            return None
-        told = self.load_intervals()
-        return {"basis": "release", "level": told.level, **told.to_dict()}
+        return {name: _finite(x) for name, x in facts.items()}
 
 
 def _finite(value: Any) -> Any:
     """JSON has no infinities."""
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain_id(value: Any) -> Any:
+    """An id, or a row of coordinates, as JSON has it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, str | int | float) else str(value)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
-from metricdp.methods.result import checked_seed, public_weights
+from metricdp.methods.result import checked_seed, public_weights, site_positions
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -168,7 +168,7 @@ def answered_in_box(
         more = [place for place in net.tolist() if tuple(place) not in own][: _BOX_PLACES - n]
         places = EuclideanMetric(np.concatenate([points.points, more]))
         weights = np.r_[weights, np.zeros(len(more))]
-    return answered(places, objective, weights, box=n, release=release, **asked)
+    return answered(places, objective, weights, space=space, n_points=n, release=release, **asked)
 
 
 def answered(
@@ -176,7 +176,8 @@ def answered(
     objective: Objective,
     weights: NDArray[np.float64],
     *,
-    box: int | None = None,
+    space: EuclideanSpace | None = None,
+    n_points: int | None = None,
     release: Any = None,
     **asked: Any,
 ) -> Solution:
@@ -188,9 +189,11 @@ def answered(
     objective : Objective
     weights : ndarray of float64, shape (n_points,)
         None negative.
-    box : int, optional
-        The metric is of points of a box, which are told by their coordinates; so many of them, the
-        first, are those that have weights, the others are places for sites.
+    space : EuclideanSpace, optional
+        The metric is of points of this box, which are told by their coordinates.
+    n_points : int, optional
+        So many of the points, the first, are those that have weights; the others are places for
+        sites. All by default.
     release : release, optional
         That the weights are of.
     **asked
@@ -201,24 +204,20 @@ def answered(
     with siting.deadline:
         chosen = objective.choose(siting)
 
-    def names(positions: NDArray[np.int64]) -> Any:
-        if box is None:
-            return [metric.ids[i] for i in positions]
-        return metric.points[positions]  # type: ignore[attr-defined]
-
-    sites = names(chosen.sites) if box else [metric.sites[i] for i in chosen.sites]
+    places: Any = metric
+    boxed = space is not None
+    sites = places.points[chosen.sites] if boxed else [metric.sites[i] for i in chosen.sites]
     return Solution(
-        objective,
         sites,
-        float(chosen.value),
-        None if chosen.bound is None else float(chosen.bound),
-        release is not None,
+        len(sites),
+        "public" if release is None else str(release.method),
         None if release is None else release.receipt,
         release,
-        siting,
-        chosen,
-        names,
-        len(metric) if box is None else box,
+        universe=space or metric,
+        weights=siting.weights[:n_points],
+        objective=objective,
+        _asked=siting,
+        _answered=chosen,
     )
 
 
@@ -242,12 +241,12 @@ def siting_of(
     """
     allowed = np.arange(len(metric.sites))
     if candidates is not None:
-        allowed = np.unique(metric.site_positions(candidates))
+        allowed = site_positions(metric, candidates)
     fixed = np.empty(0, np.int64)
     if opened is not None:
-        fixed = np.unique(metric.site_positions(opened))
+        fixed = site_positions(metric, opened)
     if forbidden is not None:
-        barred = np.unique(metric.site_positions(forbidden))
+        barred = site_positions(metric, forbidden)
         both = np.intersect1d(barred, fixed)
         if len(both):
             raise InputError(

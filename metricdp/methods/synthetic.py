@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.point_files import Columns, checked_ending, write_points
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.releases import Receipt
+from metricdp.report.point_files import Columns, checked_ending, write_points
 
 _PARTS = 1024
 """Of the order: where it ends, points lie in a part in the order of their ids."""

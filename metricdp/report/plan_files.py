@@ -1,7 +1,7 @@
 """A clustering in the file that its name's ending asks for: JSON, CSV, GeoJSON, GeoParquet, or one
 styled GeoPackage that QGIS opens as a map.
 
-What is written is what was returned, and layers made of it (`metricdp.methods.layers`): public
+What is written is what was returned, and layers made of it (`metricdp.report.layers`): public
 facts and post-processing of releases.
 """
 
@@ -14,23 +14,22 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.layers import crs_of, layers_of_result
-from metricdp.methods.point_files import write_points
-from metricdp.methods.solution import Solution
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE
+from metricdp.report.layers import crs_of
+from metricdp.report.point_files import write_points
 from metricdp.report.styles import qml
 from metricdp.universe.geo import need_geo
 
-ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg")
+ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
+_PLACED = (".gpkg", ".geojson", ".png")
 """What `write_plan` writes."""
 
 
@@ -43,18 +42,17 @@ def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
     InputError
         Another ending, or one that needs coordinates, or their system, where there are none.
     MissingExtraError
-        The extra ``geo`` or ``parquet`` is not installed.
+        The extra ``geo``, ``parquet`` or ``plots`` is not installed.
     """
     name = file_path(path, "path").name.lower()
     ending = next((e for e in ENDINGS if name.endswith(e)), None)
     if ending is None:
-        page = "; --map writes a page" if name.endswith((".html", ".htm")) else ""
-        raise InputError(f"{path}: the ending must be one of {', '.join(ENDINGS)}{page}")
+        raise InputError(f"{path}: the ending must be one of {', '.join(ENDINGS)}")
     placed = getattr(universe, "coordinates", None) is not None
-    if ending in (".gpkg", ".geojson") and not placed:
+    if ending in _PLACED and not placed and getattr(universe, "dimension", None) != 2:
         raise InputError(
-            f"{path}: {universe.name} has no coordinates, which this ending needs (--nodes FILE); "
-            f"without: .json, .csv or .parquet"
+            f"{path}: {universe.name} has no coordinates in the plane, which this ending needs "
+            f"(--nodes FILE); without: .json, .csv, .parquet or .html"
         )
     if ending == ".gpkg":
         need_geo()
@@ -62,6 +60,8 @@ def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
         check_degrees(universe, path)
     if ending == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("writing Parquet files", "parquet")
+    if ending == ".png" and find_spec("matplotlib") is None:
+        raise MissingExtraError("drawing", "plots")
     return ending
 
 
@@ -79,70 +79,61 @@ def check_degrees(universe: Any, path: object) -> None:
         need_geo()
 
 
-def write_plan(path: str | os.PathLike[str], result: Any) -> Path:
-    """Write a result of a finite universe, wholly or not at all; links are followed.
-
-    Parameters
-    ----------
-    path : path
-        ``.json``: what the command line prints. ``.csv``, ``.parquet`` (GeoParquet where there are
-        coordinates) and ``.geojson`` (always longitude and latitude): a row a center, with the
-        points of its territory and, where weights are known, its demand. ``.gpkg``: the layers of
-        `metricdp.methods.layers` with styles that QGIS applies by itself, and the receipt as
-        metadata and as a table.
-    result : Result or Solution
-        Of a `Solution`, sites have what they serve as ``load``; areas and streets are those of the
-        nearest site.
-
-    Raises
-    ------
-    InputError, MissingExtraError, OSError
-        As `plan_ending`; the file cannot be written.
-
-    Examples
-    --------
-    >>> import networkx as nx, pathlib, tempfile, metricdp as mdp
-    >>> result = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1)
-    >>> file = write_plan(pathlib.Path(tempfile.mkdtemp()) / "plan.csv", result)
-    >>> file.read_text().splitlines()
-    ['rank,center,points,demand,mean_distance,distance_unit', '1,2,5,5.0,1.2,hops']
-    """
-    told = result.to_dict()
-    loads = None
-    if isinstance(result, Solution):
-        loads = [float(load) for load in result.loads.values()]
-        result = result.as_result()
-    ending = plan_ending(path, result.universe)
+def write_plan(path: str | os.PathLike[str], plan: Any) -> Path:
+    """Write a solution: `metricdp.Solution.save`."""
+    ending = plan_ending(path, plan.universe)
     target = Path(os.path.realpath(file_path(path, "path")))
     if ending == ".gpkg":
-        _write_geopackage(target, result, told, loads)
-    elif ending == ".json":
-        with whole_file(target) as file:
-            file.write((json.dumps(told, ensure_ascii=False) + "\n").encode())
+        _write_geopackage(target, plan)
+    elif ending in (".csv", ".geojson", ".parquet"):
+        _write_table(target, ending, plan)
     else:
-        _write_table(target, ending, result, loads)
+        content = {".html": _page, ".png": _picture, ".json": _json}[ending](plan)
+        with whole_file(target) as file:
+            file.write(content)
     return target
 
 
-def _write_table(target: Path, ending: str, result: Any, loads: list[float] | None) -> None:
-    columns = result.to_columns() | ({} if loads is None else {"load": loads})
-    places = result.coordinates
+def _json(plan: Any) -> bytes:
+    return (json.dumps(plan.to_dict(), ensure_ascii=False) + "\n").encode()
+
+
+def _page(plan: Any) -> bytes:
+    text: str = plan.page()
+    return text.encode()
+
+
+def _picture(plan: Any) -> bytes:
+    """Without pyplot, which would keep the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 8))
+    FigureCanvasAgg(figure)
+    plan.plot(figure.subplots())
+    content = BytesIO()
+    figure.savefig(content, format="png", dpi=150, bbox_inches="tight")
+    return content.getvalue()
+
+
+def _write_table(target: Path, ending: str, plan: Any) -> None:
+    columns = plan.to_columns()
+    places = plan.coordinates
+    planar = places is not None and places.shape[1] == 2
     write_points(
         target,
         ending,
         columns,
-        places,
+        places if planar else None,
         {name: cells for name, cells in columns.items() if name not in ("x", "y", "lon", "lat")},
         geometry=True,
-        crs=crs_of(result.universe),
+        crs=crs_of(plan.universe),
     )
 
 
-def _write_geopackage(
-    target: Path, result: Any, told: dict[str, Any], loads: list[float] | None
-) -> None:
+def _write_geopackage(target: Path, plan: Any) -> None:
     """Made beside the target and moved there once it is whole."""
-    layers = layers_of_result(result)
+    told, layers = plan.to_dict(), plan.layers()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".gpkg")
     os.close(handle)
     draft = Path(temporary)
@@ -150,9 +141,10 @@ def _write_geopackage(
         draft.unlink()
         facts = {
             "METRICDP_RECEIPT": json.dumps(told["receipt"]),
-            "METRICDP_METHOD": str(result.method),
-            "METRICDP_K": str(result.k),
-            "METRICDP_UNIT": result.universe.measured,
+            "METRICDP_METHOD": str(plan.method),
+            "METRICDP_OBJECTIVE": plan.objective.name,
+            "METRICDP_K": str(plan.k),
+            "METRICDP_UNIT": layers.metric.measured,
         }
         colors = _colors(layers)
         styles = []
@@ -160,8 +152,6 @@ def _write_geopackage(
             frame = layers.layer(name)
             if len(frame) == 0:
                 continue
-            if name == "sites" and loads is not None:
-                frame["load"] = loads
             if "rank" in frame:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
             _add_layer(draft, name, frame, facts)
@@ -178,10 +168,9 @@ def _write_geopackage(
 def _colors(layers: Any) -> list[str]:
     """A color for each center, unlike its neighbors'."""
     label, _ = layers.nearest
-    position = np.asarray(layers.metric.positions(layers.centers), np.int64)
     plane = drawing.project(layers.metric)
     pairs = drawing.all_edges(layers.metric, plane.points)
-    index = drawing.territory_colors(label, pairs, plane.points, position)
+    index = drawing.territory_colors(label, pairs, plane.points, layers.sites)
     return [PALETTE[i] for i in index.tolist()]
 
 

@@ -347,3 +347,11 @@ def test_the_public_answer_is_the_best_of_all(power):
             naive.cost(true, weights, ask(metric, k=k, weights=weights).centers, power)
             <= 1.03 * best
         )
+
+
+def test_one_name_is_one_site():
+    table = mdp.CostTable([[1, 5], [8, 2]], sites=["Store_1", "Store_2"], clients=[10, 20])
+    assert mdp.k_median(table, k=1, opened="Store_2").centers == ["Store_2"]
+    assert mdp.k_median(table, k=1, candidates="Store_2").centers == ["Store_2"]
+    plan = mdp.solve(table, mdp.objectives.KMedian(1), forbidden="Store_1")
+    assert plan.centers == ["Store_2"]

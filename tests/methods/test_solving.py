@@ -208,7 +208,7 @@ def test_capacities(universe, way):
     assert plan.gap <= 1e-3
     for site, load in plan.loads.items():
         assert load <= room[metric.positions([site])[0]] * (1 + 1e-8)
-    frame = plan.to_frame()
+    frame = plan.to_frame(assignments=True)
     served = frame.groupby("vertex")["share"].sum()
     if way != "limit":
         assert np.allclose(served, 1)
@@ -250,7 +250,7 @@ def test_capacities_of_a_single_source(universe, way):
     assert plan.bound <= best * (1 + 1e-6)
     for site, load in plan.loads.items():
         assert load <= room[metric.positions([site])[0]] * (1 + 1e-8)
-    assert set(plan.to_frame()["share"]) <= {0.0, 1.0}
+    assert set(plan.to_frame(assignments=True)["share"]) <= {0.0, 1.0}
     assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
 
 
@@ -409,16 +409,19 @@ def test_what_a_solution_tells():
     )
     assert plan.centers == ["a", "f"] or set(plan.centers) == {"a", "f"}
     assert plan.value == plan.cost == 3
-    assert plan.labels == ["a", "a", "a", "f", "f", "f"]
+    assert [plan.centers[i] for i in plan.labels] == ["a", "a", "a", "f", "f", "f"]
     assert plan.loads == {"a": 3.0, "f": 5.0}
     assert plan.served == 10
     assert plan.mean == pytest.approx(0.3)
     assert plan.percentiles == {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
     assert plan.percentile([70]) == [0.0]
-    frame = plan.to_frame()
+    rows = plan.to_frame().set_index("center")
+    assert rows["load"].to_dict() == plan.loads
+    assert rows["demand"].to_dict() == {"a": 5.0, "f": 5.0}
+    frame = plan.to_frame(assignments=True)
     assert list(frame.columns) == ["vertex", "center", "distance", "weight", "share"]
-    assert frame["vertex"].tolist() == ["a", "b", "e", "f"]
-    assert frame["distance"].tolist() == [0, 1, 1, 0]
+    assert frame["vertex"].tolist() == list("abcdef")
+    assert frame["distance"].tolist() == [0, 1, 2, 2, 1, 0]
     assert float((frame["weight"] * frame["distance"]).sum()) == plan.value
     told = json.loads(to_json(plan.to_dict()))
     assert told["weights"] == "public"
@@ -431,9 +434,9 @@ def test_what_a_solution_tells():
 def test_nobody_is_served_beyond_the_limit():
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     plan = mdp.solve(metric, o.MaxCoverage(1, 2), candidates=[4])
-    assert plan.labels == [None, None, 4, 4, 4, 4, 4, None, None]
+    assert plan.labels.tolist() == [-1, -1, 0, 0, 0, 0, 0, -1, -1]
     assert plan.served == plan.value == 5
-    frame = plan.to_frame()
+    frame = plan.to_frame(assignments=True)
     assert frame["center"].isna().sum() == 4
 
 
@@ -447,7 +450,7 @@ def test_boxes_are_answered_on_a_net():
     release = mdp.release(box, demand, epsilon=1)
     plan = release.solve(o.KMedian(1))
     assert np.abs(plan.centers[0] - 0.3).max() < 0.1
-    assert plan.labels.count(0) == len(plan.labels)
+    assert not plan.labels.any() and len(plan.labels) == len(release.weights)
     with pytest.raises(InputError, match="finite universe"):
         release.solve(o.KMedian(1), candidates=[0])
 

@@ -1,5 +1,7 @@
 """What a result shows of itself, against what can be counted by hand."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -54,14 +56,105 @@ def test_html_holds_no_markup_of_ids():
     assert "<td><b></td>" not in shown and "&lt;b&gt;" in shown
 
 
-def test_boxes_have_columns_but_no_territories():
-    space = mdp.EuclideanSpace([0, 0], [1, 1])
-    demand = mdp.PrivateDemand(space, np.full((500, 2), 0.25))
-    result = mdp.k_median(space, demand, k=1, epsilon=1)
-    assert list(result.to_columns()) == ["rank", "x", "y"]
-    assert "1 centers" in result._repr_html_()
-    for ask in (result.to_networkx, lambda: result.labels):
-        with pytest.raises(InputError, match="a box"):
+SPACE = mdp.EuclideanSpace([0, 0], [1, 1])
+HOMES = np.repeat([[0.2, 0.2], [0.8, 0.7]], 2000, axis=0)
+ROWS = ["rank", "center", "x", "y", "points", "demand", "mean_distance", "distance_unit", "load"]
+
+
+def boxed():
+    """Solutions in a box, of each way to one."""
+    demand = mdp.PrivateDemand(SPACE, HOMES)
+    release = mdp.release(SPACE, demand, epsilon=4)
+    yield mdp.k_means(SPACE, demand, k=2, epsilon=4)
+    yield mdp.k_median(SPACE, demand, k=2, epsilon=4, method="quadtree")
+    yield release.k_median(2)
+    yield release.solve(mdp.objectives.KMedian(2))
+
+
+def test_boxes_have_rows_labels_and_cost():
+    pytest.importorskip("pandas")
+    for plan in boxed():
+        assert plan.universe is SPACE and "2 centers" in plan._repr_html_()
+        frame = plan.to_frame()
+        assert list(frame.columns) == ROWS and frame["center"].tolist() == [0, 1]
+        assert frame[["x", "y"]].to_numpy() == pytest.approx(plan.centers)
+        assert frame["demand"].sum() == pytest.approx(np.maximum(plan.weights, 0).sum())
+        points = plan.to_frame(assignments=True)
+        assert len(points) == len(plan.labels) == len(plan.weights)
+        at = np.array(points["vertex"].tolist())
+        away = np.linalg.norm(at[:, None] - plan.centers[None], axis=2)
+        assert points["distance"].to_numpy() == pytest.approx(away.min(axis=1))
+        assert points["center"].tolist() == away.argmin(axis=1).tolist() == plan.labels.tolist()
+        cost = plan.weights @ away.min(axis=1) ** plan.power
+        assert plan.cost == pytest.approx(cost, rel=1e-6)
+        with pytest.raises(InputError, match="is no graph"):
+            plan.to_networkx()
+
+
+ENDINGS = ("gpkg", "parquet", "csv", "json", "html", "png")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_solution_is_saved_by_ending(tmp_path, ending):
+    pytest.importorskip("geopandas")
+    pytest.importorskip("matplotlib")
+    homes = mdp.PrivateDemand(METRIC, [0] * 500 + [5] * 500)
+    alone = mdp.k_median(METRIC, homes, k=2, epsilon=1, method="local-search")
+    release = mdp.release(METRIC, homes, epsilon=1)
+    finite = (alone, release.k_means(2), mdp.solve(release, mdp.objectives.PCenter(2)))
+    for i, plan in enumerate((*finite, mdp.k_median(METRIC, k=2), *boxed())):
+        path = plan.save(tmp_path / f"plan{i}.{ending}")
+        found = path.read_bytes()
+        assert len(found) > 50
+        if ending == "json":
+            assert json.loads(found) == json.loads(json.dumps(plan.to_dict()))
+        if ending == "csv":
+            assert found.decode().splitlines()[1].startswith("1,")
+        if ending == "png":
+            assert found.startswith(b"\x89PNG")
+        if ending == "html":
+            assert b"<title>2 centers" in found
+
+
+def test_geojson_of_a_box_needs_a_system(tmp_path):
+    pytest.importorskip("geopandas")
+    release = mdp.release(SPACE, mdp.PrivateDemand(SPACE, HOMES), epsilon=4)
+    with pytest.raises(InputError, match="no declared coordinate system"):
+        release.k_median(2).save(tmp_path / "plan.geojson")
+    degrees = mdp.EuclideanSpace([0, 0], [1, 1], crs="EPSG:4326")
+    plan = mdp.k_median(degrees, mdp.PrivateDemand(degrees, HOMES), k=2, epsilon=4)
+    found = json.loads(plan.save(tmp_path / "plan.geojson").read_text())["features"]
+    places = [f["geometry"]["coordinates"] for f in found]
+    assert np.array(places) == pytest.approx(plan.centers)
+
+
+def test_endings_that_cannot_be_written_say_why(tmp_path, monkeypatch):
+    plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(3), weight=None), k=1)
+    with pytest.raises(InputError, match=r"must be one of \.json, .*\.png"):
+        plan.save(tmp_path / "plan.xlsx")
+    for ending in ("gpkg", "png", "geojson"):
+        with pytest.raises(InputError, match="no coordinates in the plane"):
+            plan.save(tmp_path / f"plan.{ending}")
+    space = mdp.EuclideanSpace([0, 0, 0], [1, 1, 1])
+    deep = mdp.k_means(space, mdp.PrivateDemand(space, np.full((500, 3), 0.4)), k=1, epsilon=2)
+    with pytest.raises(InputError, match="no coordinates in the plane"):
+        deep.save(tmp_path / "plan.png")
+    table = deep.save(tmp_path / "plan.csv").read_text()
+    assert table.startswith("rank,center,x1,x2,x3,points,demand")
+    monkeypatch.setattr("metricdp.report.plan_files.find_spec", lambda name: None)
+    for ending, extra in (("parquet", "parquet"), ("png", "plots")):
+        with pytest.raises(mdp.errors.MissingExtraError, match=extra):
+            mdp.k_median(METRIC, k=1).save(tmp_path / f"plan.{ending}")
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.csv"]
+
+
+def test_centers_alone_tell_no_weights(tmp_path):
+    homes = mdp.PrivateDemand(METRIC, [0] * 500)
+    alone = mdp.k_median(METRIC, homes, k=1, epsilon=1, method="local-search")
+    assert alone.loads is None and alone.mean is None and alone.served is None
+    assert list(alone.to_columns()) == ["rank", "center", "x", "y", "points"]
+    for ask in (lambda: alone.percentiles, lambda: alone.compare([0])):
+        with pytest.raises(InputError, match="released centers alone"):
             ask()
 
 

@@ -12,7 +12,6 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.errors import InputError
-from metricdp.report.plan_files import write_plan
 from tests import geo_world as world
 
 gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
@@ -30,7 +29,7 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
     corners = [[world.EAST, world.NORTH], [world.EAST + 1000, world.NORTH + 1000]]
     for ending, system in (("gpkg", 32719), ("geojson", 4326), ("parquet", 32719)):
         path = tmp_path / f"plan.{ending}"
-        write_plan(path, result)
+        result.save(path)
         options = {"layer": "sites"} if ending == "gpkg" else {}
         read = gpd.read_parquet(path) if ending == "parquet" else gpd.read_file(path, **options)
         assert read.crs.to_epsg() == system
@@ -39,10 +38,10 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
         assert np.abs(np.array(found) - corners).max() < 0.5
         assert read["demand"].sum() == pytest.approx(4000, rel=0.05)
         assert sorted(read["center"]) == sorted(result.centers)
-    told = json.loads(write_plan(tmp_path / "plan.json", result).read_text())
+    told = json.loads(result.save(tmp_path / "plan.json").read_text())
     assert sorted(told["coordinates"]) == corners and told["crs"] == world.UTM
-    table = (tmp_path / "plan.csv", write_plan(tmp_path / "plan.csv", result).read_text())[1]
-    assert table.startswith("rank,center,x,y,points,demand,mean_distance,distance_unit\n")
+    table = (tmp_path / "plan.csv", result.save(tmp_path / "plan.csv").read_text())[1]
+    assert table.startswith("rank,center,x,y,points,demand,mean_distance,distance_unit,load\n")
 
 
 def test_layers_fit_together(result):
@@ -76,7 +75,7 @@ def test_streets_between_territories_are_cut_where_both_are_equally_far():
 
 
 def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
-    path = write_plan(tmp_path / "plan.gpkg", result)
+    path = result.save(tmp_path / "plan.gpkg")
     with sqlite3.connect(path) as file:
         styles = dict(file.execute("select f_table_name, styleQML from layer_styles"))
         default = file.execute("select min(useAsDefault) from layer_styles").fetchone()
@@ -92,7 +91,7 @@ def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
 
 @pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="GDAL's ogrinfo is not installed")
 def test_ogrinfo_reads_it(tmp_path, result):
-    path = write_plan(tmp_path / "plan.gpkg", result)
+    path = result.save(tmp_path / "plan.gpkg")
     said = subprocess.run(["ogrinfo", path], capture_output=True, text=True, check=True).stdout
     for line in ("sites (Point)", "territories (Multi Polygon)", "streets (Multi Line String)"):
         assert line in said
@@ -100,7 +99,7 @@ def test_ogrinfo_reads_it(tmp_path, result):
 
 @pytest.mark.skipif(world.QGIS is None, reason="QGIS is not installed")
 def test_qgis_finds_each_site_in_its_territory(tmp_path, result):
-    path = write_plan(tmp_path / "plan.gpkg", result)
+    path = result.save(tmp_path / "plan.gpkg")
     ask = {"POLYGONS": f"{path}|layername=territories", "POINTS": f"{path}|layername=sites"}
     counted = tmp_path / "counted.csv"
     ran = world.qgis(
@@ -114,9 +113,9 @@ def test_qgis_finds_each_site_in_its_territory(tmp_path, result):
 def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
     plane = mdp.EuclideanMetric([[2.0, 3.0], [5.0, 6.0]])
     found = mdp.k_median(plane, k=1)
-    for ask in (write_plan, lambda path, _: mdp_coreset(plane).save(path)):
+    for one in (found, mdp_coreset(plane)):
         with pytest.raises(InputError, match="longitude and latitude"):
-            ask(tmp_path / "plan.geojson", found)
+            one.save(tmp_path / "plan.geojson")
     demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(900))
     mdp.release(METRIC, demand, epsilon=5).coreset().save(tmp_path / "core.geojson")
     read = gpd.read_file(tmp_path / "core.geojson")
@@ -158,7 +157,7 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
         graph.nodes[name].update(x=-71.3 + 0.01 * (name % 4), y=-29.9 + 0.01 * (name // 4))
     metric = mdp.GraphMetric(graph, weight=None)
     plan = mdp.solve(metric, objective)
-    path = write_plan(tmp_path / f"plan{ending}", plan)
+    path = plan.save(tmp_path / f"plan{ending}")
     if ending == ".csv":
         lines = path.read_text().splitlines()
         assert lines[0].endswith(",load")

@@ -23,7 +23,7 @@ from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo
 
 LAYERS = ("sites", "territories", "streets", "spider", "demand")
-"""Names of the layers, as `Result.to_geopandas` takes them."""
+"""Names of the layers, as `Solution.to_geopandas` takes them."""
 _MARGIN = 0.01
 """By how much areas reach beyond the outermost points, as a share of the extent."""
 
@@ -39,13 +39,16 @@ def crs_of(universe: Any) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers of some centers of a finite universe.
+    """The layers of some centers of points with places.
 
     Parameters
     ----------
     metric : Metric
         With coordinates.
-    centers : list of ids
+    sites : ndarray of int64, shape (k,)
+        Positions of the centers.
+    facts : dict of str to list
+        Columns of a table of the centers (`center_facts`).
     weights : ndarray of float64, shape (n_points,), or None
         Released, or public.
     parts : ndarray of int64, shape (n_points,), or None
@@ -53,7 +56,8 @@ class Layers:
     """
 
     metric: Metric
-    centers: list[Any]
+    sites: NDArray[np.int64]
+    facts: dict[str, list[Any]]
     weights: Floats | None = None
     parts: NDArray[np.int64] | None = None
 
@@ -93,7 +97,8 @@ class Layers:
     @cached_property
     def nearest(self) -> tuple[NDArray[np.int64], Floats]:
         """Number of the nearest center of each point, and the distance."""
-        return self.metric.nearest(self.centers)
+        label, distance = self.metric.nearest_to(self.sites)
+        return label.astype(np.int64), np.asarray(distance, np.float64)
 
     @cached_property
     def xy(self) -> Floats:
@@ -103,11 +108,7 @@ class Layers:
     @cached_property
     def site_xy(self) -> Floats:
         """Places of the centers, shape (k, 2)."""
-        return self.xy[np.asarray(self.metric.positions(self.centers), np.int64)]
-
-    def facts(self) -> dict[str, list[Any]]:
-        """Columns of a table of the centers (`center_facts`)."""
-        return center_facts(self.metric, self.centers, self.nearest, self.weights)
+        return self.xy[self.sites]
 
     def _frame(self, columns: dict[str, Any], shapes: Any) -> Any:
         import geopandas as gpd
@@ -124,7 +125,7 @@ class Layers:
         return made
 
     def _sites(self) -> Any:
-        return self._frame(self.facts(), self._points(self.site_xy))
+        return self._frame(self.facts, self._points(self.site_xy))
 
     def _territories(self) -> Any:
         """Unions of Voronoi cells, a little beyond the hull of all points."""
@@ -135,7 +136,7 @@ class Layers:
         flat = self.xy[kept] * stretch
         places, first = np.unique(flat, axis=0, return_index=True)
         label = self.nearest[0][kept[first]]
-        k = len(self.centers)
+        k = len(self.sites)
         edge = _MARGIN * float(np.ptp(flat, axis=0).max() or 1.0)
         hull = shapely.buffer(shapely.convex_hull(shapely.MultiPoint(places)), edge)
         cells = _voronoi(places, hull)
@@ -148,7 +149,7 @@ class Layers:
             None if a is None else shapely.transform(a, lambda points: points / stretch)
             for a in areas
         ]
-        return self._frame(self.facts(), back)
+        return self._frame(self.facts, back)
 
     def _stretch(self) -> Floats:
         """Factors that make degrees as long on the page as on the ground, at the middle."""
@@ -184,9 +185,9 @@ class Layers:
         )
         of = np.concatenate([label[u][same], label[u][first], label[v][second]])
         lines = shapely.linestrings(pieces)
-        shapes = [shapely.multilinestrings(lines[of == c]) for c in range(len(self.centers))]
-        facts = self.facts()
-        return self._frame({"rank": facts["rank"], "center": facts["center"]}, shapes)
+        shapes = [shapely.multilinestrings(lines[of == c]) for c in range(len(self.sites))]
+        ranked = {name: self.facts[name] for name in ("rank", "center")}
+        return self._frame(ranked, shapes)
 
     def _shares(self, graph: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> Floats:
         """How much of each edge, from u on, is served by u's center: where the ways by both ends
@@ -213,7 +214,7 @@ class Layers:
         label = self.nearest[0]
         part = np.arange(len(self.metric)) if self.parts is None else self.parts
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1) & (self.weights > 0))
-        k = len(self.centers)
+        k = len(self.sites)
         found = np.unique(part[kept] * k + label[kept], return_inverse=True)
         keys: NDArray[Any] = found[0]
         at: NDArray[Any] = found[1]
@@ -240,7 +241,7 @@ class Layers:
         columns = {
             "part": part[known],
             "rank": center[known] + 1,
-            "center": [self.facts()["center"][c] for c in center[known].tolist()],
+            "center": [self.facts["center"][c] for c in center[known].tolist()],
             "demand": weight[known],
         }
         return self._frame(columns, shapely.linestrings(ends) if len(ends) else [])
@@ -274,27 +275,29 @@ def _plain(name: Any) -> Any:
 
 
 def center_facts(
-    metric: Metric,
     centers: list[Any],
-    nearest: tuple[NDArray[np.int64], Floats],
+    label: NDArray[np.int64],
+    distance: Floats,
     weights: Floats | None,
+    loads: list[float] | None,
+    measured: str,
 ) -> dict[str, list[Any]]:
     """Columns of a table of centers: rank from 1, id, points of the territory, and with weights its
-    demand, the mean distance of that, and what distances are measured in.
+    demand, the mean distance of that, what distances are measured in, and what the center serves.
     """
     k = len(centers)
-    label, distance = nearest
     columns: dict[str, list[Any]] = {"rank": list(range(1, k + 1))}
     columns["center"] = [_plain(center) for center in centers]
     columns["points"] = np.bincount(label, minlength=k).tolist()
-    if weights is not None:
+    if weights is not None and loads is not None:
         mass = np.bincount(label, weights=weights, minlength=k)
         far = np.bincount(label, weights=weights * distance, minlength=k)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(mass > 0, far / mass, np.nan)
         columns["demand"] = mass.tolist()
         columns["mean_distance"] = [None if np.isnan(m) else m for m in mean.tolist()]
-        columns["distance_unit"] = [metric.measured] * k
+        columns["distance_unit"] = [measured] * k
+        columns["load"] = loads
     return columns
 
 
@@ -317,32 +320,3 @@ def _voronoi(places: Floats, hull: Any) -> NDArray[Any]:
         shapely.voronoi_polygons(shapely.MultiPoint(places), extend_to=hull, ordered=True)
     )
     return np.asarray(cells, dtype=object)
-
-
-def layers_of_result(result: Any) -> Layers:
-    """The layers of a `Result`.
-
-    Raises
-    ------
-    InputError
-        It is of a box, or of a universe that it does not know.
-    """
-    return Layers(finite_universe(result), list(result.centers), *weights_of(result))
-
-
-def finite_universe(result: Any) -> Metric:
-    """The finite universe of a result's centers."""
-    universe = result.universe
-    if not isinstance(universe, Metric):
-        what = "a box, whose centers are free points" if universe is not None else "not known"
-        raise InputError(f"the universe of this result is {what}: only a finite one has this")
-    return universe
-
-
-def weights_of(result: Any) -> tuple[Floats | None, NDArray[np.int64] | None]:
-    """Released or public weights of a result, and their parts."""
-    weights = getattr(result.release, "weights", None) if result.receipt else result.weights
-    if weights is None or len(weights) != len(result.universe):
-        return None, None
-    parts = getattr(getattr(result.release, "partition", None), "labels", None)
-    return np.asarray(weights, np.float64), None if parts is None else parts.astype(np.int64)
