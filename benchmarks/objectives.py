@@ -240,7 +240,7 @@ def private(draws: int = 5) -> None:
 
 def _served(plan: mdp.Solution, metric: mdp.Metric, true: np.ndarray) -> np.ndarray:
     """What each site of a plan serves of other weights; points without noisy demand by label."""
-    frame = plan.to_frame().dropna(subset=["center"])
+    frame = plan.to_frame(assignments=True).dropna(subset=["center"])
     at = {center: i for i, center in enumerate(plan.centers)}
     points = metric.positions(list(frame["vertex"]))
     sites = frame["center"].map(at).to_numpy()

@@ -31,12 +31,11 @@ def on_terminal(args: Namespace) -> bool:
 
 
 def of_centers(result: Any, summary: Any = None) -> str:
-    """Centers of a `Result` or a `Solution`, what each one serves, and the receipt."""
+    """Centers of a `Solution`, what each one serves, and the receipt."""
     from metricdp.metrics.units import in_words, unit_shown
 
-    plain = result.as_result() if hasattr(result, "as_result") else result
-    unit = unit_shown(plain.universe)
-    told = plain.to_columns()
+    unit = unit_shown(result.universe)
+    told = result.to_columns()
     columns: dict[str, list[str]] = {"": [str(rank) for rank in told["rank"]]}
     columns["center"] = [one_line(str(center)) for center in told["center"]]
     for axis, name in (("lon", "longitude"), ("lat", "latitude"), ("x", "x"), ("y", "y")):
@@ -51,10 +50,8 @@ def of_centers(result: Any, summary: Any = None) -> str:
             "" if mean is None else in_words(mean, unit) for mean in told["mean_distance"]
         ]
     lines = [_grid(columns)]
-    if getattr(result, "objective", None) is not None:
+    if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
         lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
-    elif getattr(result, "certificate", None) is not None:
-        lines += ["", f"cost {result.cost:,.6g}{_gap(result.gap)}"]
     if summary is not None:
         lines += ["", str(summary).splitlines()[0]]
     if result.receipt is not None:

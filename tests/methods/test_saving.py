@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -131,3 +132,28 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
         *("--method", "uniform", "--save-release", "x.release"),
     )
     assert refused.status == 2 and not (tmp_path / "x.release").exists()
+
+
+OLD = Path(__file__).parents[1] / "data" / "releases"
+TOLD = json.loads((OLD / "expected.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(TOLD))
+def test_releases_of_0_1_0_are_read(name):
+    grid = nx.relabel_nodes(nx.grid_2d_graph(8, 8), lambda v: f"{v[0]}-{v[1]}")
+    in_a_box = name in ("box", "coreset", "lsh", "quadtree")
+    box = mdp.EuclideanSpace([0, 0], [1, 1])
+    release = mdp.Release.load(
+        OLD / f"{name}.release", box if in_a_box else mdp.GraphMetric(grid, weight=None)
+    )
+    told = TOLD[name]
+    assert (str(release.receipt.epsilon), release.method) == (told["epsilon"], told["method"])
+    assert release.weights.sum() == pytest.approx(told["weights_sum"])
+    if in_a_box:
+        found, wanted = release.k_means(2).centers, np.array(told["centers"])
+        assert np.sort(found, axis=0) == pytest.approx(np.sort(wanted, axis=0), abs=1e-6)
+    else:
+        assert sorted(release.k_median(2).centers) == sorted(told["centers"])
+    if told["interval"] is not None:
+        found = release.interval(["1-1", "6-6"])
+        assert [found.low, found.estimate, found.high] == pytest.approx(told["interval"])
