@@ -19,6 +19,7 @@ from metricdp.errors import InputError, MetricDPError
 from metricdp.interruption import held
 from metricdp.methods.catalogue import of_finite_universes
 from metricdp.methods.remarks import too_few
+from metricdp.progress import doing
 
 _PRIVATE = [
     "epsilon",
@@ -387,6 +388,7 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     from metricdp.partitions.finite.ward import hierarchy
 
     demand = inputs.read_demand(args, metric)
+    doing("counting the demand and finding centers")
     search = _search(args, metric)
     method = _method(args, metric)
     if method == "partition" and args.save_release is not None:

@@ -11,7 +11,16 @@ from metricdp.errors import InputError
 
 NAME = "costs"
 """What ``--format`` calls them."""
-_GRAPHS = ("nodes", "layer", "crs", "symmetrize", "directed", "direction", "largest_component")
+_GRAPHS = (
+    "nodes",
+    "layer",
+    "crs",
+    "topology",
+    "symmetrize",
+    "directed",
+    "direction",
+    "largest_component",
+)
 _OPTIONS = {
     "sites=, clients=": "--source, --target",
     "cost=": "--weight",

@@ -33,6 +33,7 @@ _READ = (
     "target",
     "layer",
     "crs",
+    "topology",
     "symmetrize",
     "largest_component",
     "directed",
@@ -60,7 +61,9 @@ def read_metric(args: Namespace) -> GraphMetric:
         raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster and stream")
     path = args.graph
     doing(f"reading {Path(path).name}")
-    options = {name: getattr(args, name) for name in _READ}
+    options = {name: getattr(args, name) for name in _READ if hasattr(args, name)}
+    if options.get("topology") is None:
+        options.pop("topology", None)
     if path.startswith(DATASET):
         known = mdp.datasets.describe(path.removeprefix(DATASET))
         if known.edges == 0:

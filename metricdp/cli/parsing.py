@@ -357,6 +357,12 @@ _GRAPH_OPTIONS = (
         "declares none",
     ),
     (
+        "--topology",
+        "HOW",
+        "geometry: lines of a geographic file meet where they end, whatever its columns of vertex "
+        "ids say; lines of several pieces are taken piece by piece (default: ids, if there are)",
+    ),
+    (
         "--format",
         "NAME",
         f"one of {', '.join(FORMATS)} (default: told by ending and content); of metricdp "

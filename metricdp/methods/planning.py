@@ -312,6 +312,8 @@ class Plan:
         >>> told.remark()[:41]
         'At this size epsilon buys almost nothing:'
         """
+        if self.runs < len(self.shapes):
+            return ""  # some shapes are not tried yet
         forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
         return remark(self.epsilons, forecasts, self.forecast(None))
 

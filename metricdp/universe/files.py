@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metricdp.arguments import file_path, shown
+from metricdp.arguments import chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe.crs import crs_text, described, kind_of
 from metricdp.universe.edges import UNIT, EdgeData
@@ -27,6 +27,7 @@ def read_graph_file(
     target: str | None = None,
     layer: str | None = None,
     crs: Any = None,
+    topology: str = "ids",
     symmetrize: bool = False,
     largest_component: bool = False,
     directed: bool = False,
@@ -53,6 +54,10 @@ def read_graph_file(
         Of a geographic file that has several.
     crs : anything that pyproj reads, or None
         The coordinate reference system of a file that declares none.
+    topology : {"ids", "geometry"}
+        Whether lines of a geographic file meet where columns of vertex ids say, if it has them, or
+        where they end: "geometry" passes over ids that are out of date, and takes lines of several
+        pieces piece by piece.
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
@@ -99,7 +104,7 @@ def read_graph_file(
             raise InputError(f"{option} must be the name of a column, got {shown(column)}")
     said = crs_text(crs)
     file = File(path, read_bytes(path))
-    columns = Columns(weight, source, target, layer, said)
+    columns = Columns(weight, source, target, layer, said, _topology(topology))
     kind = format or _told(file)
     _check_options(path, kind, columns)
     with naming(path):
@@ -114,6 +119,10 @@ def read_graph_file(
         )
 
 
+def _topology(topology: Any) -> str:
+    return chosen(topology, ("ids", "geometry"), "topology")
+
+
 def _check_options(path: Path, kind: str, columns: Columns) -> None:
     has = formats()[kind].options
     if "weight" not in has and columns.weight not in (None, UNIT):
@@ -123,6 +132,10 @@ def _check_options(path: Path, kind: str, columns: Columns) -> None:
         raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
     if "layer" not in has and columns.layer is not None:
         raise InputError(f"{path}: the format {kind} has no layers; leave layer= out")
+    if "layer" not in has and columns.topology != "ids":
+        raise InputError(f"{path}: the format {kind} has no lines; leave topology= out")
+    if columns.topology != "ids" and columns.source is not None:
+        raise InputError(f"{path}: source and target name ids; leave topology='geometry' out")
     if "source" not in has and (columns.source is not None or columns.target is not None):
         raise InputError(
             f"{path}: source and target name columns of an edge list; the format here is {kind}"

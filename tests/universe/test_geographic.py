@@ -141,3 +141,32 @@ def test_public_features_and_layers_keep_their_columns(tmp_path):
         assert read["name"].isna().tolist() == known["name"].isna().tolist()
         assert read.geometry.tolist() == known.geometry.tolist()
         assert read.crs == known.crs
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_lines_of_several_pieces_and_stale_ids_are_read_by_geometry(tmp_path, name):
+    """One line in two pieces that lie apart, and ids that no longer say what meets what."""
+    from shapely import LineString, MultiLineString
+
+    a, b, c, d = [(280_000.0 + 100 * i, 6_690_000.0) for i in range(4)]
+    lines = [MultiLineString([[a, b], [c, d]]), LineString([b, c])]
+    said = {"u": [1, 3], "v": [2, 4], "length": [300.0, 100.0]}
+    frame = world.gpd.GeoDataFrame(said, geometry=lines, crs=world.UTM)
+    path = world.write(frame, tmp_path / name)
+    with pytest.raises(InputError, match=r"topology='geometry'|disconnected"):
+        mdp.read_graph(path)
+    metric = mdp.read_graph(path, topology="geometry")
+    assert len(metric) == 4
+    order = np.argsort(metric.coordinates[:, 0])  # an hour of the plane, or degrees
+    rows = rows_of(metric)[np.ix_(order, order)]
+    assert np.allclose(rows[0], [0, 150, 250, 400], atol=2)  # halves of the 300 m that are said
+    plain = world.write(frame[["geometry"]], tmp_path / f"plain_{name}")
+    rows = rows_of(mdp.read_graph(plain))[np.ix_(order, order)]
+    assert rows.max() == pytest.approx(300, abs=2)
+    with pytest.raises(InputError, match="topology must be one of"):
+        mdp.read_graph(path, topology="stars")
+    with pytest.raises(InputError, match="name ids"):
+        mdp.read_graph(path, topology="geometry", source="u", target="v")
+    (tmp_path / "roads.csv").write_text("from,to,length\na,b,1\n")
+    with pytest.raises(InputError, match="has no lines"):
+        mdp.read_graph(tmp_path / "roads.csv", topology="geometry")

@@ -77,7 +77,8 @@ class File:
 @dataclass(frozen=True)
 class Columns:
     """Which columns (or attributes) of a file mean what; None: the usual names. Of a
-    geographic file its layer too, and the system of one that declares none.
+    geographic file its layer too, the system of one that declares none, and whether edges meet
+    where columns say ("ids") or where lines end ("geometry").
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Columns:
     target: str | None = None
     layer: str | None = None
     crs: str | None = None
+    topology: str = "ids"
 
 
 def _never(file: File) -> bool:

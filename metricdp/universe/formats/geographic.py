@@ -55,9 +55,9 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
     if (columns.source is None) != (columns.target is None):
         raise GraphFileError(file.path, "name both endpoint columns (source and target) or none")
     crs = frame_crs(frame, columns.crs, file)
-    ends = _ends(table, columns)
+    ends = None if columns.topology == "geometry" else _ends(table, columns)
     if ends is None:
-        return _by_places(file, shapes, table, columns, crs)
+        return _by_places(file, frame, columns, crs)
     edges = _by_ids(file, shapes, table, ends, crs)
     edges = replace(edges, **_lengths(shapes, table, columns, crs, ends))
     return edgelist._with_directions(table, edges)
@@ -175,7 +175,10 @@ def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
     if not (shapely.get_type_id(lines) == 1).all() or shapely.is_empty(lines).any():
         bad = int((shapely.get_type_id(lines) != 1).sum())
         raise GraphFileError(
-            file.path, f"edges are lines, each in one piece; {bad:,} of {len(lines):,} are not"
+            file.path,
+            f"edges are lines, each in one piece; {bad:,} of {len(lines):,} are not. Where columns "
+            f"name vertices, topology='geometry' (--topology geometry) passes over them, and takes "
+            f"pieces by where they end",
         )
     first, last = shapely.get_point(lines, 0), shapely.get_point(lines, -1)
     return tuple(  # type: ignore[return-value]
@@ -183,10 +186,26 @@ def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
     )
 
 
-def _by_places(
-    file: File, shapes: Any, table: Table, columns: Columns, crs: str | None
-) -> EdgeData:
-    """Vertices are the places where lines end."""
+def _pieces(frame: Any) -> tuple[Any, NDArray[np.float64]]:
+    """A row for every piece of a line, and which share of its line each is."""
+    import shapely
+
+    lines = shapely.line_merge(np.asarray(frame.geometry.array, dtype=object))
+    parts, row = shapely.get_parts(lines, return_index=True)
+    whole = shapely.get_type_id(lines)
+    if len(parts) == len(lines) or not np.isin(whole, (1, 5)).all():
+        return frame, np.ones(len(frame))
+    long = shapely.length(parts)
+    every = np.bincount(row, weights=long, minlength=len(lines))[row]
+    share = np.divide(long, every, out=np.ones_like(long), where=every > 0)
+    made = frame.iloc[row].reset_index(drop=True).set_geometry(parts, crs=frame.crs)
+    return made, share
+
+
+def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> EdgeData:
+    """Vertices are the places where lines, or pieces of them, end."""
+    frame, share = _pieces(frame)
+    shapes, table = frame.geometry, _table(file, frame)
     tails, heads = _tips(file, shapes)
     every = np.stack([tails, heads], axis=1).reshape(-1, 2)
     places, first, at = np.unique(every, axis=0, return_index=True, return_inverse=True)
@@ -195,6 +214,8 @@ def _by_places(
     rank[order] = np.arange(len(order))
     ends = rank[at.ravel()].reshape(-1, 2)
     facts = _lengths(shapes, table, columns, crs, ())
+    if str(facts["measured"]).startswith("column"):  # of a whole line: pieces have their share
+        facts["lengths"] = facts["lengths"] * share
     edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
     where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
     return edgelist._with_directions(table, replace(edges, **facts, **where))
