@@ -31,6 +31,10 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 MOST_ENTRIES = 20_000_000
 """Largest block that is bounded: 160 MB."""
+EQUAL = 2e-9
+"""Costs as near as this fraction are equal: a proof closes at 1e-9 of a cost that is no integer
+(`metricdp.solvers.dual_ascent`), and is rounded besides.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """The centers cost at most this fraction of their cost more than the best: 0 if they are
-        proven optimal.
+        proven optimal, up to `EQUAL` of the cost where costs are no integers.
 
         Examples
         --------
@@ -71,11 +75,8 @@ class Certificate:
         >>> Certificate(cost=10.0, lower_bound=9.0).gap
         0.1
         """
-        return (
-            0.0
-            if self.cost <= self.lower_bound
-            else (self.cost - self.lower_bound) / abs(self.cost)
-        )
+        left = self.cost - self.lower_bound
+        return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost)
 
     def to_dict(self) -> dict[str, float]:
         """JSON-ready form.

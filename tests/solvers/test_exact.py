@@ -104,3 +104,18 @@ def test_the_front_door():
     with pytest.raises(mdp.InputError, match="certificate is for public demand"):
         demand = mdp.PrivateDemand(metric, metric.ids)
         mdp.k_median(metric, demand, k=2, epsilon=1, exact=True)
+
+
+def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
+    """A table of costs that a short ascent settles is neither searched at length nor left open."""
+    rng = np.random.default_rng(0)
+    away = np.linalg.norm(rng.random((60, 1, 2)) - rng.random((300, 2)), axis=2) * 100
+    table = mdp.CostTable(away, sites=[f"Store_{i}" for i in range(60)], clients=list(range(300)))
+
+    def at_length(*args):
+        raise AssertionError("a glance is enough")
+
+    monkeypatch.setattr("metricdp.solvers.exact.settled", at_length)
+    plan = mdp.k_median(table, k=4, exact=True)
+    assert plan.gap == 0 and plan.cost >= plan.lower_bound > plan.cost * (1 - 2e-9)
+    assert plan.cost == pytest.approx(mdp.solve(table, mdp.objectives.KMedian(4)).value)
