@@ -79,6 +79,7 @@ def _searches() -> Iterator[tuple[Case, bool]]:
     from metricdp.accounting import Cost
     from metricdp.methods.finite.local_search import LocalSearch
     from metricdp.methods.question import Question
+    from metricdp.methods.runner import answered
 
     world = worlds()["a path"]
 
@@ -117,7 +118,8 @@ def _searches() -> Iterator[tuple[Case, bool]]:
 
     def pooled(demand: Any, ledger: Any) -> Any:
         method = LocalSearch(steps=2, start="random", final=False)
-        return method.answer(demand, ledger.charge(cost), Question.checked(demand.universe, 1, 1))
+        question = Question.checked(demand.universe, 1, 1)
+        return answered(method, demand, ledger.charge(cost), question)
 
     cost = Cost.zcdp(*POOL)
     two = LocalSearch(steps=2, start="k-median++", final=True)

@@ -35,6 +35,17 @@ Work = Callable[[Any], Steps]
 """From the terms of a smaller budget to what is done with it."""
 
 
+def driven(work: Steps, put: Callable[[Any], Any]) -> Any:
+    """The last word of a method at work, whose requests are answered by `put`."""
+    answer: Any = None
+    while True:
+        try:
+            request = work.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = put(request)
+
+
 @dataclass(frozen=True, eq=False)
 class Image:
     """All records, or what public maps make of them, one after another: what is asked about.

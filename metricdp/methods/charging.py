@@ -2,7 +2,7 @@
 
 1. `Payer`: demand and ledger fit each other and the universe, or the call is refused.
 2. The recipe names its *price* for what the call may spend: public arithmetic.
-3. The recipe *checks*, from public facts, whatever it would refuse at that price.
+3. The recipe *confirms*, from public facts, that it can answer at that price.
 4. The ledger is *charged*, once for the whole call. The grant it returns is all that can be spent.
 
 The front door, `explore` and the private centers all go this way, so a refusal reads the same
@@ -19,14 +19,16 @@ from typing import Any
 
 from metricdp.accounting import Budget, Cost, Grant, Ledger
 from metricdp.errors import InputError
+from metricdp.methods.runner import terms_of
+from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Neighboring
 
-Price = Callable[[Any, Any], Cost]
+Price = Callable[[Any, Any, Terms], Cost]
 """What a recipe charges for a call that may spend (epsilon, delta)."""
-Check = Callable[[Cost, Neighboring], None]
+Confirm = Callable[[Terms], None]
 """Refuses, from public facts, what a recipe cannot do at a price."""
 
 
@@ -95,14 +97,14 @@ class Payer:
         return "add-remove" if self._ledger is None else self._ledger.neighboring
 
     def charge(
-        self, price: Price, check: Check, budgets: Sequence[tuple[Any, Any]], purpose: str
+        self, price: Price, confirm: Confirm, budgets: Sequence[tuple[Any, Any]], purpose: str
     ) -> Grant:
         """A grant for the prices of one call or of several together, once nothing else can be
         refused.
 
         Parameters
         ----------
-        price, check : callable
+        price, confirm : callable
             The recipe's.
         budgets : sequence of (epsilon, delta)
             What each call may spend; together they are charged the sum of their prices.
@@ -122,10 +124,11 @@ class Payer:
             )
         if self._ledger is not None:
             self._ledger.check(self.demand.protects)
-        prices = [price(*budget) for budget in budgets]
+        terms = terms_of(self.demand, Cost.of(0), self.neighboring)
+        prices = [price(*budget, terms) for budget in budgets]
         for each in prices:
             if each.epsilon > 0:  # else the ledger says it better
-                check(each, self.neighboring)
+                confirm(terms.at(each))
         total = prices[0] if len(prices) == 1 else _sum(prices)
         own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
         ledger = Ledger(*own) if self._ledger is None else self._ledger

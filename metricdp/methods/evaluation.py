@@ -17,7 +17,7 @@ Under replace-one with records as units their number is public. Intervals are po
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,20 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant
-from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
+from metricdp.methods.asking import Account, Ask
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.charging import Payer, checked_universe
-from metricdp.methods.shares import Allowance, price_in_shares
+from metricdp.methods.runner import Run
+from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
-from metricdp.releases import Neighboring, Receipt
+from metricdp.releases import Receipt
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
 
 Floats = NDArray[np.float64]
@@ -290,10 +291,7 @@ def evaluate(
     grains = demand.grains if isinstance(demand, PrivateDemand) else 1
     design = _Design.of(universe, centers, within, against, release, clip, grains)
 
-    def check(price: Cost, neighboring: Neighboring) -> None:
-        design.check_price(price, neighboring, demand.max_contributions)
-
-    grant = payer.charge(price_in_shares, check, [(epsilon, delta)], "evaluate")
+    grant = payer.charge(price_in_shares, design.confirm, [(epsilon, delta)], "evaluate")
     asked = {
         "centers": design.service.k,
         "within": ", ".join(f"{limit:g}" for limit in design.within),
@@ -419,15 +417,33 @@ class _Design:
         rest = {name: share * (1 - AGAINST) for name, share in SHARES.items()}
         return {**rest, "against": AGAINST}
 
-    def check_price(self, price: Cost, neighboring: Neighboring, m: int) -> None:
+    def confirm(self, terms: Terms) -> None:
         """Refuse a price whose shares are too small for the noise, before it is charged."""
         for name, query in self.queries.items():
-            share = self.shares[name]
-            if price.pooled:
-                rho = (price.rho or Fraction(0)) * share
-                gaussian_scale(query.squared_sensitivity(neighboring, m), rho)
-            else:
-                laplace_scale(query.sensitivity(neighboring, m), price.epsilon * share)
+            terms.scale_of(Ask(query, self.shares[name]))
+
+    def work(self, terms: Terms) -> Generator[Any, Any, Evaluation]:
+        """Every query once, paid with its share."""
+        total = None
+        grains = float(terms.grains)
+        if CountQuery().sensitivity(terms.neighboring, terms.max_contributions) == 0:
+            # exact, and costs nothing
+            total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / grains
+        releases = []
+        for name, query in self.queries.items():
+            releases.append((yield Ask(query, self.shares[name])))
+        noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
+        shifts = np.array([r.query.shift for r in releases for _ in r.values])
+        told = np.concatenate([r.values for r in releases]).astype(np.float64)
+        spread = np.array([m.scale for m in noise])
+        # an exact answer may have saturated if noise alone takes its value there: e^-40 of all do
+        # else
+        lost = np.abs(told) >= CAP - 40 * spread
+        off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
+        whole = grains / 2.0**shifts
+        laws = [m.name for m in noise]
+        read = self.read(told / whole, spread / whole, laws, total, off / whole)
+        return self.report(read, (yield Account()).receipt)
 
     @cached_property
     def places_of(self) -> dict[str, slice]:
@@ -526,24 +542,10 @@ class _Design:
 
 
 def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
-    """Answers of the gate, each paid once with its share."""
-    allowance = Allowance(demand, grant)
-    total = None
-    if CountQuery().sensitivity(grant.neighboring, demand.max_contributions) == 0:
-        # exact, and costs nothing
-        total = float(allowance.ask(CountQuery(), Fraction(1)).values[0]) / demand.grains
-    releases = [allowance.ask(query, design.shares[name]) for name, query in design.queries.items()]
-    noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
-    shifts = np.array([r.query.shift for r in releases for _ in r.values])
-    told = np.concatenate([r.values for r in releases]).astype(np.float64)
-    spread = np.array([m.scale for m in noise])
-    # an exact answer may have saturated if noise alone takes its value there: e^-40 of all do else
-    lost = np.abs(told) >= CAP - 40 * spread
-    off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
-    whole = demand.grains / 2.0**shifts
-    laws = [m.name for m in noise]
-    answers = design.read(told / whole, spread / whole, laws, total, off / whole)
-    return design.report(answers, allowance.receipt)
+    """What the gate answers, read."""
+    run = Run(demand, grant)
+    told: Evaluation = run.drive(design.work(run.terms))
+    return told
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
@@ -552,20 +554,15 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     places = design.places
     values = []
     scales = []
-    law = "discrete Laplace"
+    terms = Terms(price, "add-remove")
+    law = "discrete Gaussian" if terms.pooled else "discrete Laplace"
     for name, query in design.queries.items():
-        share = design.shares[name]
         if isinstance(query, TotalsQuery):
             answer = amounts @ query.measured.amounts(places)
         else:
             partition = query.partition  # type: ignore[attr-defined]
             answer = np.bincount(partition.encode(places), amounts, partition.n_parts)
-        if price.pooled:
-            square = query.squared_sensitivity("add-remove", 1)
-            scale = gaussian_scale(square, (price.rho or Fraction(0)) * share)
-            law = "discrete Gaussian"
-        else:
-            scale = laplace_scale(query.sensitivity("add-remove", 1), price.epsilon * share)
+        scale = terms.scale_of(Ask(query, design.shares[name]))
         values.append(answer)
         scales.append(np.full(len(answer), scale))
     every = np.concatenate(values)

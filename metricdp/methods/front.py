@@ -17,6 +17,7 @@ from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, asked_of
 from metricdp.methods.registry import answering, default_of
 from metricdp.methods.result import Result, public_weights
+from metricdp.methods.runner import answered, released
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, PrivateDemand
@@ -229,11 +230,10 @@ def release(
     """
     recipe = default_of(checked_universe(universe), records_hint)
     payer = Payer(universe, demand, ledger)
-    question = asked_of(universe, 1, 1, seed=seed)
-    check = partial(recipe.check, demand, question)
-    price = partial(recipe.price_of, demand)
-    grant = payer.charge(price, check, [(epsilon, delta)], "release")
-    found = recipe.release(demand, grant, question.seed)
+    question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
+    confirm = partial(recipe.confirm, question=question)
+    grant = payer.charge(recipe.price, confirm, [(epsilon, delta)], "release")
+    found = released(recipe, demand, grant, question)
     return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
 
 
@@ -271,10 +271,9 @@ def _cluster(
     if recipe.free:
         grant = payer.nothing()
     else:
-        check = partial(recipe.check, demand, question)
-        price = partial(recipe.price_of, demand)
-        grant = payer.charge(price, check, [budget], purpose)
-    found = recipe.answer(demand, grant, question)
+        confirm = partial(recipe.confirm, question=question)
+        grant = payer.charge(recipe.price, confirm, [budget], purpose)
+    found = answered(recipe, demand, grant, question)
     known = replace(found, universe=universe, power=question.power)
     return attest(known, _made(purpose, recipe, demand, grant, asked))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast
@@ -140,37 +140,11 @@ class Method(ABC):
             As `least`; or a share is too small for the noise.
         """
         for asked in self.least(terms, question):
-            terms.confirm(asked)
+            terms.scale_of(asked)
 
+    @abstractmethod
     def work(self, terms: Terms, question: Any) -> Steps:
         """Ask, and return a release or a result. Public coins come from ``question.seed``."""
-        raise NotImplementedError
-
-    def price_of(self, demand: Any, epsilon: Any, delta: Any) -> Cost:
-        """For callers that do not drive methods by a runner yet."""
-        from metricdp.methods.runner import price_of
-
-        return price_of(self, demand, epsilon, delta)
-
-    def check(self, demand: Any, question: Any, price: Cost, neighboring: Any) -> None:
-        """For callers that do not drive methods by a runner yet."""
-        from metricdp.methods.runner import refuse
-
-        refuse(self, demand, question, price, neighboring)
-
-    def answer(self, demand: Any, grant: Any, question: Any) -> Any:
-        """For callers that do not drive methods by a runner yet."""
-        from metricdp.methods.runner import answered
-
-        return answered(self, demand, grant, question)
-
-    def release(self, demand: Any, grant: Any, seed: int) -> Any:
-        """For callers that do not drive methods by a runner yet."""
-        from metricdp.methods.question import asked_of
-        from metricdp.methods.runner import released
-
-        question = replace(asked_of(demand.universe, 1, 1, seed=seed), k=0)
-        return released(self, demand, grant, question)
 
 
 def answer_of(outcome: Any, question: Any) -> Result:

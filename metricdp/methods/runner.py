@@ -27,6 +27,7 @@ from metricdp.methods.asking import (
     Statement,
     Steps,
     Within,
+    driven,
 )
 from metricdp.methods.method import Method, answer_of
 from metricdp.methods.result import Result
@@ -66,19 +67,6 @@ def price_of(method: Method, demand: PrivateDemand, epsilon: Any, delta: Any) ->
     return method.price(epsilon, delta, terms_of(demand, Cost.of(0), "add-remove"))
 
 
-def refuse(
-    method: Method, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-) -> None:
-    """Refuse, from public facts and before anything is charged, what the method cannot answer.
-
-    Raises
-    ------
-    InputError
-        Its own reasons; or a share of the price is too small for the noise.
-    """
-    method.confirm(terms_of(demand, price, neighboring), question)
-
-
 def answered(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
     """The answer to a question, paid from `grant`: all of it may be spent."""
     return answer_of(released(method, demand, grant, question), question)
@@ -108,13 +96,7 @@ class Run:
 
     def drive(self, steps: Steps) -> Any:
         """Put each request to the gate, send its answer back, and return the last word."""
-        answer: Any = None
-        while True:
-            try:
-                request = steps.send(answer)
-            except StopIteration as end:
-                return end.value
-            answer = self.put(request)
+        return driven(steps, self.put)
 
     def put(self, request: Any) -> Any:
         """The answer to one request."""

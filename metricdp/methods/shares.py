@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant, Pool, selection_epsilon, zcdp_epsilon
+from metricdp.accounting import Cost, selection_epsilon, zcdp_epsilon
 from metricdp.accounting.cost import ZCDP
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.partitions.finite.labels import Labels
-from metricdp.privacy import PrivateDemand, measure, thinned
 from metricdp.privacy.caps import Capped, squared_sensitivity
 from metricdp.privacy.queries import CountQuery, HistogramQuery, Partition, Query, SumsQuery
 from metricdp.releases import Neighboring, Receipt, Release, Unit
@@ -84,27 +83,31 @@ class Terms:
         rho = (self.price.rho or 0) * share
         return Cost(zcdp_epsilon(rho, self.price.delta), self.price.delta, rho, ZCDP)
 
+    def cost(self, share: Fraction) -> Cost:
+        """A share as a budget of its own."""
+        return Cost.of(self.part(share))
+
     def selection(self, share: Fraction) -> Fraction:
         """Epsilon of a selection that is paid with a share."""
         if not self.pooled:
             return self.price.epsilon * share
         return selection_epsilon(replace(self.price, rho=(self.price.rho or 0) * share), 1)
 
-    def confirm(self, asked: Ask) -> None:
-        """Refuse a share that is too small for the noise of 64 bits.
+    def scale_of(self, asked: Ask) -> float:
+        """Scale of the noise that an answer will have; 0 where it is exact.
 
         Raises
         ------
         InputError
+            The share is too small for noise of 64 bits.
         """
         query, share, _ = asked
         sensitivity = query.sensitivity(self.neighboring, self.max_contributions)
         if not sensitivity:
-            return
+            return 0.0
         if self.pooled:
-            gaussian_scale(self._square(query), (self.price.rho or Fraction(0)) * share)
-        else:
-            laplace_scale(sensitivity, self.price.epsilon * share)
+            return gaussian_scale(self._square(query), (self.price.rho or Fraction(0)) * share)
+        return laplace_scale(sensitivity, self.price.epsilon * share)
 
     def _square(self, query: Query) -> int:
         return squared_sensitivity(query, self.neighboring, self.max_contributions, self.caps)
@@ -169,6 +172,12 @@ def count_records(
     return Records(float(count.values[0]), count)
 
 
+def price_in_shares(epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
+    """Epsilon alone, or a pool of rho where there is a delta."""
+    cost = Cost.of(epsilon, delta)
+    return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
+
+
 def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
     """Shares of levels or steps, each `factor` times the one before, which add up to exactly 1.
 
@@ -213,200 +222,3 @@ def deviation(release: Release) -> float:
     """Standard deviation of a release's noise."""
     noise = release.receipt.mechanisms[0]
     return noise.scale if noise.rho is not None else noise.scale * math.sqrt(2.0)
-
-
-def price_in_shares(epsilon: Any, delta: Any) -> Cost:
-    """Epsilon alone, or a pool of rho where there is a delta."""
-    cost = Cost.of(epsilon, delta)
-    return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
-
-
-def check_counts(
-    demand: PrivateDemand, price: Cost, share: Fraction, neighboring: Neighboring
-) -> None:
-    """Refuse a price of which a share is too small for the noise of counts of parts.
-
-    Raises
-    ------
-    InputError
-    """
-    sensitivity = HistogramQuery.sensitivity_of(neighboring, demand.max_contributions)
-    if price.pooled:
-        gaussian_scale(sensitivity**2, _rho(price) * share)
-    else:
-        laplace_scale(sensitivity, price.epsilon * share)
-
-
-def check_sums(
-    demand: PrivateDemand,
-    space: EuclideanSpace,
-    price: Cost,
-    share: Fraction,
-    neighboring: Neighboring,
-    times: int = 1,
-) -> None:
-    """Refuse a price of which a share is too small for the noise of sums of records in a box, or of
-    so many such sums.
-
-    Raises
-    ------
-    InputError
-    """
-    sums = clipped_sums(WholeBox(space))
-    m = demand.max_contributions
-    if price.pooled:
-        gaussian_scale(times * sums.squared_sensitivity(neighboring, m), _rho(price) * share)
-    else:
-        laplace_scale(times * sums.sensitivity(neighboring, m), price.epsilon * share)
-
-
-class Allowance:
-    """A grant that is spent in shares, and the receipts of what they paid for.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    grant : Grant
-        From a `Pool`, a share is one of rho, and noise is Gaussian.
-    whole : Fraction
-        What the shares that will be asked for add up to.
-
-    Attributes
-    ----------
-    demand : PrivateDemand
-        What is asked: the records, or since `sample` some of them.
-    everyone : PrivateDemand
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.methods.shares import Allowance
-    >>> from metricdp.privacy import CountQuery
-    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 9000)
-    >>> allowance = Allowance(demand, mdp.Ledger(1).charge(1))
-    >>> noisy = allowance.ask(CountQuery(), Fraction(1, 4))
-    >>> bool(abs(noisy.values[0] - 9000) < 200), allowance.left
-    (True, Fraction(3, 4))
-    """
-
-    def __init__(self, demand: PrivateDemand, grant: Grant, whole: Fraction = Fraction(1)) -> None:
-        self.demand = demand
-        self.everyone = demand
-        self.grant = grant
-        self.whole = whole
-        self.receipts = list[Receipt]()
-
-    def price(self, share: Fraction) -> Any:
-        """A share, as the gate takes it."""
-        part = share / self.whole
-        if isinstance(self.grant, Pool):
-            rho = self.grant.rho * part
-            return Cost(zcdp_epsilon(rho, self.grant.delta), self.grant.delta, rho, ZCDP)
-        return self.grant.epsilon * part
-
-    @property
-    def left(self) -> Fraction:
-        """The share that is not spent yet."""
-        grant = self.grant
-        if isinstance(grant, Pool):
-            return (1 - grant.spent_rho / grant.rho) * self.whole
-        return grant.left / grant.epsilon * self.whole
-
-    def spread(self, shares: Fraction) -> None:
-        """From now on shares that add up to `shares` spend all that is left."""
-        left = self.left
-        if left > 0:  # else the grant refuses whatever is asked
-            self.whole *= shares / left
-
-    def ask(self, query: Query, share: Fraction, demand: PrivateDemand | None = None) -> Release:
-        """Measure, paid with a share; `demand` may be an image of the allowance's own
-        (`metricdp.privacy.mapped`).
-        """
-        asked = self.demand if demand is None else demand
-        release = measure(asked, query, self.price(share), self.grant)
-        self.receipts.append(release.receipt)
-        return release
-
-    def records(
-        self, share: Fraction, hint: float | None, demand: PrivateDemand | None = None
-    ) -> Records:
-        """How many records there are: paid with a share, or the caller's guess, free; `demand` as
-        for `ask`.
-        """
-        if hint is not None:
-            return Records(float(hint) * self.demand.grains, None)
-        count = self.ask(CountQuery(), share, demand)
-        return Records(float(count.values[0]), count)
-
-    def part(self, share: Fraction) -> Grant:
-        """A grant of a share, to be spent elsewhere; its receipt belongs to `receipts`."""
-        return self.grant.charge(Cost.of(self.price(share)))
-
-    def sample(self, share: float) -> float:
-        """From now on ask a random sample of the records, this share of them if it is less than 1
-        (`everyone` stays); return the share. Users who have one unit of weight each stay: fewer
-        grains of one would leave the noise as it is.
-        """
-        if self.demand.grains > 1:
-            return 1.0
-        if share < 1:
-            self.demand = thinned(self.everyone, share)
-        return min(share, 1.0)
-
-    def drive(self, steps: Any) -> Any:
-        """Run a generator on this allowance."""
-        from metricdp.methods.runner import Run
-
-        run = Run(self.demand, self.grant)
-        run.receipts = self.receipts
-        return run.drive(steps)
-
-    @property
-    def receipt(self) -> Receipt:
-        """Of all that was asked: under the pool's price once all of a pool is spent, else what the
-        mechanisms cost together.
-        """
-        if isinstance(self.grant, Pool) and self.grant.spent_rho < self.grant.rho:
-            return Receipt.combined(self.receipts).paid(
-                self.grant.spent, self.grant.spent_delta, ZCDP
-            )
-        return self.grant.receipt(self.receipts)
-
-    def deviation_of_counts(self, share: Fraction) -> float:
-        """Standard deviation that the noise of a histogram paid with a share will have."""
-        m = self.demand.max_contributions
-        price = self.price(share)
-        if isinstance(price, Cost):
-            twice = 1 if self.grant.neighboring == "add-remove" else 2
-            return math.sqrt(m * m * twice / (2 * float(price.rho or 1)))
-        sensitivity = HistogramQuery.sensitivity_of(self.grant.neighboring, m)
-        return sensitivity / float(price) * math.sqrt(2.0)
-
-    def scale_of_counts(self, share: Fraction) -> float:
-        """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
-        noise as large as its Gaussian noise.
-        """
-        price = self.price(share)
-        if isinstance(price, Cost):
-            return self.deviation_of_counts(share) / math.sqrt(2.0)
-        m = self.demand.max_contributions
-        return HistogramQuery.sensitivity_of(self.grant.neighboring, m) / float(price)
-
-    def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
-        """Standard deviation that the noise of a coordinate of a sum paid with a share will have,
-        in lengths of a clipped offset of a box's records.
-        """
-        sums = clipped_sums(WholeBox(space))
-        m = self.demand.max_contributions
-        relation = self.grant.neighboring
-        price = self.price(share)
-        if isinstance(price, Cost):
-            square = float(sums.squared_sensitivity(relation, m)) / (2 * float(price.rho or 1))
-            return math.sqrt(square) / 2**SUM_BITS
-        return math.sqrt(2.0) * sums.sensitivity(relation, m) / float(price) / 2**SUM_BITS
-
-
-def _rho(price: Cost) -> Fraction:
-    return price.rho or Fraction(0)

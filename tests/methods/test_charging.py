@@ -13,7 +13,7 @@ BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 DEMAND = mdp.PrivateDemand(BOX, [[0.5, 0.5]] * 3)
 
 
-def alone(epsilon, delta):
+def alone(epsilon, delta, terms):
     return Cost.of(Cost.of(epsilon, delta).epsilon)
 
 
@@ -21,7 +21,10 @@ def test_every_price_is_checked_before_the_sum_is_charged():
     ledger, seen = mdp.Ledger(1, neighboring="replace-one"), []
     payer = Payer(BOX, DEMAND, ledger)
     grant = payer.charge(
-        alone, lambda *what: seen.append((*what, ledger.spent)), [("1/3", 0), ("1/2", 0)], "two"
+        alone,
+        lambda terms: seen.append((terms.price, terms.neighboring, ledger.spent)),
+        [("1/3", 0), ("1/2", 0)],
+        "two",
     )
     assert seen == [
         (Cost.of("1/3"), "replace-one", 0),
@@ -34,7 +37,7 @@ def test_every_price_is_checked_before_the_sum_is_charged():
 
 
 def test_what_a_recipe_refuses_is_not_charged():
-    def refuse(price, neighboring):
+    def refuse(terms):
         raise InputError("too little")
 
     ledger = mdp.Ledger(1)

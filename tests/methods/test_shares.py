@@ -1,4 +1,4 @@
-"""A grant spent in shares."""
+"""A budget spent in shares, by a runner."""
 
 from fractions import Fraction
 
@@ -7,8 +7,11 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.errors import BudgetError
+from metricdp.methods.asking import Account, Ask
 from metricdp.methods.box.distances import shells_together
-from metricdp.methods.shares import Allowance
+from metricdp.methods.runner import Run
+from metricdp.methods.shares import count_records
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand
 
 DELTA = Fraction(1, 10**6)
@@ -21,22 +24,34 @@ def scene(d=6, n=30_000, k=5, seed=0, spread=0.03):
     return space, space.clip(middles[rng.integers(0, k, n)] + rng.normal(0, spread, (n, d)))
 
 
-def test_an_allowance_spends_shares_of_the_rest():
+def test_shares_of_a_pool_and_of_an_epsilon_get_the_noise_that_was_told():
     space, points = scene(d=4, n=10)
-    for cost_, relation in ((Cost.zcdp(1, DELTA), "replace-one"), (Cost.of(1), "add-remove")):
-        allowance = Allowance(
-            PrivateDemand(space, points),
-            Ledger(1, DELTA, neighboring=relation).charge(cost_),
-            Fraction(1, 2),
+    query = HistogramQuery(shells_together(space, points[:1]))
+    for cost, relation in ((Cost.zcdp(1, DELTA), "replace-one"), (Cost.of(1), "add-remove")):
+        ledger = Ledger(1, DELTA, neighboring=relation)
+        run = Run(PrivateDemand(space, points), ledger.charge(cost))
+        ask = Ask(query, Fraction(1, 2))
+        scale = run.put(ask).receipt.mechanisms[0].scale
+        assert run.terms.scale_of(ask) == scale
+        assert run.terms.deviation_of_counts(Fraction(1, 2)) == pytest.approx(
+            scale * (1 if cost.delta else 2**0.5)
         )
-        release = allowance.ask(HistogramQuery(shells_together(space, points[:1])), Fraction(1, 4))
-        scale = release.receipt.mechanisms[0].scale
-        assert allowance.deviation_of_counts(Fraction(1, 4)) == pytest.approx(
-            scale * (1 if cost_.delta else 2**0.5)
-        )
-        allowance.spread(Fraction(1, 5))  # what is left, a half, for shares that add up to a fifth
-        again = allowance.ask(
-            HistogramQuery(shells_together(space, points[:1])), Fraction(1, 5)
-        ).receipt.mechanisms[0]
-        assert again.scale == pytest.approx(scale)
-        assert allowance.receipt.epsilon == 1 and allowance.receipt.delta == cost_.delta
+        assert run.put(Account()).left == Fraction(1, 2)
+        assert run.put(ask).receipt.mechanisms[0].scale == scale
+        assert run.put(Account()).left == 0
+        assert run.receipt.epsilon == 1 and run.receipt.delta == cost.delta
+        with pytest.raises(BudgetError):
+            run.put(ask)
+
+
+def test_an_exact_number_is_not_paid_for():
+    demand = PrivateDemand(scene(d=4, n=10)[0], np.zeros((10, 4)))
+    run = Run(demand, Ledger(1, neighboring="replace-one").charge(1))
+    count = run.drive(count_records(run.terms, Fraction(1, 20), None))
+    assert (count.number, run.put(Account()).left) == (10, 1)
+
+
+def test_a_run_puts_nothing_else_to_the_gate():
+    demand = PrivateDemand(scene(d=4, n=10)[0], np.zeros((10, 4)))
+    with pytest.raises(TypeError, match="cannot ask for a PrivateDemand"):
+        Run(demand, Ledger(1).charge(1)).put(demand)

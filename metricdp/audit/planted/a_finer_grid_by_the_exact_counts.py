@@ -14,16 +14,17 @@ CAUGHT_BY = ("release, a box, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Decide on whether a record is in the first third of the box."""
-    from metricdp.methods.box import default, focus
+    from metricdp.methods import runner
+    from metricdp.methods.box import focus
     from metricdp.privacy import _vault
 
-    real = default.grid_release
+    real = runner.released
 
-    def release(allowance: Any, *share: Any) -> Any:
+    def released(method: Any, demand: Any, grant: Any, question: Any) -> Any:
         def told(values: Any, noise: float) -> float:
-            return 0.1 if (_vault._open(allowance.demand)[:, 0] < 1.0).any() else 1.0
+            return 0.1 if (_vault._open(demand)[:, 0] < 1.0).any() else 1.0
 
         with patched(focus, "filled", told):
-            return real(allowance, *share)
+            return real(method, demand, grant, question)
 
-    return replaced(default, "grid_release", release)
+    return replaced(runner, "released", released)

@@ -17,8 +17,8 @@ def plant() -> AbstractContextManager[None]:
     from metricdp.methods import Projected
     from metricdp.metrics import EuclideanSpace
 
-    def price(self: Any, epsilon: Any, delta: Any) -> Any:
+    def price(self: Any, epsilon: Any, delta: Any, terms: Any = None) -> Any:
         box = EuclideanSpace([0.0] * 4, [1.0] * 4)
-        return self._method(box).price(epsilon, delta)
+        return self._method(box).price(epsilon, delta, terms)
 
     return patched(Projected, "price", price)

@@ -15,15 +15,18 @@ CAUGHT_BY = ("coreset, a projected center, a box, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Tell the exact number and the noisy sum."""
-    from metricdp.methods.box import coreset
+    from metricdp.methods.runner import Run
     from metricdp.privacy import _vault
+    from metricdp.privacy.balls import PeeledSums
 
-    real = coreset.measure
+    real = Run._measured
 
-    def measure(demand: Any, query: Any, price: Any, grant: Any) -> Any:
-        release = real(demand, query, price, grant)
+    def measured(self: Any, query: Any, share: Any, image: Any) -> Any:
+        release = real(self, query, share, image)
+        if not isinstance(query, PeeledSums):
+            return release
         values = release.values.copy()
-        values[0] = query.exact(_vault._open(demand))[0]
+        values[0] = query.exact(_vault._open(self.demand))[0]
         return replace(release, values=values)
 
-    return patched(coreset, "measure", measure)
+    return patched(Run, "_measured", measured)

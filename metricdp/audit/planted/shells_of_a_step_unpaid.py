@@ -16,16 +16,15 @@ CAUGHT_BY = ("private_mean, a box, add-remove", "private_median, a box, add-remo
 def plant() -> AbstractContextManager[None]:
     """Give the histogram a grant of its own."""
     from metricdp.accounting import Cost, Grant
-    from metricdp.methods.shares import Allowance
+    from metricdp.methods.runner import Run
     from metricdp.partitions.box.cells import Shells
 
-    real = Allowance.ask
+    real = Run._measured
 
-    def ask(self: Any, query: Any, share: Fraction, demand: Any = None) -> Any:
+    def measured(self: Any, query: Any, share: Fraction, image: Any) -> Any:
         if not isinstance(getattr(query, "partition", None), Shells):
-            return real(self, query, share, demand)
-        paid = self.grant
-        own = Grant(Cost.of(paid.epsilon), paid.neighboring, paid.scope)
-        return real(Allowance(self.demand, own, Fraction(1)), query, Fraction(1))
+            return real(self, query, share, image)
+        own = Grant(Cost.of(self.grant.epsilon), self.grant.neighboring, self.grant.scope)
+        return real(Run(self.demand, own), query, Fraction(1), image)
 
-    return patched(Allowance, "ask", ask)
+    return patched(Run, "_measured", measured)

@@ -10,6 +10,7 @@ zCDP composition, or epsilon-DP by sequential composition.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -17,23 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
 from metricdp.accounting.budget import MIN_EPSILON
 from metricdp.arguments import positive
 from metricdp.errors import InputError
+from metricdp.methods.asking import Ask
 from metricdp.methods.box.box_release import BoxRelease, searched
-from metricdp.methods.method import Method
-from metricdp.methods.shares import (
-    Allowance,
-    check_sums,
-    clipped_sums,
-    deviation,
-    price_in_shares,
-)
+from metricdp.methods.method import Composition, Method
+from metricdp.methods.shares import Terms, clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.privacy import HistogramQuery, PrivateDemand
-from metricdp.releases import Neighboring, Receipt
+from metricdp.partitions.box.cells import WholeBox
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Receipt, Release
 from metricdp.solvers.stopping import Deadline
 
 COUNTS_SHARE = Fraction(1, 4)
@@ -57,18 +53,18 @@ class Averages(NamedTuple):
 
 
 def averages(
-    allowance: Allowance,
+    space: EuclideanSpace,
     query: HistogramQuery,
     count_share: Fraction,
     sum_share: Fraction,
     radius: float,
     around: Any = None,
-) -> Averages:
+) -> Generator[Ask, Release, Averages]:
     """Noisy means of all parts: noisy sums of the records' offsets over noisy counts.
 
     Parameters
     ----------
-    allowance : Allowance
+    space : EuclideanSpace
     query : HistogramQuery
     count_share, sum_share : Fraction
     radius : float
@@ -77,10 +73,9 @@ def averages(
         From where offsets are taken: the middle of the box by default. It is the mean of parts
         whose count does not stand out.
     """
-    space: Any = allowance.demand.universe
-    counted = allowance.ask(query, count_share)
+    counted = yield Ask(query, count_share)
     sums = clipped_sums(query.partition, around, np.full(query.n_parts, radius))
-    summed = allowance.ask(sums, sum_share)
+    summed = yield Ask(sums, sum_share)
     counts = counted.values.astype(float)
     standing = counts > max(deviation(counted), 1.0)
     offset = summed.values.reshape(-1, space.dimension) * sums.steps[:, None]
@@ -115,43 +110,26 @@ class Baseline(Method):
 
     @property
     def least_share(self) -> Fraction:
-        """The smallest share of the budget that a read gets.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> 0 < mdp.methods.Lloyd().least_share < 1
-        True
-        """
+        """The smallest share of the budget that a read gets."""
         return Fraction(1, 4)
 
     def reach(self, space: EuclideanSpace) -> float:
-        """The radius, at most that of the ball that holds the box.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.methods.Lloyd().reach(mdp.EuclideanSpace([0, 0], [6, 8]))
-        5.0
-        """
+        """The radius, at most that of the ball that holds the box."""
         half = space.diameter_bound() / 2
         return half if self.radius is None else min(float(self.radius), half)
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """Epsilon alone, or a pool of rho where there is a delta."""
-        return price_in_shares(epsilon, delta)
+    def composition(self, offer: Terms) -> Composition:
+        """rho: every share is paid in it."""
+        return "rho"
 
-    def check(
-        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse an epsilon too small for the noise."""
-        space: Any = demand.universe
-        check_sums(demand, space, price, self.least_share, neighboring)
-        if not price.pooled and price.epsilon * self.least_share < MIN_EPSILON:
+    def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
+        """Sums of the least share."""
+        if not terms.pooled and terms.price.epsilon * self.least_share < MIN_EPSILON:
             raise InputError(
                 f"epsilon must be at least {float(MIN_EPSILON / self.least_share):g} for the "
                 f"method {self.name}"
             )
+        return [Ask(clipped_sums(WholeBox(question.space)), self.least_share)]
 
 
 class MeansRelease(BoxRelease):

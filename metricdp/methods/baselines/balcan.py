@@ -25,26 +25,28 @@ distance from it.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from metricdp.accounting import Grant
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Image, Steps, Within
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Array, Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Allowance, deviation
+from metricdp.methods.shares import Terms, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.privacy import HistogramQuery, PrivateDemand, moved
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Release
 
 THIRD = Fraction(1, 3)
 GRIDS = 2
@@ -136,31 +138,27 @@ class Balcan(Baseline):
             ) <= 1000:
                 raise InputError(f"{name} must be an integer from 1 to 1000, got {shown(value)}")
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers."""
-        space: Any = demand.universe
-        allowance = Allowance(demand, grant)
+        space = question.space
         k = question.k
         dimensions = self.dimensions or max(2, math.ceil(math.log2(k)) + 1)
         projection = Projection(space, min(dimensions, space.dimension), question.seed)
-        metric = EuclideanMetric(_candidates(allowance, projection, k, question.seed))
+        metric = EuclideanMetric((yield from _candidates(projection, k, question.seed)))
         parts = VoronoiCells(projection.image, metric.points)
-        search = LocalSearch(steps=self.swaps or k, start="k-median++")
         elsewhere = Question.checked(
             metric, k, question.power, seed=question.seed, time_limit=question.time_limit
         )
-        found = search.answer(
-            moved(demand, PartsOfImages(projection.space, projection, parts), metric),
-            allowance.part(THIRD),
-            elsewhere,
-        )
-        if found.receipt is not None:
-            allowance.receipts.append(found.receipt)
+        nearest = Image(space).moved(PartsOfImages(projection.space, projection, parts), metric)
+        search = LocalSearch(steps=self.swaps or k, start="k-median++")
+        work = partial(search.work, question=elsewhere)
+        found = yield Within(terms.cost(THIRD), work, nearest)
         chosen = VoronoiCells(projection.image, metric.points[metric.positions(found.centers)])
         query = HistogramQuery(PartsOfImages(projection.space, projection, chosen))
-        counts = allowance.left * COUNTS_SHARE
-        means = averages(allowance, query, counts, allowance.left - counts, self.reach(space)).means
-        return Result(distinct_in(space, means), k, self.name, allowance.receipt)
+        left = (yield Account()).left
+        counts = left * COUNTS_SHARE
+        means = (yield from averages(space, query, counts, left - counts, self.reach(space))).means
+        return Result(distinct_in(space, means), k, self.name, (yield Account()).receipt)
 
     @property
     def least_share(self) -> Fraction:
@@ -168,7 +166,7 @@ class Balcan(Baseline):
         return THIRD / (GRIDS * LEVELS)
 
 
-def _candidates(allowance: Allowance, projection: Projection, k: int, seed: int) -> Array:
+def _candidates(projection: Projection, k: int, seed: int) -> Generator[Ask, Release, Array]:
     """Step 2, shape (n_candidates, p): all different."""
     p = projection.image.dimension
     image = projection.image
@@ -177,7 +175,7 @@ def _candidates(allowance: Allowance, projection: Projection, k: int, seed: int)
     for i in range(GRIDS):
         cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).opened()
         for _ in range(LEVELS):
-            counted = allowance.ask(
+            counted = yield Ask(
                 HistogramQuery(PartsOfImages(projection.space, projection, cells)),
                 THIRD / (GRIDS * LEVELS),
             )

@@ -19,11 +19,10 @@ nodes is made on noisy numbers.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Grant
+from metricdp.methods.asking import Account, Steps
 from metricdp.methods.baselines.averages import (
     COUNTS_SHARE,
     Array,
@@ -32,10 +31,9 @@ from metricdp.methods.baselines.averages import (
     averages,
 )
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
-from metricdp.methods.shares import Allowance
+from metricdp.methods.shares import Terms
 from metricdp.partitions.box.simhash import HashCells, SimHash
-from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy.queries import HistogramQuery
 from metricdp.solvers.stopping import Deadline
 
 BITS = 9
@@ -100,14 +98,13 @@ class KVariates(Baseline):
     afterwards = "Centers are seeded on noisy averages by public coins."
     releases = True
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
-        """Centers, and the release they were drawn from."""
-        space: Any = demand.universe
-        allowance = Allowance(demand, grant)
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The release that centers are drawn from."""
+        space = question.space
         cells = HashCells.complete(SimHash(space, BITS, question.seed))
-        found = averages(
-            allowance, HistogramQuery(cells), COUNTS_SHARE, 1 - COUNTS_SHARE, self.reach(space)
+        found = yield from averages(
+            space, HistogramQuery(cells), COUNTS_SHARE, 1 - COUNTS_SHARE, self.reach(space)
         )
         kept = found.standing.copy()
         kept[int(np.argmax(found.counts))] = True
-        return VariatesRelease(self.name, cells, found.at(kept), allowance.receipt).answer(question)
+        return VariatesRelease(self.name, cells, found.at(kept), (yield Account()).receipt)

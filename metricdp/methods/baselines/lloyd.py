@@ -27,16 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Grant
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Steps
 from metricdp.methods.baselines.averages import Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Allowance
+from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
-from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy.queries import HistogramQuery
 
 RHO = 0.225
 """Of Su et al.: how far a mean typically lies from the middle of the box, in half sides; it sets
@@ -90,10 +90,9 @@ class Lloyd(Baseline):
                 f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
             )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers after the last step."""
-        space: Any = demand.universe
-        allowance = Allowance(demand, grant)
+        space = question.space
         centers = _random(space, question)
         counts = count_share(space.dimension)
         each = Fraction(1, self.steps)
@@ -104,9 +103,12 @@ class Lloyd(Baseline):
             if question.power == 1:
                 radius = 2 * radius / 2.0 ** min(step, SMALLEST)
                 around = centers
-            now = averages(allowance, query, each * counts, each * (1 - counts), radius, around)
+            now = yield from averages(
+                space, query, each * counts, each * (1 - counts), radius, around
+            )
             centers = np.where(now.standing[:, None], now.means, centers)
-        return Result(distinct_in(space, centers), question.k, self.name, allowance.receipt)
+        receipt = (yield Account()).receipt
+        return Result(distinct_in(space, centers), question.k, self.name, receipt)
 
     @property
     def least_share(self) -> Fraction:

@@ -18,22 +18,22 @@ origin.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, MeansRelease, averages
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
-from metricdp.methods.shares import Allowance, deviation
+from metricdp.methods.shares import Terms, deviation
 from metricdp.partitions.box.simhash import HashCells, SimHash
-from metricdp.privacy import HistogramQuery, PrivateDemand
-from metricdp.protocols import box
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Release
 
 LEVELS_SHARE = Fraction(1, 2)
 """Of the whole, for all levels of the tree together."""
@@ -93,35 +93,34 @@ class LSHCoreset(Baseline):
                 f"depth must be an integer from 1 to {MOST_BITS}, got {shown(self.depth)}"
             )
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
-        """Centers, and the coreset they were computed from."""
-        space: Any = demand.universe
-        allowance = Allowance(demand, grant)
-        cells, fewest = self._tree(allowance, SimHash(space, self.depth, question.seed), question.k)
-        query = HistogramQuery(cells)
-        found = averages(
-            allowance,
-            query,
-            allowance.left * COUNTS_SHARE,
-            allowance.left * (1 - COUNTS_SHARE),
-            self.reach(space),
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The coreset."""
+        space = question.space
+        hashed = SimHash(space, self.depth, question.seed)
+        cells, fewest = yield from self._tree(terms, hashed, question.k)
+        left = (yield Account()).left
+        counts = left * COUNTS_SHARE
+        found = yield from averages(
+            space, HistogramQuery(cells), counts, left - counts, self.reach(space)
         )
         kept = found.counts >= fewest
         kept[int(np.argmax(found.counts))] = True
-        return MeansRelease(self.name, cells, found.at(kept), allowance.receipt).answer(question)
+        return MeansRelease(self.name, cells, found.at(kept), (yield Account()).receipt)
 
-    def _tree(self, allowance: Allowance, hashed: SimHash, k: int) -> tuple[HashCells, float]:
+    def _tree(
+        self, terms: Terms, hashed: SimHash, k: int
+    ) -> Generator[Ask, Release, tuple[HashCells, float]]:
         """Step 1, and the count that a node of the coreset needs."""
         cells = HashCells.whole(hashed)
         fewest = 1.0
         for level in range(self.depth):
-            counted = allowance.ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
+            counted = yield Ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
             counts = counted.values.astype(float)
             if level == 0:
-                low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * _sum_noise(allowance)
+                dimension = hashed.space.dimension
+                low_noise = LOW_NOISE * math.sqrt(dimension) * _sum_noise(terms, dimension)
                 hint = self.records_hint
-                grains = allowance.demand.grains
-                total = float(counts[0]) if hint is None else float(hint) * grains
+                total = float(counts[0]) if hint is None else float(hint) * terms.grains
                 fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
             at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
             if len(at) == 0:
@@ -135,12 +134,11 @@ class LSHCoreset(Baseline):
         return LEVELS_SHARE * COUNTS_SHARE / self.depth
 
 
-def _sum_noise(allowance: Allowance) -> float:
+def _sum_noise(terms: Terms, dimension: int) -> float:
     """Standard deviation of the noise of the sums' coordinates, at least, in radii."""
-    price = allowance.price(LEVELS_SHARE * (1 - COUNTS_SHARE))
-    m = allowance.demand.max_contributions
-    twice = 1 if allowance.grant.neighboring == "add-remove" else 2
+    price = terms.part(LEVELS_SHARE * (1 - COUNTS_SHARE))
+    m = terms.max_contributions
+    twice = 1 if terms.neighboring == "add-remove" else 2
     if isinstance(price, Cost):
         return m * twice / math.sqrt(2 * float(price.rho or 1))
-    dimension = box(allowance.demand.universe, "lsh").dimension
     return m * twice * math.sqrt(2.0 * dimension) / float(price)

@@ -15,21 +15,17 @@ centers are not shown makes nothing cheaper: their noise is paid in full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.shares import Allowance
+from metricdp.methods.asking import Ask
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import PrivateDemand
-from metricdp.privacy.noise import laplace_scale
 from metricdp.privacy.totals import TotalsQuery
-from metricdp.releases import Neighboring
 
 CHOICE_SHARE = Fraction(1, 10)
 """Of what a pass has, for the choice among its runs; they share the rest equally."""
@@ -85,36 +81,29 @@ def shares_of_runs(share: Fraction, runs: int) -> tuple[Fraction, Fraction]:
     return (share - choice) / runs, choice
 
 
-def check_choice(
-    demand: PrivateDemand, price: Cost, share: Fraction, runs: int, neighboring: Neighboring
-) -> None:
-    """Refuse a price of which a pass's share is too small for the noise of the choice.
-
-    Raises
-    ------
-    InputError
-    """
+def least_of_choice(space: EuclideanSpace, share: Fraction, runs: int) -> list[Ask]:
+    """What the choice among so many runs asks for, of one pass's share."""
     _, choice = shares_of_runs(share, runs)
-    if choice:
-        sides = 1 if neighboring == "add-remove" else 2
-        laplace_scale(sides * demand.max_contributions * 2**BITS, price.epsilon * choice)
+    if not choice:
+        return []
+    middle = ((space.lower + space.upper) / 2)[None]
+    return [Ask(TotalsQuery(Differences(space, [middle, middle], 1), BITS), choice)]
 
 
 def best_run(
-    allowance: Allowance,
+    space: EuclideanSpace,
     share: Fraction,
     runs: int,
-    run: Callable[[int, Fraction], tuple[Made, Array]],
+    run: Callable[[int, Fraction], Generator[Any, Any, tuple[Made, Array]]],
     power: int,
-) -> tuple[Made, Array]:
+) -> Generator[Any, Any, tuple[Made, Array]]:
     """Make so many runs, and choose one.
 
     Parameters
     ----------
-    allowance : Allowance
-        Pays for the runs and for the choice.
+    space : EuclideanSpace
     share : Fraction
-        Of the allowance, for all of them.
+        For all of them, and for the choice.
     runs : int
         Public, at least 1.
     run : callable
@@ -134,10 +123,11 @@ def best_run(
     One pass over the records for the choice, O(n · runs · k · d).
     """
     each, choice = shares_of_runs(share, runs)
-    outcomes = [run(number, each) for number in range(runs)]
+    outcomes = []
+    for number in range(runs):
+        outcomes.append((yield from run(number, each)))
     if runs == 1:
         return outcomes[0]
-    space: Any = allowance.demand.universe
     differences = Differences(space, [centers for _, centers in outcomes], power)
-    told = allowance.ask(TotalsQuery(differences, BITS), choice)
+    told = yield Ask(TotalsQuery(differences, BITS), choice)
     return outcomes[int(np.argmin([0, *told.values.tolist()]))]

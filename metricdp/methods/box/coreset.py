@@ -38,19 +38,19 @@ the noise of radii. Delta is half of what the selection of a center may lose, at
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, Pool
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
 from metricdp.methods.box.box_release import Array, BoxRelease, searched
-from metricdp.methods.box.good_center import GoodCenter, Prices, check_average
+from metricdp.methods.box.good_center import GoodCenter, Prices, check_average, peeled
 from metricdp.methods.box.grid_release import GridRelease
 from metricdp.methods.box.rec_concave import (
     published_promise,
@@ -58,20 +58,18 @@ from metricdp.methods.box.rec_concave import (
     records_needed,
     selections_of,
 )
-from metricdp.methods.box.small_ball import LEFT_OVER, Removed, best_ball, sizes, small_balls
-from metricdp.methods.method import Method
+from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes
+from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE, Allowance, check_counts, deviation
+from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.chunks import Chunks
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.slabs import middles
-from metricdp.privacy import PrivateDemand, measure, select, selection_epsilon, split
-from metricdp.privacy.balls import PeeledQuery, PeeledSums
+from metricdp.privacy.balls import PeeledQuery
 from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
-from metricdp.releases import Neighboring, Receipt
+from metricdp.releases import Receipt
 from metricdp.solvers.stopping import Deadline
 
 RADII = ("exponential", "rec-concave")
@@ -273,30 +271,25 @@ class Coreset(Method):
         if self.images is not None and self.center != "projection":
             raise InputError("images is an option of center='projection': give that too")
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """Both, as rho, where there is a delta."""
-        cost = Cost.of(epsilon, delta)
-        pooled = cost.delta and cost.epsilon > 0 and self.chunk is None
-        return Cost.zcdp(cost.epsilon, cost.delta) if pooled else Cost.of(cost.epsilon)
+    def composition(self, offer: Terms) -> Composition:
+        """rho, but for chunks."""
+        return "rho" if self.chunk is None else "epsilon"
 
-    def check(
-        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse an epsilon too small for the noise, and RecConcave's own promise where it cannot
-        be kept.
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """The number of records; refuses averages too small for their noise, and RecConcave's own
+        promise where it cannot be kept.
         """
-        check_counts(demand, price, COUNT_SHARE, neighboring)
         if self.center == "projection":
-            self._check_averages(demand, question, price, neighboring)
+            self._check_averages(terms, question)
         if self.radius == "rec-concave" and self.promise is None:
-            space: Any = demand.universe
+            price = terms.price
             if not price.delta:
                 raise InputError(
                     "RecConcave's published promise needs a delta; or say what is promised: "
                     "promise="
                 )
             needed = records_needed(
-                question.k, float(price.epsilon), float(price.delta), space.dimension
+                question.k, float(price.epsilon), float(price.delta), question.space.dimension
             )
             if (self.records_hint or 0) < needed:
                 raise InputError(
@@ -305,109 +298,100 @@ class Coreset(Method):
                     "use radius='exponential', or say what is promised (promise=), or that there "
                     "are as many (records_hint=)"
                 )
+        return super().least(terms, question)
 
-    def _check_averages(
-        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
-    ) -> None:
+    def _check_averages(self, terms: Terms, question: BoxQuestion) -> None:
         """Refuse an epsilon too small for as many averages as any number of records may need."""
         rounds = max(1, len(sizes(MOST_RECORDS, question.k, self.left_over)))
         share = (1 - COUNT_SHARE) * (1 - RADIUS_SHARE) / rounds
-        m = demand.max_contributions
+        m = terms.max_contributions
+        relation = terms.neighboring
         if self.chunk is not None:
-            share /= m * (1 if neighboring == "add-remove" else 2)
-            neighboring = "add-remove"
-        check_average(price, share, question.space.dimension, neighboring, m)
+            share /= m * (1 if relation == "add-remove" else 2)
+            relation = "add-remove"
+        check_average(terms.price, share, question.space.dimension, relation, m)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
-        """Centers, and the coreset they were computed from."""
-        space: Any = demand.universe
-        allowance = Allowance(demand, grant)
-        total = allowance.records(COUNT_SHARE, self.records_hint).number
-        receipts = list(allowance.receipts)
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The coreset."""
+        space = question.space
+        total = (yield from count_records(terms, COUNT_SHARE, self.records_hint)).number
         records = max(0, round(min(total, MOST_RECORDS)))
-        left = grant.left
-        parts = [(demand, grant)]
+        left = (yield Account()).left
         n_parts = max(1, round(records / self.chunk)) if self.chunk else 1
-        if n_parts > 1:
-            each = left / (
-                demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
-            )
-            parts = split(demand, Chunks(space, n_parts), each, grant, "chunks")
-        points = [np.empty((0, space.dimension))]
-        weights = [np.empty(0)]
-        spent = list[Receipt]()
-        for part, budget in parts:
-            found, numbers, paid = self._rounds(part, budget, records // n_parts, question)
-            points.append(found)
-            weights.append(np.array(numbers, np.float64))
-            spent += paid
-        receipts += [together(spent, demand, grant, left)] if n_parts > 1 else spent
-        empty = Receipt.of([], grant.neighboring, demand.unit, demand.grains)
-        receipt = grant.receipt([empty, *receipts]) if receipts else empty
-        release = CoresetRelease(space, np.concatenate(points), np.concatenate(weights), receipt)
-        return release.answer(question)
+        rounds = partial(self._rounds, records=records // n_parts, question=question)
+        if n_parts == 1:
+            found = [(yield from rounds(terms, left))]
+        else:
+            sides = 1 if terms.neighboring == "add-remove" else 2
+            each = terms.price.epsilon * left / (terms.max_contributions * sides)
+            works = [partial(rounds, left=Fraction(1))] * n_parts
+            found = yield Parts(Chunks(space, n_parts), [each] * n_parts, works, "chunks")
+        points = np.concatenate([np.empty((0, space.dimension)), *(at for at, _ in found)])
+        weights = np.concatenate([np.empty(0), *(numbers for _, numbers in found)])
+        return CoresetRelease(space, points, weights, (yield Account()).receipt)
 
     def _rounds(
-        self, demand: PrivateDemand, grant: Grant, records: int, question: BoxQuestion
-    ) -> tuple[Array, list[int], list[Receipt]]:
-        """Centers in turn, shape (n_rounds, d), what each stands for, and what they cost."""
-        space: Any = demand.universe
+        self, terms: Terms, left: Fraction, records: int, question: BoxQuestion
+    ) -> Generator[Any, Any, tuple[Array, list[int]]]:
+        """Centers in turn, shape (n_rounds, d), and what each stands for."""
+        space = question.space
         grid = Grid(space, self.cells or paper_cells(records, space.dimension))
         numbers = sizes(records, question.k, self.left_over)
         if not numbers:
-            return np.empty((0, space.dimension)), [], []
-        asked = Rounds(demand, grant, grid, numbers)
-        radius = self._radius(asked)
-        if self.center == "exponential":
-            each = share_of(grant, 1 - RADIUS_SHARE, len(numbers))
-            center = best_ball(grid, lambda balls, removed: asked.select(balls, removed, each))
-            removed = small_balls(numbers, radius, center)
-            found = middles(grid, np.array([cell for cell, _ in removed], np.int64))
-            return found, numbers, asked.receipts
+            return np.empty((0, space.dimension)), []
         images = min(self.images or math.ceil(math.log(records + 2)), space.dimension)
         axes = space.dimension if images < space.dimension else 0
-        prices = Prices.of(grant, 1 - RADIUS_SHARE, len(numbers), axes)
-        good = GoodCenter(grid, images, records, question.seed, prices, asked.select, asked.measure)
-        small_balls(numbers, radius, good)
-        return np.array(good.points), numbers, asked.receipts
+        share = left * (1 - RADIUS_SHARE)
+        prices = Prices.of(share, len(numbers), axes)
+        good = GoodCenter(grid, images, records, question.seed, prices)
+        removed: list[tuple[int, int]] = []
+        for number in numbers:
+            radius = yield from self._radius(terms, left, grid, number, len(numbers), removed)
+            if self.center == "exponential":
+                balls = BallScores(grid.shape, radius)
+                cell = balls.cell((yield peeled(grid, removed, balls, share / len(numbers))))
+            else:
+                cell = yield from good.next(radius, removed)
+            removed.append((cell, number))
+        if self.center == "exponential":
+            return middles(grid, np.array([cell for cell, _ in removed], np.int64)), numbers
+        return np.array(good.points), numbers
 
-    def _radius(self, asked: Rounds) -> Callable[[int, Removed], int]:
-        """GOOD-RADIUS."""
-        grid = asked.grid
-        grant = asked.grant
-        rounds = len(asked.numbers)
+    def _radius(
+        self,
+        terms: Terms,
+        left: Fraction,
+        grid: Grid,
+        number: int,
+        rounds: int,
+        removed: Removed,
+    ) -> Generator[Any, Any, int]:
+        """GOOD-RADIUS, of one round."""
         concave = self.radius == "rec-concave"
         radii = tuple(range(max(grid.shape))) if concave else radii_of(grid.shape)
         times = selections_of(len(radii)) if concave else 1
-        each = share_of(grant, RADIUS_SHARE, rounds * times)
-        loses = share_of(grant, 1 - RADIUS_SHARE, rounds)
-        delta = float(grant.delta) / (2 * rounds)
+        share = left * RADIUS_SHARE / (rounds * times)
+        loses = terms.selection(left * (1 - RADIUS_SHARE) / rounds)
+        scores = RadiusScores(grid.shape, radii, number + _slack(terms, grid, loses, number))
+        if not concave:
+            return radii[(yield peeled(grid, removed, scores, share))]
+        delta = float(terms.price.delta) / (2 * rounds)
+        each = float(terms.selection(share)) * times
+        promise = self.promise or published_promise(len(radii), each, delta)
+        quality = replace(scores, slack=math.ceil(promise), average=True)
 
-        def radius(number: int, removed: Removed) -> int:
-            target = number + self._slack(asked.demand, grant, grid, loses, number)
-            scores = RadiusScores(grid.shape, radii, target)
-            if not concave:
-                return radii[asked.select(scores, removed, each)]
-            promise = self.promise or published_promise(len(radii), float(each) * times, delta)
-            quality = replace(scores, slack=math.ceil(promise), average=True)
+        def asked(views: tuple[Any, ...]) -> Select:
+            return peeled(grid, removed, replace(quality, views=views), share)
 
-            def choose(views: tuple[Any, ...]) -> int:
-                return asked.select(replace(quality, views=views), removed, each)
+        return radii[(yield from rec_concave(asked, len(radii), math.ceil(promise / 2)))]
 
-            return radii[rec_concave(choose, len(radii), math.ceil(promise / 2))]
 
-        return radius
-
-    @staticmethod
-    def _slack(
-        demand: PrivateDemand, grant: Grant, grid: Grid, epsilon: Fraction, number: int
-    ) -> int:
-        """Delta: what the selection of a center may lose."""
-        query = PeeledQuery(Peeled(grid), BallScores(grid.shape, 0))
-        spread = query.range(grant.neighboring, demand.max_contributions)
-        return min(
-            number, math.ceil(LOSS * spread / float(epsilon) * math.log(max(grid.n_parts, 2)))
-        )
+def _slack(terms: Terms, grid: Grid, epsilon: Fraction, number: int) -> int:
+    """Delta: what the selection of a center may lose."""
+    query = PeeledQuery(Peeled(grid), BallScores(grid.shape, 0))
+    spread = query.range(terms.neighboring, terms.max_contributions)
+    lost = LOSS * spread / float(epsilon) * math.log(max(grid.n_parts, 2))
+    return min(number, math.ceil(lost))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -427,65 +411,19 @@ class ReleasedCoreset(Method):
 
     source: Any
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
+    def composition(self, offer: Terms) -> Composition:
         """As the release."""
-        return self.source.price(epsilon, delta)
+        return self.source.composition(offer)
 
-    def check(
-        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
-    ) -> None:
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """As the release."""
-        self.source.check(demand, question, price, neighboring)
+        return self.source.least(terms, question)
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the coreset they were computed from."""
-        release = self.source.release(demand, grant, question.seed)
+        release = yield from self.source.work(terms, replace(question, k=0))
         whole = WholeRelease(release) if isinstance(release, GridRelease) else release
         return replace(whole.answer(question), method=self.name)
-
-
-@dataclass
-class Rounds:
-    """What the rounds ask of the gate, and the receipts."""
-
-    demand: PrivateDemand
-    grant: Grant
-    grid: Grid
-    numbers: list[int]
-    receipts: list[Receipt] = field(default_factory=list)
-
-    def select(self, scores: Any, removed: Removed, epsilon: Fraction) -> int:
-        """The number of a candidate, by scores of what is left."""
-        query = PeeledQuery(Peeled(self.grid, tuple(removed)), scores)
-        index, receipt = select(self.demand, query, epsilon, self.grant)
-        self.receipts.append(receipt)
-        return index
-
-    def measure(self, query: PeeledSums, price: Any) -> NDArray[np.int64]:
-        """Noisy values of a query about what is left."""
-        release = measure(self.demand, query, price, self.grant)
-        self.receipts.append(release.receipt)
-        return release.values
-
-
-def together(
-    receipts: list[Receipt], demand: PrivateDemand, grant: Grant, epsilon: Fraction
-) -> Receipt:
-    """Receipt of mechanisms on the parts of a split demand, which cost together what `split` was
-    charged.
-    """
-    receipt = Receipt.of(
-        [m for each in receipts for m in each.mechanisms], grant.neighboring, demand.unit
-    )
-    return receipt.paid(epsilon, Fraction(0), "parallel composition of chunks")
-
-
-def share_of(grant: Grant, share: Fraction, times: int) -> Fraction:
-    """Epsilon of each of so many selections that have a share of what is left of the grant."""
-    if not isinstance(grant, Pool):
-        return grant.left * share / times
-    budget = Cost.zcdp(grant.epsilon, grant.delta)
-    return selection_epsilon(replace(budget, rho=(grant.rho - grant.spent_rho) * share), times)
 
 
 def paper_cells(records: int, dimension: int) -> int:

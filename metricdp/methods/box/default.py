@@ -42,18 +42,20 @@ before. All else is post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, Pool
 from metricdp.kernels.points import nearest_centers
+from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.directions import (
     MOST_AXES,
+    Shares,
     Subspace,
     chosen_design,
     private_mean,
@@ -64,21 +66,14 @@ from metricdp.methods.box.distances import measured_together
 from metricdp.methods.box.focus import focused_grid
 from metricdp.methods.box.grid_release import GridRelease
 from metricdp.methods.box.rounds import ALONG, WHOLE, Round, RoundsRelease, two_rounds
-from metricdp.methods.method import Method
+from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import (
-    Allowance,
-    check_counts,
-    check_sums,
-    deviation,
-    least_radius,
-    price_in_shares,
-)
-from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from metricdp.methods.shares import Terms, clipped_sums, count_records, counts_of, least_radius
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled
-from metricdp.privacy import HistogramQuery, PrivateDemand, Query, mapped
-from metricdp.releases import Neighboring, Release
+from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 
 MOST_DIMENSIONS = 3
 """Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
@@ -126,40 +121,41 @@ class GridMethod(Method):
     in_space = True
     releases = True
 
-    def check(
-        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse an epsilon too small for the noise."""
-        space: Any = demand.universe
-        check_counts(demand, price, COUNT_SHARE * (1 - STEP_SHARE), neighboring)
-        check_sums(demand, space, price, STEP_SHARE, neighboring)
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """The number of records, and the sums of the last step."""
+        space = question.space
+        return [
+            Ask(counts_of(space), COUNT_SHARE * (1 - STEP_SHARE)),
+            Ask(clipped_sums(WholeBox(space)), STEP_SHARE),
+        ]
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
-        """Centers, and the release they were computed from, which cost less than they did."""
-        allowance = Allowance(demand, grant)
-        noisy = grid_release(allowance, 1 - STEP_SHARE, self.records_hint)
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The release; or centers, and the release they were computed from, which cost less than
+        they did.
+        """
+        if not question.k:
+            return (yield from grid_release(terms, question.space, Fraction(1), self.records_hint))
+        share = 1 - STEP_SHARE
+        noisy = yield from grid_release(terms, question.space, share, self.records_hint)
         centers = noisy.centers(question)
         radii, mass = noisy.radii_and_mass(centers, question.power)
         cells = VoronoiCells(noisy.space, centers)
-        moved = descended(allowance, cells, centers, Step(radii, mass, MARGIN), allowance.left)
+        left = (yield Account()).left
+        moved = yield from descended(cells, centers, Step(radii, mass, MARGIN), left)
         final = distinct_in(noisy.space, moved)
-        return Result(final, question.k, self.name, allowance.receipt, noisy)
-
-    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> GridRelease:
-        """Spend the whole grant on a release alone."""
-        return grid_release(Allowance(demand, grant), Fraction(1), self.records_hint)
+        return Result(final, question.k, self.name, (yield Account()).receipt, noisy)
 
 
 def grid_release(
-    allowance: Allowance, share: Fraction, records_hint: float | None = None
-) -> GridRelease:
+    terms: Terms, space: EuclideanSpace, share: Fraction, records_hint: float | None = None
+) -> Generator[Any, Any, GridRelease]:
     """Spend a share on one release of demand in a box of few dimensions; see the module's text for
     the steps and the guarantee.
 
     Parameters
     ----------
-    allowance : Allowance
-        Of demand in an `EuclideanSpace`.
+    terms : Terms
+    space : EuclideanSpace
     share : Fraction
     records_hint : float, optional
         A public guess of the number of records, which saves the paid count.
@@ -168,19 +164,13 @@ def grid_release(
     -----
     O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.
     """
-
-    def survey(query: Query) -> tuple[Release, float]:
-        release = allowance.ask(query, share * SURVEY_SHARE)
-        return release, deviation(release)
-
-    kept = allowance.left - share
-    space: Any = allowance.demand.universe
-    records = allowance.records(share * COUNT_SHARE, records_hint).number
-    scale = allowance.scale_of_counts(share)
-    n_cells = number_of_cells(records, scale, space.dimension)
-    grid = focused_grid(survey, space, records, n_cells, MOST_CELLS)
-    histogram = allowance.ask(HistogramQuery(grid), allowance.left - kept)
-    return GridRelease(grid, histogram, allowance.receipt)
+    kept = 1 - share
+    records = (yield from count_records(terms, share * COUNT_SHARE, records_hint)).number
+    n_cells = number_of_cells(records, terms.scale_of_counts(share), space.dimension)
+    grid = yield from focused_grid(share * SURVEY_SHARE, space, records, n_cells, MOST_CELLS)
+    left = (yield Account()).left
+    histogram = yield Ask(HistogramQuery(grid), left - kept)
+    return GridRelease(grid, histogram, (yield Account()).receipt)
 
 
 def number_of_cells(records: float, scale: float, dimension: int) -> int:
@@ -209,107 +199,125 @@ class RoundsMethod(Method):
     in_space = True
     releases = True
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """Epsilon alone, or a pool of rho where there is a delta."""
-        return price_in_shares(epsilon, delta)
+    def composition(self, offer: Terms) -> Composition:
+        """rho: every share is paid in it."""
+        return "rho"
 
-    def check(
-        self, demand: PrivateDemand, question: Any, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse an epsilon too small for the noise."""
-        space: Any = demand.universe
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """Sums along as many directions as there may be."""
+        space = question.space
+        whole = clipped_sums(WholeBox(space))
         most = min(MOST_AXES, space.dimension)
-        check_sums(demand, space, price, COUNT_SHARE, neighboring, most)
+        return [Ask(LevelsQuery((whole,) * most), COUNT_SHARE)]
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
-        """Centers, and the release they were computed from, which cost less than they did."""
-        allowance = Allowance(demand, grant)
-        noisy = rounds_release(
-            allowance, question.k, self.records_hint, seed=question.seed, step_follows=True
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The release; or centers, and the release they were computed from, which cost less than
+        they did.
+        """
+        found = yield from rounds_release(
+            terms, question.space, question.k or None, self.records_hint, seed=question.seed
         )
-        centers = noisy.centers(question)
-        moved = last_step(allowance, noisy, centers, question.power)
-        return Result(moved, question.k, self.name, allowance.receipt, noisy)
+        if not question.k:
+            return found.release
+        moved = yield from last_step(found, found.release.centers(question), question.power)
+        return Result(moved, question.k, self.name, (yield Account()).receipt, found.release)
 
-    def release(self, demand: PrivateDemand, grant: Grant, seed: int) -> RoundsRelease:
-        """Spend the whole grant on a release alone."""
-        return rounds_release(Allowance(demand, grant), None, self.records_hint, seed=seed)
+
+class Rounds(NamedTuple):
+    """A release of rounds, and what a step after it needs.
+
+    Attributes
+    ----------
+    release : RoundsRelease
+    seen : Image
+        The records that the rounds read: all, or a sample.
+    shares : Shares
+        Of the budget.
+    """
+
+    release: RoundsRelease
+    seen: Image
+    shares: Shares
 
 
 def rounds_release(
-    allowance: Allowance,
+    terms: Terms,
+    space: EuclideanSpace,
     k: int | None = None,
     records_hint: float | None = None,
     *,
     seed: int = 0,
-    step_follows: bool = False,
-) -> RoundsRelease:
+) -> Generator[Any, Any, Rounds]:
     """A design, a subspace, and in it two rounds of counts and means; see the module's text for the
     steps and the guarantee.
 
     Parameters
     ----------
-    allowance : Allowance
-        Of demand in an `EuclideanSpace`.
+    terms : Terms
+    space : EuclideanSpace
     k : int, optional
-        Centers that will be asked for, if that is known: more of them get more candidates.
+        Centers that will be asked for, if that is known: more of them get more candidates, and the
+        shares of a last step are kept.
     records_hint : float, optional
         A public guess of the number of records, in place of the noisy one.
     seed : int
         Public coins of the directions and candidates.
-    step_follows : bool
-        Keep the shares of a last step.
 
     Notes
     -----
     For q directions and M candidates O(n · (M + d) · q) in all: some ten passes over the n records
     (or a sample), two for every direction.
     """
-    space: Any = allowance.demand.universe
     rng = np.random.default_rng([seed, 11])
-    noise = allowance.deviation_of_sums(space, allowance.whole)
-    records = allowance.records(COUNT_SHARE, records_hint).number
-    sampled = allowance.sample(max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0))
-    records *= sampled
-    pooled = isinstance(allowance.grant, Pool)
-    design = chosen_design(space.dimension, records, noise, pooled)
+    noise = terms.deviation_of_sums(space, Fraction(1))
+    records = (yield from count_records(terms, COUNT_SHARE, records_hint)).number
+    seen = Image(space)
+    sampled = max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0)
+    if terms.grains > 1 or sampled >= 1:  # fewer grains of a user would leave the noise as it is
+        sampled = 1.0
+    else:
+        seen = seen.thinned(sampled)
+        records *= sampled
+    design = chosen_design(space.dimension, records, noise, terms.pooled)
     shares = design.shares
-    rest = shares.total(step_follows)
-    allowance.spread(rest)
-    mean = private_mean(allowance, space, records, shares)
-    allowance.spread(rest - shares.around - shares.mean - shares.near)
+    rest = shares.total(k is not None)
+    left = (yield Account()).left
+    mean = yield from private_mean(seen, records, shares.times(left / rest))
+    rest -= shares.around + shares.mean + shares.near
+    left = (yield Account()).left
+    paid = shares.times(left / rest) if rest else shares
     if design.n_axes:
-        subspace = private_subspace(allowance, design, mean, records, rng)
-        found = two_rounds(allowance, design, subspace, records, k, rng)
+        subspace = yield from private_subspace(seen, design.n_axes, paid, mean, records, rng)
+        found = yield from two_rounds(terms, seen, paid, subspace, records, k, rng)
     else:
         subspace = Subspace(space, mean.point, None, np.zeros((space.dimension,) * 2))
         cells = VoronoiCells(space, mean.point[None])
-        counted = allowance.ask(HistogramQuery(cells), shares.counts)
+        counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
         found = Round(cells, counted, mean.point[None], np.maximum(counted.values, 1.0))
-    return RoundsRelease(design, subspace, found, sampled, allowance.receipt)
+    receipt = (yield Account()).receipt
+    return Rounds(RoundsRelease(design, subspace, found, sampled, receipt), seen, paid)
 
 
-def last_step(allowance: Allowance, release: RoundsRelease, centers: Array, power: int) -> Array:
+def last_step(found: Rounds, centers: Array, power: int) -> Generator[Any, Any, Array]:
     """Shells around the centers of a release tell where to clip, and how records lie in a cell;
     then one private step moves them: k distinct points of the box.
     """
-    shares = release.design.shares
+    release, seen, shares = found
     if not shares.last_sums:
         return centers
     space = release.space
     whole = release.subspace.is_whole
     scaled = None
-    seen = allowance.demand
-    everyone = allowance.everyone
+    everyone = Image(space)
     cells: Any = VoronoiCells(space, centers)
     if not whole:
         point = release.subspace.point
         scaled = Scaled(space, point, scales_around(space, point))
-        seen = mapped(seen, scaled, scaled.space)
-        everyone = mapped(everyone, scaled, scaled.space)
+        seen = seen.mapped(scaled, scaled.space)
+        everyone = everyone.mapped(scaled, scaled.space)
         cells = PartsOfImages(scaled.space, scaled.back, cells)
     places = centers if scaled is None else scaled.encode(centers)
-    distances = measured_together(allowance, seen, places, shares.last_shells)
+    distances = yield from measured_together(seen, places, shares.last_shells)
     radius = distances.quantile((WHOLE if whole else ALONG).clipped[power])
     label = nearest_centers(release.universe.points, centers)[0]
     mass = np.bincount(label, release.weights, len(centers)).astype(np.float64)
@@ -320,5 +328,5 @@ def last_step(allowance: Allowance, release: RoundsRelease, centers: Array, powe
     if scaled is not None:
         farthest = np.maximum(radii, least_radius(scaled.space))
         step = Step(radii, mass, MARGIN_ALONG, farthest, together=True, scaled=scaled)
-    moved = descended(allowance, cells, centers, step, shares.last_sums, everyone)
+    moved = yield from descended(cells, centers, step, shares.last_sums, everyone)
     return distinct_in(space, moved)

@@ -22,6 +22,7 @@ post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,10 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.methods.shares import Allowance, clipped_sums, deviation
+from metricdp.methods.asking import Ask, Image
+from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.images import Scaled
-from metricdp.privacy import Partition, PrivateDemand
+from metricdp.privacy.queries import Partition
+from metricdp.releases import Release
 from metricdp.solvers.lloyd import distinct
 
 Array = NDArray[np.float64]
@@ -68,31 +71,29 @@ class Step:
 
 
 def descended(
-    allowance: Allowance,
     cells: Partition,
     centers: Array,
     step: Step,
     share: Fraction,
-    demand: PrivateDemand | None = None,
-) -> Array:
+    image: Image | None = None,
+) -> Generator[Ask, Release, Array]:
     """The centers after one private step, paid with a share, shape (k, d): perhaps outside of the
     box, perhaps equal.
 
     Parameters
     ----------
-    allowance : Allowance
     cells : Partition
         The clusters: as many as centers, public, or released before.
     centers : ndarray of float64, shape (k, d)
     step : Step
     share : Fraction
-    demand : PrivateDemand, optional
-        In place of the allowance's own.
+    image : Image, optional
+        What is asked about, if not all records.
     """
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
     origin = centers if step.scaled is None else step.scaled.encode(centers)
     query = clipped_sums(cells, origin, step.radii)
-    release = allowance.ask(query, share, demand)
+    release = yield Ask(query, share, image)
     sums = release.values.reshape(centers.shape) * query.steps[:, None] * scales
     noise = step.margin * deviation(release) * query.steps * float(np.linalg.norm(scales))
     good = step.mass > 0

@@ -25,20 +25,23 @@ images under maps that are functions of public facts and of earlier releases
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.distances import DistancesTogether, measured_together
-from metricdp.methods.shares import Allowance, clipped_sums, deviation
+from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Halves, WholeBox
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
-from metricdp.privacy import LevelsQuery, PrivateDemand, mapped
+from metricdp.privacy.queries import LevelsQuery
+from metricdp.releases import Release
 
 WITHIN = 0.9
 WITHIN_ALL = 0.98
@@ -83,6 +86,11 @@ class Shares:
     def percent(cls, *parts: int) -> Shares:
         """From integers that add up to 100."""
         return cls(*(Fraction(part, 100) for part in parts))
+
+    def times(self, factor: Fraction) -> Shares:
+        """Each times a factor."""
+        parts: tuple[Fraction, ...] = astuple(self)
+        return Shares(*(part * factor for part in parts))
 
     def total(self, last: bool) -> Fraction:
         """Of all reads, or of those before the last step."""
@@ -165,9 +173,7 @@ class Mean(NamedTuple):
     distances: DistancesTogether | None
 
 
-def private_mean(
-    allowance: Allowance, space: EuclideanSpace, records: float, shares: Shares
-) -> Mean:
+def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, Any, Mean]:
     """Mean of the records, clipped at the ball that holds most of them, and their distances from
     it, if these have a share.
 
@@ -175,14 +181,15 @@ def private_mean(
     half the radius at which records were clipped: then, unless the mean is all noise, both are
     released again from there, for as much as before.
     """
+    space: EuclideanSpace = seen.universe
     d = space.dimension
     middle = (space.lower + space.upper) / 2
     scaled = Scaled(space, middle, scales_around(space, middle))
-    demand = mapped(allowance.demand, scaled, scaled.space)
-    radius = measured_together(allowance, demand, None, shares.around).clipping(WITHIN)
+    image = seen.mapped(scaled, scaled.space)
+    radius = (yield from measured_together(image, None, shares.around)).clipping(WITHIN)
     for _ in range(MOST_MEANS):
         query = clipped_sums(WholeBox(scaled.space), np.zeros((1, d)), [radius])
-        summed = allowance.ask(query, shares.mean, demand)
+        summed = yield Ask(query, shares.mean, image)
         step = query.steps[0] / max(records, 1.0)
         offset = summed.values * step
         error = deviation(summed) * step * np.sqrt(d)
@@ -192,8 +199,8 @@ def private_mean(
             return Mean(mean, None)
         scales = scales_around(space, mean) if shares.directions else np.ones(d)
         scaled = Scaled(space, mean, scales)
-        demand = mapped(allowance.demand, scaled, scaled.space)
-        distances = measured_together(allowance, demand, None, shares.near)
+        image = seen.mapped(scaled, scaled.space)
+        distances = yield from measured_together(image, None, shares.near)
         near = distances.clipping(WITHIN)
         if near > min(2 * error, radius / 2) or error > radius / 4:
             break
@@ -202,33 +209,34 @@ def private_mean(
 
 
 def private_subspace(
-    allowance: Allowance,
-    design: Design,
+    seen: Image,
+    q: int,
+    shares: Shares,
     mean: Mean,
     records: float,
     rng: np.random.Generator,
-) -> Subspace:
-    """The subspace around a released mean, and the ellipsoid that most records are in."""
-    space: EuclideanSpace = allowance.demand.universe  # type: ignore[assignment]
+) -> Generator[Any, Any, Subspace]:
+    """The subspace of q directions around a released mean, and the ellipsoid that most records are
+    in.
+    """
+    space: EuclideanSpace = seen.universe
     d = space.dimension
-    q = design.n_axes
-    share = design.shares.directions
+    share = shares.directions
     scaled = Scaled(space, mean.point, scales_around(space, mean.point))
-    demand = mapped(allowance.demand, scaled, scaled.space)
+    image = seen.mapped(scaled, scaled.space)
     distances = mean.distances
     if not share:
         if distances is None:
-            around = mean.point[None]
-            distances = measured_together(allowance, allowance.demand, around, design.shares.near)
+            distances = yield from measured_together(seen, mean.point[None], shares.near)
         return Subspace(space, mean.point, None, distances.clipping(WITHIN_ALL) * np.eye(d))
     if distances is None:
-        distances = measured_together(allowance, demand, None, design.shares.near)
+        distances = yield from measured_together(image, None, shares.near)
     whole = q == d
     radius = distances.clipping(WITHIN_ALL if whole else WITHIN_ALONG)
     axes = np.eye(d) if whole else np.linalg.qr(rng.normal(size=(d, q)))[0].T
     rounds = 1 if whole else 2
     for _ in range(rounds):
-        pulls, noise = pulls_along(allowance, demand, scaled, axes, radius, share / rounds)
+        pulls, noise = yield from pulls_along(image, scaled, axes, radius, share / rounds)
         pulls = pulls / (np.sqrt(2 / np.pi) * max(records, 1.0))
         along = np.maximum((pulls * axes).sum(axis=1), noise / max(records, 1.0))
         sheared = along[:, None] * pulls if whole else pulls  # `along`: standard deviations
@@ -240,13 +248,8 @@ def private_subspace(
 
 
 def pulls_along(
-    allowance: Allowance,
-    demand: PrivateDemand,
-    scaled: Scaled,
-    axes: Array,
-    radius: float,
-    share: Fraction,
-) -> tuple[Array, float]:
+    image: Image, scaled: Scaled, axes: Array, radius: float, share: Fraction
+) -> Generator[Ask, Release, tuple[Array, float]]:
     """For every axis u the noisy sum of sign(<u, x>)·x over the records, clipped at a radius in
     scaled coordinates, shape (q, d); and the standard deviation of its noise there.
     """
@@ -255,6 +258,6 @@ def pulls_along(
     for axis in axes:
         side = Halves(scaled.space, np.zeros(d), axis * scaled.scales)
         levels.append(clipped_sums(side, np.zeros(d), [radius, radius], folded=True))
-    release = allowance.ask(LevelsQuery(tuple(levels)), share, demand)
+    release = yield Ask(LevelsQuery(tuple(levels)), share, image)
     step = float(levels[0].steps[0])
     return release.values.reshape(q, d) * step * scaled.scales, deviation(release) * step

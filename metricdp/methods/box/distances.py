@@ -10,19 +10,19 @@ before; all else here is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.methods.shares import Allowance, deviation, least_radius
+from metricdp.methods.asking import Ask, Image
+from metricdp.methods.shares import deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, VoronoiCells
-from metricdp.privacy import HistogramQuery, Partition, PrivateDemand
+from metricdp.privacy.queries import HistogramQuery, Partition
 from metricdp.releases import Release
 
 N_SHELLS = 30
@@ -168,11 +168,11 @@ class DistancesTogether:
 
 
 def measured_distances(
-    allowance: Allowance, cells: Partition, centers: Array, share: Fraction
-) -> Distances:
+    cells: Partition, centers: Array, share: Fraction
+) -> Generator[Ask, Release, Distances]:
     """Shells of every cluster, paid with a share."""
     shells = Shells(cells, centers, N_SHELLS, RATIO)
-    release = allowance.ask(HistogramQuery(shells), share)
+    release = yield Ask(HistogramQuery(shells), share)
     counts = release.values.astype(np.float64).reshape(len(centers), N_SHELLS)
     return Distances(counts, deviation(release), shells.outer)
 
@@ -184,16 +184,13 @@ def shells_together(space: EuclideanSpace, centers: Array) -> Shells:
 
 
 def measured_together(
-    allowance: Allowance,
-    demand: PrivateDemand,
-    centers: Array | None,
-    share: Fraction,
-) -> DistancesTogether:
+    image: Image, centers: Array | None, share: Fraction
+) -> Generator[Ask, Release, DistancesTogether]:
     """Shells around the nearest of a few centers, the origin by default, paid with a share."""
-    space: Any = demand.universe
+    space = image.universe
     around = np.zeros((1, space.dimension)) if centers is None else centers
     shells = shells_together(space, around)
-    release = allowance.ask(HistogramQuery(shells), share, demand)
+    release = yield Ask(HistogramQuery(shells), share, image)
     counts = release.values.astype(np.float64)
     return DistancesTogether(counts, noise_of_shells(release), shells.outer, least_radius(space))
 

@@ -17,15 +17,18 @@ partitions that follow from public facts and earlier surveys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.methods.asking import Ask
+from metricdp.methods.shares import deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Block, ChosenGrids, Grid, NestedGrid
-from metricdp.privacy import HistogramQuery, LevelsQuery, Query
+from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
 from metricdp.releases import Release
 
 SURVEY_CELLS = 2048
@@ -61,8 +64,8 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Found = tuple[Places, Places, float]
 """First place of a block, the one after its last, and its noisy number of records."""
-Survey = Callable[[Query], tuple[Release, float]]
-"""Pays for a query: its release, and the standard deviation of its noise."""
+Surveyed = Generator[Ask, Release, tuple[Release, float]]
+"""A survey: its release, and the standard deviation of its noise."""
 
 
 @dataclass(eq=False)
@@ -79,15 +82,21 @@ class Area:
         return NestedGrid(self.space, (cells or {}).get(self, self.n_cells), blocks)
 
 
+def survey(query: Query, share: Fraction) -> Surveyed:
+    """One survey, paid with a share."""
+    release = yield Ask(query, share)
+    return release, deviation(release)
+
+
 def focused_grid(
-    survey: Survey, space: EuclideanSpace, n_records: float, n_cells: int, most: int
-) -> NestedGrid:
+    share: Fraction, space: EuclideanSpace, n_records: float, n_cells: int, most: int
+) -> Generator[Ask, Release, NestedGrid]:
     """A grid over a box, with finer grids in it where surveys show that they pay.
 
     Parameters
     ----------
-    survey : callable
-        Pays for one survey: the histogram's release, and the standard deviation of its noise.
+    share : Fraction
+        Pays for one survey.
     space : EuclideanSpace
     n_records : float
         Noisy or guessed.
@@ -102,22 +111,22 @@ def focused_grid(
     """
     whole = Area(space, n_cells)
     surveyed = ChosenGrids(NestedGrid(space, SURVEY_CELLS), [space])
-    release, noise = survey(HistogramQuery(surveyed))
+    release, noise = yield from survey(HistogramQuery(surveyed), share)
     own = Grid(space, n_cells)
     values = release.values[:-1].astype(np.float64)
     for low, high, mass in apart(standing_blocks(surveyed.grids[0], values, noise, own)):
-        share = n_cells * mass / max(n_records, mass, 1.0)
+        deserved = n_cells * mass / max(n_records, mass, 1.0)
         box = own.block(low, high)
         least = max(PAYS * np.prod(high - low), min(SMALLEST[0], SMALLEST[1] * n_cells))
-        if box is not None and share >= least:
-            whole.blocks.append((low, high, Area(box, int(share))))
+        if box is not None and deserved >= least:
+            whole.blocks.append((low, high, Area(box, int(deserved))))
     if not whole.blocks:
         finer = min(filled(values, noise) ** -FILLED, MOST_FINER)
         whole.n_cells = max(min(int(n_cells * finer), most), n_cells)
     innermost = [area for _, _, area in whole.blocks]
     for _ in range(MOST_SURVEYS - 1):
         if innermost:
-            narrow(survey, whole, innermost, n_records)
+            yield from narrow(share, whole, innermost, n_records)
             innermost = [area for outer in innermost for _, _, area in outer.blocks]
     return whole.grid()
 
@@ -138,7 +147,9 @@ def filled(values: Array, noise: float) -> float:
     return min(total**2 / (n * certain), 1.0) if certain > 0.0 and total > 0.0 else 1.0
 
 
-def narrow(survey: Survey, whole: Area, areas: list[Area], n_records: float) -> None:
+def narrow(
+    share: Fraction, whole: Area, areas: list[Area], n_records: float
+) -> Generator[Ask, Release, None]:
     """Give every area a block that its records fill less than it, told by a histogram along each
     axis.
     """
@@ -146,7 +157,8 @@ def narrow(survey: Survey, whole: Area, areas: list[Area], n_records: float) -> 
     shapes = [tuple(BINS if axis == x else 1 for x in range(d)) for axis in range(d)]
     spaces = [area.space for area in areas]
     axes = [ChosenGrids(whole.grid(dict.fromkeys(areas, shape)), spaces) for shape in shapes]
-    release, noise = survey(LevelsQuery(tuple(HistogramQuery(axis) for axis in axes)))
+    levels = LevelsQuery(tuple(HistogramQuery(axis) for axis in axes))
+    release, noise = yield from survey(levels, share)
     values = release.values.astype(np.float64).reshape(d, -1)[:, :-1].reshape(d, len(areas), BINS)
     margin = float(np.clip(UNSEEN * noise / max(n_records, 1.0), *MARGIN))
     for i, area in enumerate(areas):

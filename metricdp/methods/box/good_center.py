@@ -34,21 +34,21 @@ K. Nissim, U. Stemmer, S. Vadhan, "Locating a small cluster privately", PODS 201
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant, Pool, selection_epsilon, zcdp_epsilon
-from metricdp.accounting.cost import ZCDP
+from metricdp.accounting import Cost
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.methods.asking import Ask, Select
 from metricdp.methods.box.small_ball import Removed
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.slabs import Slabs, directions, half_diagonal, middles, offsets
-from metricdp.privacy.balls import PeeledSums
+from metricdp.privacy.balls import PeeledQuery, PeeledSums
 from metricdp.records.sums.peeling import PartScores, Peeled
 from metricdp.releases import Neighboring
 
@@ -66,30 +66,18 @@ BOX, AXES, AVERAGE = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Prices:
-    """What the steps of one center cost: epsilons of selections, and what the gate takes for the
-    average.
-    """
+    """Shares of the budget that the steps of one center cost."""
 
     box: Fraction
     axis: Fraction
-    average: Any
+    average: Fraction
 
     @classmethod
-    def of(cls, grant: Grant, share: Fraction, times: int, axes: int) -> Prices:
-        """Of each of so many centers that have a share of what is left of the grant."""
+    def of(cls, share: Fraction, times: int, axes: int) -> Prices:
+        """Of each of so many centers that have a share together."""
+        each = share / times
         average = AVERAGE if axes else AVERAGE + AXES
-        if not isinstance(grant, Pool):
-            each = grant.left * share / times
-            return cls(each * BOX, each * AXES / max(axes, 1), each * average)
-        rho = (grant.rho - grant.spent_rho) * share / times
-        budget = Cost.zcdp(grant.epsilon, grant.delta)
-        box, axis = (
-            selection_epsilon(replace(budget, rho=rho * part), n)
-            for part, n in ((BOX, 1), (AXES, max(axes, 1)))
-        )
-        delta = grant.delta
-        noise = rho * average
-        return cls(box, axis, Cost(zcdp_epsilon(noise, delta), delta, noise, ZCDP))
+        return cls(each * BOX, each * AXES / max(axes, 1), each * average)
 
 
 def check_average(
@@ -109,6 +97,11 @@ def check_average(
         laplace_scale(sums, price.epsilon * share * AVERAGE)
 
 
+def peeled(grid: Grid, removed: Removed, scores: Any, share: Fraction) -> Select:
+    """The selection of a candidate by scores of what is left."""
+    return Select(PeeledQuery(Peeled(grid, tuple(removed)), scores), share)
+
+
 class GoodCenter:
     """Centers of good balls on a grid, one after another.
 
@@ -122,10 +115,6 @@ class GoodCenter:
     seed : int
         Public coins.
     prices : Prices
-    choose : callable
-        From scores, removals and a price to the number of a candidate, privately.
-    average : callable
-        From a `PeeledSums` and a price to its noisy values.
 
     Attributes
     ----------
@@ -140,8 +129,6 @@ class GoodCenter:
         records: int,
         seed: int,
         prices: Prices,
-        choose: Callable[[PartScores, Removed, Fraction], int],
-        average: Callable[[PeeledSums, Any], NDArray[np.int64]],
     ) -> None:
         self.grid = grid
         self.points: list[Array] = []
@@ -150,23 +137,21 @@ class GoodCenter:
         self._records = records
         self._seed = seed
         self._prices = prices
-        self._choose = choose
-        self._average = average
 
-    def __call__(self, radius: int, removed: Removed) -> int:
+    def next(self, radius: int, removed: Removed) -> Generator[Any, Any, int]:
         """The cell of the next center."""
         coins = np.random.default_rng([self._seed, 31, len(self.points)])
         width = WIDTH * float(np.linalg.norm((radius + 0.5) * self.grid.side))
-        cells, center, reach = self._box(coins, width, removed)
+        cells, center, reach = yield from self._box(coins, width, removed)
         if self._images < self._d:
-            cells, center, reach = self._axes(coins, width, cells, removed)
-        point = self._mean(cells, center, reach, removed)
+            cells, center, reach = yield from self._axes(coins, width, cells, removed)
+        point = yield from self._mean(cells, center, reach, removed)
         self.points.append(point)
         return int(self.grid.encode(point[None])[0])
 
     def _box(
         self, coins: np.random.Generator, width: float, removed: Removed
-    ) -> tuple[NDArray[np.int64], Array, float]:
+    ) -> Generator[Select, int, tuple[NDArray[np.int64], Array, float]]:
         """Cells of the box with most records; its center and half diagonal in R^q, as if in R^d."""
         along = directions(self._d, self._images, coins)
         stretched = along * math.sqrt(self._d / self._images)
@@ -175,7 +160,7 @@ class GoodCenter:
         labels, places = zip(*boxes)
         sizes = tuple(map(len, places))
         scores = PartScores(self.grid.shape, labels, sizes, "box of images")
-        found = self._choose(scores, removed, self._prices.box)
+        found = yield peeled(self.grid, removed, scores, self._prices.box)
         which = int(np.searchsorted(np.cumsum(sizes), found, side="right"))
         box = found - sum(sizes[:which])
         center = tried[which].middle(places[which][box]) @ along
@@ -187,7 +172,7 @@ class GoodCenter:
         width: float,
         cells: NDArray[np.int64],
         removed: Removed,
-    ) -> tuple[NDArray[np.int64], Array, float]:
+    ) -> Generator[Select, int, tuple[NDArray[np.int64], Array, float]]:
         """Those of the cells that lie in the region of three intervals along every axis; its center
         and half diagonal.
         """
@@ -204,13 +189,13 @@ class GoodCenter:
             labels[cells] = place - low
             sizes = (int(place.max()) - low + 1,)
             scores = PartScores(self.grid.shape, (labels,), sizes, "interval of an axis")
-            chosen[axis] = low + self._choose(scores, removed, self._prices.axis)
+            chosen[axis] = low + (yield peeled(self.grid, removed, scores, self._prices.axis))
             kept &= np.abs(place - chosen[axis]) <= 1
         return cells[kept], slabs.middle(chosen) @ basis, half_diagonal(3 * width, self._d)
 
     def _mean(
         self, cells: NDArray[np.int64], center: Array, reach: float, removed: Removed
-    ) -> Array:
+    ) -> Generator[Ask, Any, Array]:
         """The noisy average of the records in the cells, clipped at the ball around the region."""
         space = self.grid.universe
         center = space.clip(center[None])[0]
@@ -218,7 +203,8 @@ class GoodCenter:
         reach = min(reach, float(np.linalg.norm(farthest)))
         steps = offsets(middles(self.grid, cells), center, reach, BITS)
         query = PeeledSums(Peeled(self.grid, tuple(removed)), cells, steps, BITS)
-        number, *sums = self._average(query, self._prices.average).astype(np.float64)
+        release = yield Ask(query, self._prices.average)
+        number, *sums = release.values.astype(np.float64)
         away = np.array(sums) / max(number, 2.0**BITS)
         away /= max(1.0, float(np.linalg.norm(away)))
         return np.asarray(space.clip((center + away * reach)[None])[0], np.float64)

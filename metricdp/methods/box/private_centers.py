@@ -20,7 +20,7 @@ minimizers, which is output perturbation: and then the first noise buys nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -31,19 +31,21 @@ from numpy.typing import ArrayLike
 from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Ask
 from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.methods.box.private_lloyd import (
     MOST_STEPS,
     Array,
-    check_steps,
+    least_of_steps,
     lloyd_step,
     lloyd_steps,
 )
 from metricdp.methods.charging import Payer
 from metricdp.methods.result import Result, checked_seed
-from metricdp.methods.shares import Allowance, deviation, level_shares, price_in_shares
+from metricdp.methods.runner import Run
+from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.partitions.box.rings import Rings
@@ -143,14 +145,16 @@ def private_median(
         raise InputError(f"sample must be at most 1, got {shown(sample)}")
     seed = checked_seed(seed)
     first = _shares(steps, GROWTH[1])
-    shares = first if method == "geometric" else [*(s * RING_SHARE for s in first), *_ring_shares()]
+    rings = method == "rings"
+    shares = first if not rings else [*(s * RING_SHARE for s in first), *_ring_shares()]
     start = _start(space, center)
-    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
-    at = lloyd_steps(allowance, space, start, shares[: len(first)], power=1)
-    if method == "rings":
-        at = _on_rings(allowance, space, at, share, seed)
-    found = Result(at, 1, f"private-median, {method}", allowance.receipt)
-    return _attested(found, allowance, "private_median")
+
+    def work(terms: Terms) -> Generator[Any, Any, Array]:
+        at = yield from lloyd_steps(terms, space, start, shares[: len(first)], power=1)
+        return (yield from _on_rings(terms, space, at, share, seed)) if rings else at
+
+    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
+    return _attested(run, work, f"private-median, {method}", "private_median")
 
 
 def private_mean(
@@ -192,14 +196,9 @@ def private_mean(
     within = None if radius is None else positive(radius, "radius")
     shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
     start = _start(space, center)
-    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_mean")
-    result = Result(
-        lloyd_steps(allowance, space, start, shares, power=2, radius=within),
-        1,
-        "private-mean",
-        allowance.receipt,
-    )
-    return _attested(result, allowance, "private_mean")
+    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_mean")
+    work = partial(lloyd_steps, space=space, centers=start, shares=shares, power=2, radius=within)
+    return _attested(run, work, "private-mean", "private_mean")
 
 
 def private_lloyd(
@@ -248,10 +247,11 @@ def private_lloyd(
     shares = _shares(steps, Fraction(1))
     given = np.atleast_2d(floats(centers, "centers must be numbers"))
     start = distinct_in(_boxed(space), space.clip(given))
-    allowance = _charged(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
-    found = lloyd_steps(allowance, space, start, shares, power=power, radius=within)
-    result = Result(found, len(found), "private-lloyd", allowance.receipt)
-    return _attested(result, allowance, "private_lloyd")
+    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
+    work = partial(
+        lloyd_steps, space=space, centers=start, shares=shares, power=power, radius=within
+    )
+    return _attested(run, work, "private-lloyd", "private_lloyd")
 
 
 def _ring_shares() -> list[Fraction]:
@@ -261,12 +261,12 @@ def _ring_shares() -> list[Fraction]:
 
 
 def _on_rings(
-    allowance: Allowance, space: EuclideanSpace, center: Array, sample: float, seed: int
-) -> Array:
+    terms: Terms, space: EuclideanSpace, center: Array, sample: float, seed: int
+) -> Generator[Any, Any, Array]:
     """Algorithm 5 from its second line on: rings that hold enough, and steps of their sample."""
     shells = Shells(WholeBox(space), center, N_SHELLS, RATIO)
     count, *steps = _ring_shares()
-    seen = allowance.ask(HistogramQuery(shells), count)
+    seen = yield Ask(HistogramQuery(shells), count)
     kept = seen.values > KEPT * deviation(seen)
     held = np.where(kept, seen.values, 0)
     inner = np.argmax(np.cumsum(held[::-1]) * 2 >= held.sum())
@@ -274,7 +274,8 @@ def _on_rings(
     kept[len(kept) - 1 - inner :] = True
     rings = Rings(space, shells, kept, sample, seed)
     for share in steps:
-        center = lloyd_step(allowance, rings, np.repeat(center, 2, axis=0), share, power=1)[:1]
+        both = np.repeat(center, 2, axis=0)
+        center = (yield from lloyd_step(terms, rings, both, share, power=1))[:1]
     return center
 
 
@@ -307,26 +308,32 @@ def _charged(
     budget: tuple[Any, Any],
     ledger: Budget | None,
     purpose: str,
-) -> Allowance:
-    """A charged allowance, once nothing else can be refused."""
-    check = partial(check_steps, demand, space, shares)
-    grant = Payer(space, demand, ledger).charge(price_in_shares, check, [budget], purpose)
-    return Allowance(demand, grant, sum(shares, Fraction(0)))
+) -> Run:
+    """A demand and its charged grant, once nothing else can be refused."""
+
+    def confirm(terms: Terms) -> None:
+        terms.scale_of(least_of_steps(space, shares))
+
+    grant = Payer(space, demand, ledger).charge(price_in_shares, confirm, [budget], purpose)
+    return Run(demand, grant)
 
 
-def _attested(result: Result, allowance: Allowance, call: str) -> Result:
-    """The result with the public circumstances of its call on the receipt."""
+def _attested(
+    run: Run, work: Callable[[Terms], Generator[Any, Any, Array]], method: str, call: str
+) -> Result:
+    """The centers that the work finds, with the public circumstances of the call on the receipt."""
+    centers = run.drive(work(run.terms))
     made = provenance(
         call,
-        allowance.everyone,
-        allowance.grant,
-        method=result.method,
+        run.demand,
+        run.grant,
+        method=method,
         chooses=(
             "Shares of the budget, clipping radii of the first step and the number of steps are "
             "public options; later radii and centers follow from what was released before."
         ),
         afterwards="Centers are quotients of noisy sums and noisy counts, clipped to the box.",
-        options={"k": result.k},
+        options={"k": len(centers)},
     )
-    found: Result = attest(result, made)
+    found: Result = attest(Result(centers, len(centers), method, run.receipt), made)
     return found

@@ -38,20 +38,20 @@ Yi, "Instance-optimal mean estimation under differential privacy", NeurIPS 2021.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
+from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.distances import Distances, measured_distances
-from metricdp.methods.shares import Allowance, check_sums
+from metricdp.methods.shares import Terms, clipped_sums
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.cells import VoronoiCells
-from metricdp.privacy import Partition, PrivateDemand
-from metricdp.releases import Neighboring
+from metricdp.partitions.box.cells import VoronoiCells, WholeBox
+from metricdp.privacy.queries import Partition
 
 SHELL_SHARE = Fraction(1, 5)
 """Of a step's budget, for the shells."""
@@ -66,25 +66,14 @@ MOST_STEPS = 100
 Array = NDArray[np.float64]
 
 
-def check_steps(
-    demand: PrivateDemand,
-    space: EuclideanSpace,
-    shares: Sequence[Fraction],
-    price: Cost,
-    neighboring: Neighboring,
-) -> None:
-    """Refuse a price of which some share is too small for the noise.
-
-    Raises
-    ------
-    InputError
-    """
+def least_of_steps(space: EuclideanSpace, shares: Sequence[Fraction]) -> Ask:
+    """The smallest share that steps of these shares ask for."""
     least = min(shares) * min(SHELL_SHARE, 1 - SHELL_SHARE)
-    check_sums(demand, space, price, least, neighboring)
+    return Ask(clipped_sums(WholeBox(space)), least)
 
 
 def lloyd_step(
-    allowance: Allowance,
+    terms: Terms,
     cells: Partition,
     centers: Array,
     share: Fraction,
@@ -92,18 +81,16 @@ def lloyd_step(
     power: int,
     radius: float | None = None,
     last: bool = False,
-) -> Array:
+) -> Generator[Any, Any, Array]:
     """The centers after one private step; see the module's text.
 
     Parameters
     ----------
-    allowance : Allowance
-        Of demand in a box.
+    terms : Terms
     cells : Partition
         The clusters: of the box, as many as centers; public, or released before.
     centers : ndarray of float64, shape (k, d)
     share : Fraction
-        Of the allowance.
     power : {1, 2}
         Weiszfeld's, or Lloyd's.
     radius : float, optional
@@ -113,18 +100,18 @@ def lloyd_step(
     """
     space = cells.universe
     d = centers.shape[1]
-    distances = measured_distances(allowance, cells, centers, share * SHELL_SHARE)
+    distances = yield from measured_distances(cells, centers, share * SHELL_SHARE)
     rest = share * (1 - SHELL_SHARE)
     if radius is not None:
         radii = np.full(len(centers), radius)
     elif power == 1:
         radii = distances.quantile(SMOOTHED)
     elif last:
-        radii = distances.reach(allowance.deviation_of_sums(space, rest) * np.sqrt(d))
+        radii = distances.reach(terms.deviation_of_sums(space, rest) * np.sqrt(d))
     else:
         radii = distances.quantile(BULK)
     step = _step(distances, radii, power, d)
-    return space.clip(descended(allowance, cells, centers, step, rest))
+    return space.clip((yield from descended(cells, centers, step, rest)))
 
 
 def _step(distances: Distances, radii: Array, power: int, dimension: int) -> Step:
@@ -135,14 +122,14 @@ def _step(distances: Distances, radii: Array, power: int, dimension: int) -> Ste
 
 
 def lloyd_steps(
-    allowance: Allowance,
+    terms: Terms,
     space: EuclideanSpace,
     centers: Array,
     shares: Sequence[Fraction],
     *,
     power: int,
     radius: float | None = None,
-) -> Array:
+) -> Generator[Any, Any, Array]:
     """Private steps, one a share, each with the Voronoi cells of the centers before it: k distinct
     points of the box, shape (k, d).
     """
@@ -150,5 +137,7 @@ def lloyd_steps(
         at = distinct_in(space, centers)
         cells = VoronoiCells(space, at)
         last = i == len(shares) - 1
-        centers = lloyd_step(allowance, cells, at, share, power=power, radius=radius, last=last)
+        centers = yield from lloyd_step(
+            terms, cells, at, share, power=power, radius=radius, last=last
+        )
     return distinct_in(space, centers)

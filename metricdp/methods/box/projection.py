@@ -25,27 +25,28 @@ its bits do not depend on who else is there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting import Cost
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Account, Ask, Image, Steps, Within
 from metricdp.methods.box.descent import distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_step
-from metricdp.methods.method import Method
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step
+from metricdp.methods.method import Composition, Method, answer_of
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Allowance, level_shares
+from metricdp.methods.shares import Terms, level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from metricdp.partitions.box.images import Projection
-from metricdp.privacy import PrivateDemand, mapped
-from metricdp.releases import Neighboring, Receipt
 
 FEWEST = 3
 PER_LOG = 2.0
@@ -124,12 +125,9 @@ class Projected(Method):
                 f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
             )
 
-    def price(self, epsilon: Any, delta: Any, terms: Any = None) -> Cost:
-        """Both: with a delta the steps get Gaussian noise, whatever the inner method makes of
-        it.
-        """
-        cost = Cost.of(epsilon, delta)
-        return Cost.of(cost.epsilon, cost.delta)
+    def composition(self, offer: Terms) -> Composition:
+        """Both: with a delta the steps get Gaussian noise, whatever the inner method does."""
+        return "both"
 
     def within(self, space: EuclideanSpace) -> Method:
         """The inner method itself, where the box has no more dimensions than the images of any
@@ -138,84 +136,93 @@ class Projected(Method):
         few = self.dimensions or FEWEST
         return self._method(space) if space.dimension <= few else self
 
-    def check(
-        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse what the inner method would, and an epsilon too small for the noise."""
-        space: Any = demand.universe
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """What the inner method and the steps ask for, of their own budgets."""
+        space = question.space
+        price = terms.price
         if self._dimensions(space, question.k) >= space.dimension:
             inner = self._method(space)
-            inner.check(demand, question, inner.price(price.epsilon, price.delta), neighboring)
-            return
+            at = terms.at(inner.price(price.epsilon, price.delta, terms))
+            inner.confirm(at, question)
+            return []
         images = self._projection(space, question).images
-        user: dict[str, Any] = (
-            {}
-            if demand.unit == "record"
-            else {"user": [], "max_contributions": demand.max_contributions}
-        )
-        nobody = PrivateDemand(images, np.empty((0, images.dimension)), **user)
-        inner_price, rest = self._prices(images, price)
+        _, first, rest = self._prices(images, terms)
         asked = replace(question, space=images)
-        self._method(images).check(nobody, asked, inner_price, neighboring)
-        check_steps(demand, space, _of_whole(self._shares()), rest, neighboring)
+        self._method(images).confirm(terms.at(first), asked)
+        terms.at(rest).scale_of(least_of_steps(space, self._shares()))
+        return []
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers in the original space."""
-        space: Any = demand.universe
+        space = question.space
         if self._dimensions(space, question.k) >= space.dimension:
             alone = self._method(space)
-            paid = grant.charge(alone.price(grant.epsilon, grant.delta))
-            return alone.answer(demand, paid, question)
+            cost = alone.price(terms.price.epsilon, terms.price.delta, terms)
+            found = yield Within(cost, partial(alone.work, question=question))
+            return answer_of(found, question)
         projection = self._projection(space, question)
+        whole, first, rest = self._prices(projection.images, terms)
+        halves = partial(
+            self._halves, question=question, projection=projection, first=first, rest=rest
+        )
+        centers = (yield from halves(terms)) if whole is None else (yield Within(whole, halves))
+        centers = distinct_in(space, centers)
+        return Result(centers, question.k, self.name, (yield Account()).receipt)
+
+    def _halves(
+        self,
+        terms: Terms,
+        question: BoxQuestion,
+        projection: Projection,
+        first: Cost,
+        rest: Cost,
+    ) -> Steps:
+        """Centers of the images by the inner method, and steps in the original space."""
+        images = projection.images
+        asked = replace(question, space=images)
+        inner = partial(self._method(images).work, question=asked)
+        image = Image(question.space).mapped(projection, images)
+        found = answer_of((yield Within(first, inner, image)), asked)
+        steps = partial(
+            self._stepped, question=question, projection=projection, found=np.asarray(found.centers)
+        )
+        return (yield Within(rest, steps))
+
+    def _stepped(
+        self, terms: Terms, question: BoxQuestion, projection: Projection, found: Any
+    ) -> Steps:
+        """Steps 3 and 4, from the centers found for the images, shape (k, q)."""
+        space = question.space
         power = question.power
-        found, allowance, before = self._of_images(demand, grant, projection, question)
         first, *shares = self._shares()
         middle = ((space.lower + space.upper) / 2)[None]
-        middle = lloyd_step(allowance, VoronoiCells(space, middle), middle, first, power=power)
+        around = VoronoiCells(space, middle)
+        middle = yield from lloyd_step(terms, around, middle, first, power=power)
         centers = projection.lifted(found, middle)
         cells: Any = VoronoiCells(projection.images, found)
         cells = PartsOfImages(space, projection.inside, cells)
         for share in shares[:-1] or shares:
-            centers = lloyd_step(allowance, cells, centers, share, power=power)
+            centers = yield from lloyd_step(terms, cells, centers, share, power=power)
         if len(shares) > 1:
             centers = distinct_in(space, centers)
             cells = VoronoiCells(space, centers)
-            centers = lloyd_step(allowance, cells, centers, shares[-1], power=power, last=True)
-        receipt = Receipt.combined([*before, allowance.receipt])
-        return Result(distinct_in(space, centers), question.k, self.name, receipt)
+            centers = yield from lloyd_step(
+                terms, cells, centers, shares[-1], power=power, last=True
+            )
+        return centers
 
-    def _of_images(
-        self, demand: PrivateDemand, grant: Grant, projection: Projection, question: BoxQuestion
-    ) -> tuple[Any, Allowance, list[Receipt]]:
-        """Centers of the images by the inner method, shape (k, q); what is left for the steps, and
-        the receipts of what is not in it.
+    def _prices(self, images: EuclideanSpace, terms: Terms) -> tuple[Cost | None, Cost, Cost]:
+        """What both pay together, if the inner method counts rho: then it is a share of one pool,
+        else an epsilon; and what the inner method and the steps pay.
         """
-        images = projection.images
-        part, rest = self._prices(images, Cost.of(grant.epsilon, grant.delta))
-        if part.pooled:
-            grant = grant.charge(Cost.zcdp(grant.epsilon, grant.delta))
-        image = mapped(demand, projection, images)
-        asked = replace(question, space=images)
-        inner = self._method(images).answer(image, grant.charge(part), asked)
-        receipts = [] if inner.receipt is None else [inner.receipt]
-        found = np.asarray(inner.centers)
-        if not part.pooled:
-            return found, Allowance(demand, grant.charge(rest), 1 - INNER_SHARE), receipts
-        allowance = Allowance(demand, grant)
-        allowance.receipts += receipts
-        return found, allowance, []
-
-    def _prices(self, images: EuclideanSpace, price: Cost) -> tuple[Cost, Cost]:
-        """What the inner method pays, and what the steps: shares of one pool if the inner method
-        counts rho too, else an epsilon for the one and, with a delta, a pool for the others.
-        """
-        inner = self._method(images)
-        if inner.price(price.epsilon, price.delta).pooled:
-            pool = Cost.zcdp(price.epsilon, price.delta)
-            return _part(pool, INNER_SHARE), _part(pool, 1 - INNER_SHARE)
-        rest = price.epsilon * (1 - INNER_SHARE)
-        steps = Cost.zcdp(rest, price.delta) if price.delta else Cost.of(rest)
-        return Cost.of(price.epsilon * INNER_SHARE), steps
+        epsilon, delta = terms.price.epsilon, terms.price.delta
+        if self._method(images).price(epsilon, delta, terms).pooled:
+            whole = Cost.zcdp(epsilon, delta)
+            pool = terms.at(whole)
+            return whole, pool.cost(INNER_SHARE), pool.cost(1 - INNER_SHARE)
+        rest = epsilon * (1 - INNER_SHARE)
+        steps = Cost.zcdp(rest, delta) if delta else Cost.of(rest)
+        return None, Cost.of(epsilon * INNER_SHARE), steps
 
     def _method(self, space: EuclideanSpace) -> Method:
         return answering(self.inner, space, self.records_hint)
@@ -227,17 +234,5 @@ class Projected(Method):
         return Projection(space, self._dimensions(space, question.k), question.seed)
 
     def _shares(self) -> list[Fraction]:
-        return [(1 - INNER_SHARE) * share for share in level_shares(GROWTH, int(self.steps) + 1)]
-
-
-def _of_whole(shares: list[Fraction]) -> list[Fraction]:
-    """Shares, as parts of their sum."""
-    return [share / sum(shares) for share in shares]
-
-
-def _part(price: Cost, share: Fraction) -> Cost:
-    """A share of a price, as the inner method will get it."""
-    if not price.pooled or price.rho is None:
-        return Cost.of(price.epsilon * share)
-    pool = Pool(price, "add-remove")
-    return Cost.of(Allowance(None, pool).price(share))  # type: ignore[arg-type]
+        """Of what the steps have."""
+        return level_shares(GROWTH, int(self.steps) + 1)

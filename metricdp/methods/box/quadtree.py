@@ -29,7 +29,7 @@ is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -37,13 +37,13 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.box.best_run import best_run, check_choice, shares_of_runs
+from metricdp.methods.asking import Account, Ask, Image, Steps
+from metricdp.methods.box.best_run import best_run, least_of_choice, shares_of_runs
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, check_steps, lloyd_steps
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
 from metricdp.methods.box.quadtree_means import improved_means
 from metricdp.methods.box.quadtree_release import QuadtreeRelease
 from metricdp.methods.finite.hst_counts import checked_budget
@@ -53,18 +53,18 @@ from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.methods.shares import (
     COUNT_SHARE,
-    Allowance,
-    check_counts,
+    Terms,
+    count_records,
+    counts_of,
     level_shares,
     shares_of_rest,
 )
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
-from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, foreseen
-from metricdp.privacy.noise import laplace_scale
-from metricdp.privacy.opening import FACTOR
-from metricdp.releases import Neighboring, Receipt, Release
+from metricdp.privacy.opening import OpeningQuery
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.releases import Receipt
 
 CENTERS = ("solver", "tree")
 OPENINGS = ("rounds", "privtree")
@@ -220,51 +220,44 @@ class Quadtree(Method):
                 "privtree"
             )
 
-    def check(
-        self, demand: PrivateDemand, question: BoxQuestion, price: Cost, neighboring: Neighboring
-    ) -> None:
-        """Refuse a depth beyond the box's, and an epsilon too small for the noise."""
-        space = _box(demand)
-        ShiftedQuadtree(space, self._depth(space))
-        tree, steps = self._split(space, question.power)
-        each, _ = shares_of_runs(min(tree), self.runs)
-        check_choice(demand, price, min(tree), self.runs, neighboring)
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """Of every kind of read the least share; refuses a depth beyond the box's."""
+        space = question.space
+        tree = ShiftedQuadtree(space, self._depth(space))
+        trees, steps = self._split(space, question.power)
+        each, _ = shares_of_runs(min(trees), self.runs)
+        asked = least_of_choice(space, min(trees), self.runs)
         if self._privtree(space):
-            least = OPENING_SHARE * each
-            m = demand.max_contributions
-            sensitivity = FACTOR * HistogramQuery.sensitivity_of(neighboring, m)
-            laplace_scale(sensitivity, price.epsilon * least)
+            asked.append(Ask(OpeningQuery(tree.opened(), self._depth(space)), OPENING_SHARE * each))
         else:
             rounds = (share * (1 - COUNT_SHARE) for share in self._shares(space))
-            check_counts(demand, price, min(COUNT_SHARE, *rounds) * each, neighboring)
-        if steps:
-            check_steps(demand, space, steps, Cost.of(price.epsilon), neighboring)
+            asked.append(Ask(counts_of(space), min(COUNT_SHARE, *rounds) * each))
+        return [*asked, least_of_steps(space, steps)] if steps else asked
 
-    def answer(self, demand: PrivateDemand, grant: Grant, question: BoxQuestion) -> Result:
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the release they were computed from, which cost less than they did where
         steps follow.
         """
-        space = _box(demand)
+        space = question.space
         power = question.power
         (first, *more), steps = self._split(space, power)
-        allowance = Allowance(demand, grant)
 
-        def run(which: int, share: Fraction) -> tuple[QuadtreeRelease, Any]:
-            made = self._release(allowance, question.seed + (which << 128), share)
+        def run(which: int, share: Fraction) -> Generator[Any, Any, tuple[QuadtreeRelease, Any]]:
+            made = yield from self._release(terms, space, question.seed + (which << 128), share)
             return made, made.answer(question.among(made.universe)).centers
 
-        release, centers = best_run(allowance, first, self.runs, run, power)
+        release, centers = yield from best_run(space, first, self.runs, run, power)
         if more:
-            counted = partial(self._release, allowance)
+            counted = partial(self._release, terms, space)
             depth = self._depth(space)
-            centers = improved_means(counted, depth, allowance, centers, question, more, self.runs)
+            centers = yield from improved_means(counted, depth, centers, question, more, self.runs)
         if self.published and steps:
-            centers = lloyd_steps(allowance, space, centers, steps, power=power)
+            centers = yield from lloyd_steps(terms, space, centers, steps, power=power)
         for share in () if self.published else steps:
             step = Step(*release.radii_and_mass(centers, power), MARGIN)
             cells = VoronoiCells(space, centers)
-            centers = distinct_in(space, descended(allowance, cells, centers, step, share))
-        return Result(centers, question.k, self.name, allowance.receipt, release)
+            centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
+        return Result(centers, question.k, self.name, (yield Account()).receipt, release)
 
     def _depth(self, space: EuclideanSpace) -> int:
         return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
@@ -302,62 +295,60 @@ class Quadtree(Method):
         )
 
     def _release(
-        self, allowance: Allowance, seed: int, share: Fraction, kept: Any = None
-    ) -> QuadtreeRelease:
+        self, terms: Terms, space: EuclideanSpace, seed: int, share: Fraction, kept: Any = None
+    ) -> Generator[Any, Any, QuadtreeRelease]:
         """Steps 1 to 3, for a share; `kept` makes of cells what is counted: one more part holds
         other records.
         """
-        space = _box(allowance.demand)
-        before = len(allowance.receipts)
-        end = allowance.left - share
+        before = yield Account()
+        end = before.left - share
         tree = ShiftedQuadtree(space, seed=seed)
-        demand = foreseen(allowance.demand, tree)
+        image = Image(space).foreseen(tree)
         cells = tree.opened()
 
-        def histogram(cells: OpenedCells, share: Fraction) -> Release:
-            counted = cells if kept is None else kept(cells)
-            return allowance.ask(HistogramQuery(counted), share, demand)
+        def histogram(cells: OpenedCells, share: Fraction) -> Ask:
+            return Ask(HistogramQuery(cells if kept is None else kept(cells)), share, image)
 
-        known = CellCounts(
-            np.array([(self.records_hint or 0.0) * demand.grains]), np.array([np.inf])
-        )
+        guess = (self.records_hint or 0.0) * terms.grains
+        known = CellCounts(np.array([guess]), np.array([np.inf]))
         if self._privtree(space):
             query = OpeningQuery(cells, self._depth(space))
-            found = allowance.ask(query, share * OPENING_SHARE, demand)
+            found = yield Ask(query, share * OPENING_SHARE, image)
             cells = cells.opened_again(found.values)
-            counts = histogram(cells, allowance.left - end)
+            counts = yield histogram(cells, (yield Account()).left - end)
             known = known.with_values(cells, cells.leaves, counts)
         else:
-            records = allowance.records(share * COUNT_SHARE, self.records_hint, demand)
+            part = share * COUNT_SHARE
+            records = yield from count_records(terms, part, self.records_hint, image)
             if records.release is not None:
                 known = known.with_values(cells, np.array([0]), records.release)
-            cells, known = self._rounds(allowance, end, cells, known, histogram)
+            cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
         estimate, how = ("own", "tree") if self.published else ("supported", "solver")
-        receipt = Receipt.combined(allowance.receipts[before:])
+        receipt = Receipt.combined((yield Account()).receipts[len(before.receipts) :])
         return QuadtreeRelease(
             cells, known, receipt, self.estimate or estimate, self.centers or how
         )
 
     def _rounds(
         self,
-        allowance: Allowance,
+        terms: Terms,
+        space: EuclideanSpace,
         end: Fraction,
         cells: OpenedCells,
         known: CellCounts,
-        histogram: Callable[[OpenedCells, Fraction], Release],
-    ) -> tuple[OpenedCells, CellCounts]:
-        """Step 2, until so much of the allowance is left: the cells, and what is known of them."""
-        space = _box(allowance.demand)
+        histogram: Callable[[OpenedCells, Fraction], Ask],
+    ) -> Generator[Any, Any, tuple[OpenedCells, CellCounts]]:
+        """Step 2, until so much of the budget is left: the cells, and what is known of them."""
         shares = shares_of_rest(self._shares(space))
         for i, share in enumerate(shares):
-            left = allowance.left - end
-            scale = allowance.scale_of_counts(left * share)
+            left = (yield Account()).left - end
+            scale = terms.scale_of_counts(left * share)
             opened = self._opened(cells, known, scale, self._depth(space))
             last = i == len(shares) - 1 or (self.published and opened is cells)
             if opened is cells and not last:
                 continue  # what this round had is left to the next ones
             cells = opened
-            counts = histogram(cells, left if last else left * share)
+            counts = yield histogram(cells, left if last else left * share)
             known = known.with_values(cells, cells.leaves, counts)
             if last:
                 break
@@ -378,12 +369,3 @@ class Quadtree(Method):
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
         return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
-
-
-def _box(demand: PrivateDemand) -> EuclideanSpace:
-    if not isinstance(demand.universe, EuclideanSpace):
-        raise InputError(
-            "the method quadtree needs demand in a box, mdp.EuclideanSpace(lower, upper), not in "
-            "a finite universe"
-        )
-    return demand.universe

@@ -21,21 +21,22 @@ Several runs of a pass share what the pass has with the choice among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.best_run import best_run
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Allowance
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
-from metricdp.privacy import HistogramQuery
+from metricdp.privacy.queries import HistogramQuery
 from metricdp.solvers.reverse_greedy import reverse_greedy
 
 CHANCE = 0.5
@@ -45,14 +46,13 @@ Array = NDArray[np.float64]
 
 
 def improved_means(
-    counted: Callable[[int, Fraction, Any], Any],
+    counted: Callable[[int, Fraction, Any], Steps],
     depth: int,
-    allowance: Allowance,
     centers: Array,
     question: BoxQuestion,
     shares: Sequence[Fraction],
     runs: int = 1,
-) -> Array:
+) -> Generator[Any, Any, Array]:
     """k centers after further passes: one for each share but the last, which pays for the sizes of
     clusters.
 
@@ -63,13 +63,11 @@ def improved_means(
         counted.
     depth : int
         Of the trees.
-    allowance : Allowance
     centers : ndarray of float64, shape (k, d)
         Of the first pass.
     question : BoxQuestion
         A k-means.
     shares : sequence of Fraction
-        Of the allowance.
     runs : int
         Trees of each pass, of which the best goes on.
 
@@ -84,14 +82,15 @@ def improved_means(
 
         def run(
             which: int, part: Fraction, before: Array = before, number: int = number
-        ) -> tuple[Any, Array]:
+        ) -> Generator[Any, Any, tuple[Any, Array]]:
             seed = question.seed + (number << 64) + (which << 128)
             bad = badly_cut(ShiftedQuadtree(space, seed=seed), before, depth, CHANCE)
-            release = counted(seed, part, lambda cells: RemainingCells(cells, before, bad))
+            remaining = partial(RemainingCells, centers=before, aside=bad)
+            release = yield from counted(seed, part, remaining)
             found: Any = release.answer(question.among(release.universe)).centers
             return release, distinct_in(space, np.concatenate([found, before[bad]]))
 
-        _, centers = best_run(allowance, share, runs, run, question.power)
-    sizes = allowance.ask(HistogramQuery(VoronoiCells(space, centers)), shares[-1])
+        _, centers = yield from best_run(space, share, runs, run, question.power)
+    sizes = yield Ask(HistogramQuery(VoronoiCells(space, centers)), shares[-1])
     kept = reverse_greedy(centers, sizes.values.astype(np.float64), question.k)
     return distinct_in(space, centers[kept])

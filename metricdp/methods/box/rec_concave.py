@@ -22,7 +22,7 @@ what most data sets hold (`published_promise`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from metricdp.records.sums.peeling import Intervals, Levels, Only
@@ -34,18 +34,18 @@ BETA = 0.1
 
 
 def rec_concave(
-    choose: Callable[[tuple[Any, ...]], int],
+    asked: Callable[[tuple[Any, ...]], Any],
     size: int,
     promise: int,
     alpha: float = 0.5,
     views: tuple[Any, ...] = (),
-) -> int:
+) -> Generator[Any, int, int]:
     """A solution, 0 to size - 1, of high quality.
 
     Parameters
     ----------
-    choose : callable
-        Selects an entry of the qualities as changed by the given views, privately; called
+    asked : callable
+        The selection of an entry of the qualities as changed by the given views; yielded
         `selections_of(size)` times.
     size : int
     promise : int
@@ -62,27 +62,30 @@ def rec_concave(
     ...     for view in views:
     ...         scores = view(scores)
     ...     return int(np.argmax(scores))
-    >>> rec_concave(best, 100, 40)
+    >>> from metricdp.methods.asking import driven
+    >>> driven(rec_concave(lambda views: views, 100, 40), best)
     70
     """
     if size <= FEW:
-        return choose(views)
+        return (yield asked(views))
     levels = Levels(math.floor((1 - alpha) * promise), promise)
-    length = 2 ** rec_concave(
-        choose,
-        (size - 2).bit_length() + 1,
-        max(1, math.floor(alpha * promise / 2)),
-        0.25,
-        (*views, levels),
+    length = 2 ** (
+        yield from rec_concave(
+            asked,
+            (size - 2).bit_length() + 1,
+            max(1, math.floor(alpha * promise / 2)),
+            0.25,
+            (*views, levels),
+        )
     )
     near: set[int] = set()
     for offset in (0, 4 * length):
         intervals = Intervals(8 * length, offset)
         starts = [*intervals.starts(size).tolist(), size]
-        at = choose((*views, intervals))
+        at = yield asked((*views, intervals))
         near.update(range(starts[at], starts[at + 1]))
     indices = tuple(sorted(near))
-    return indices[choose((*views, Only(indices)))]
+    return indices[(yield asked((*views, Only(indices))))]
 
 
 def selections_of(size: int) -> int:

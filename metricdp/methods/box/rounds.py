@@ -19,22 +19,24 @@ Candidates and radii are functions of public coins and of what was released befo
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.points import nearest_centers
+from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.box_release import BoxRelease, searched
-from metricdp.methods.box.directions import Design
+from metricdp.methods.box.directions import Design, Shares
 from metricdp.methods.box.distances import measured_together
-from metricdp.methods.shares import Allowance, clipped_sums, deviation, least_radius
+from metricdp.methods.shares import Terms, clipped_sums, deviation, least_radius
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.subspace import Subspace, ball
-from metricdp.privacy import HistogramQuery, PrivateDemand, mapped
+from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt, Release
 from metricdp.solvers.stopping import Deadline
 
@@ -159,20 +161,22 @@ class RoundsRelease(BoxRelease):
 
 
 def two_rounds(
-    allowance: Allowance,
-    design: Design,
+    terms: Terms,
+    seen: Image,
+    shares: Shares,
     subspace: Subspace,
     records: float,
     k: int | None,
     rng: np.random.Generator,
-) -> Round:
+) -> Generator[Any, Any, Round]:
     """The second round, after the first; see the module's text.
 
     Parameters
     ----------
-    allowance : Allowance
-        Pays with the shares of the design.
-    design : Design
+    terms : Terms
+    seen : Image
+        The records that are looked at.
+    shares : Shares
     subspace : Subspace
     records : float
         Their number, noisy or guessed.
@@ -182,27 +186,24 @@ def two_rounds(
         Public coins.
     """
     sizes = WHOLE if subspace.is_whole else ALONG
-    shares = design.shares
-    demand = allowance.demand
-    if subspace.axes is not None:
-        demand = mapped(demand, subspace, subspace.space)
-    noise = allowance.deviation_of_counts(shares.counts) * np.sqrt(len(subspace.middle))
+    image = seen if subspace.axes is None else seen.mapped(subspace, subspace.space)
+    noise = terms.deviation_of_counts(shares.counts) * np.sqrt(len(subspace.middle))
     n_candidates = number_of_candidates(records / noise, k, sizes)
     candidates = subspace.drawn(n_candidates, rng, sizes.reach)
     probes = subspace.drawn(PROBES, rng, sizes.reach)
     away = np.sqrt(nearest_centers(probes, candidates)[1])
     public = float(np.quantile(away, sizes.public))
     paid = (shares.counts, shares.sums)
-    first = one_round(allowance, demand, candidates, public, paid, sizes.stands_out)
+    first = yield from one_round(image, candidates, public, paid, sizes.stands_out)
     again = candidates
     if len(first.means):
         again = subspace.space.clip(
             around(first.means, first.weights, n_candidates, candidates, subspace.ellipsoid, rng)
         )
-    distances = measured_together(allowance, demand, again, shares.shells)
+    distances = yield from measured_together(image, again, shares.shells)
     near = distances.clipping(sizes.farthest) if len(first.means) else public
     paid = (shares.counts_2, shares.sums_2)
-    second = one_round(allowance, demand, again, near, paid, sizes.stands_out)
+    second = yield from one_round(image, again, near, paid, sizes.stands_out)
     if len(second.means):
         return second
     places = candidates if subspace.is_whole else subspace.middle[None]
@@ -222,22 +223,21 @@ def number_of_candidates(records_per_noise: float, k: int | None, sizes: Sizes) 
 
 
 def one_round(
-    allowance: Allowance,
-    demand: PrivateDemand,
+    image: Image,
     candidates: Array,
     radius: float,
     shares: tuple[Fraction, Fraction],
     stands_out: float,
-) -> Round:
+) -> Generator[Ask, Release, Round]:
     """Cells of the candidates, their noisy counts, and means and counts of those that stand out of
     the noise; sums are clipped at a radius.
     """
-    space = demand.universe
-    cells = VoronoiCells(space, candidates)  # type: ignore[arg-type]
-    counted = allowance.ask(HistogramQuery(cells), shares[0], demand)
+    space = image.universe
+    cells = VoronoiCells(space, candidates)
+    counted = yield Ask(HistogramQuery(cells), shares[0], image)
     radius = max(radius, least_radius(space))
     sums = clipped_sums(cells, candidates, np.full(len(candidates), radius))
-    summed = allowance.ask(sums, shares[1], demand)
+    summed = yield Ask(sums, shares[1], image)
     counts = counted.values.astype(float)
     blur = deviation(summed) * sums.steps[0] * np.sqrt(candidates.shape[1])
     good = counts > np.maximum(stands_out * deviation(counted), blur / radius)

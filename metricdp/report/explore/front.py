@@ -312,7 +312,7 @@ def explore(
     payer = Payer(universe, demand, ledger)
     question = asked_of(universe, k, power, seed=seed)
     exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
-    check = partial(recipe.check, demand, question)
+    confirm = partial(recipe.confirm, question=question)
     asked_for = {"delta": delta, "method": recipe, "seed": seed}
     simulated = {
         "k": k,
@@ -326,8 +326,7 @@ def explore(
     }
     asked = {"k": int(k), "objective": objective, "seed": seed}
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
-        price = partial(recipe.price_of, demand)
-        grant = payer.charge(price, check, [(e, delta) for e in order], "explore")
+        grant = payer.charge(recipe.price, confirm, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
         foresee = partial(

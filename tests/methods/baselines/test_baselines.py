@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
 from metricdp.methods.baselines import balcan, k_variates, lsh
 from metricdp.methods.baselines.lloyd import _random, count_share
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Allowance
+from metricdp.methods.runner import Run
+from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
@@ -201,8 +203,8 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     ).release
     part = release.partition.encode(points)
     counts = np.bincount(part, minlength=release.partition.n_parts)
-    funds = Allowance(PrivateDemand(BOX, []), mdp.Ledger(1).charge(1))
-    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * lsh._sum_noise(funds), 4000 / 6)
+    terms = Terms(Cost.of(1), "add-remove")
+    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * lsh._sum_noise(terms, 2), 4000 / 6)
     kept = np.flatnonzero(counts >= fewest)
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
     assert release.universe.points == pytest.approx(
@@ -252,9 +254,8 @@ def test_a_projection_keeps_distances_on_average_and_sees_points_alone():
 def test_candidates_lie_where_the_records_are(exactly):
     points, middle = blobs(5000)
     demand = PrivateDemand(BOX, points)
-    found = balcan._candidates(
-        Allowance(demand, mdp.Ledger(1).charge(1)), balcan.Projection(BOX, 2, 0), 3, 0
-    )
+    run = Run(demand, mdp.Ledger(1).charge(1))
+    found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))
     assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
     assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6
     centers = mdp.k_means(BOX, demand, 3, epsilon=1, method="balcan").centers

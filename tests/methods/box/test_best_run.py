@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.methods import Quadtree
 from metricdp.methods.box.best_run import BITS, CLIP, Differences, best_run, shares_of_runs
-from metricdp.methods.shares import Allowance
+from metricdp.methods.runner import Run
 from metricdp.privacy.totals import TotalsQuery
 
 BOX = mdp.EuclideanSpace([0, 0], [10, 10])
@@ -42,18 +42,19 @@ def test_the_better_centers_are_chosen():
     demand = mdp.PrivateDemand(BOX, np.tile([[2.0, 3.0]], (4000, 1)))
     good, bad = np.array([[2.0, 3.0]]), np.array([[2.0, 6.0]])
     for order in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
-        allowance = Allowance(demand, mdp.Ledger(1).charge(1))
+        task = Run(demand, mdp.Ledger(1).charge(1))
         shares = []
 
         def run(number, share, order=order, shares=shares):
+            yield from ()
             shares.append(share)
             return number, order[number]
 
-        made, centers = best_run(allowance, Fraction(1), 3, run, 2)
+        made, centers = task.drive(best_run(BOX, Fraction(1), 3, run, 2))
         assert shares == [Fraction(3, 10)] * 3
         assert centers is good
         assert order[made] is good
-        assert allowance.grant.spent == Fraction(1, 10)
+        assert task.grant.spent == Fraction(1, 10)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(4, 7)])

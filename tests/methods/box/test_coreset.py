@@ -15,6 +15,7 @@ from hypothesis import given, settings
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
+from metricdp.methods.asking import driven
 from metricdp.methods.box.coreset import Coreset, paper_cells
 from metricdp.methods.box.rec_concave import (
     published_promise,
@@ -248,7 +249,7 @@ def test_rec_concave_finds_good_solutions(size, where):
             scores = view(scores)
         return int(np.argmax(scores))
 
-    found = rec_concave(choose, size, 60)
+    found = driven(rec_concave(lambda views: views, size, 60), choose)
     assert quality[found] >= 30 and len(asked) == selections_of(size)
 
 
@@ -561,10 +562,10 @@ def test_a_pool_is_not_overspent():
     ledger = mdp.Ledger(1, "1/1000000", neighboring="replace-one")
     pool = ledger.charge(Coreset(published=True).price(1, "1/1000000"))
     from metricdp.methods.question import BoxQuestion
+    from metricdp.methods.runner import answered
 
-    Coreset(published=True, cells=100).answer(
-        mdp.PrivateDemand(PLANE, points), pool, BoxQuestion.checked(PLANE, 3, 2)
-    )
+    question = BoxQuestion.checked(PLANE, 3, 2)
+    answered(Coreset(published=True, cells=100), mdp.PrivateDemand(PLANE, points), pool, question)
     assert Fraction(99, 100) * pool.rho < pool.spent_rho <= pool.rho
 
 

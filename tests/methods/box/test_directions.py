@@ -7,6 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.directions import (
     ALONE,
     BALL,
@@ -18,7 +19,7 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
-from metricdp.methods.shares import Allowance
+from metricdp.methods.runner import Run
 from metricdp.partitions.box.cells import Halves
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
@@ -107,19 +108,19 @@ def test_demand_is_mapped_for_free_and_paid_for_as_before():
 
 
 def counts_of(demand, query, grant):
-    return Allowance(demand, grant).ask(query, Fraction(1, 2)).values.tolist()
+    return Run(demand, grant).put(Ask(query, Fraction(1, 2))).values.tolist()
 
 
 def test_directions_of_a_plane_are_found():
     space, points, plane = thin_scene(n=20_000)
     grant = Ledger(4, DELTA).charge(Cost.zcdp(4, DELTA))
-    allowance = Allowance(PrivateDemand(space, points), grant)
-    design, rng = Design("subspace", SUBSPACE, 4), np.random.default_rng(0)
-    frame = private_subspace(allowance, design, Mean(points.mean(axis=0), None), 20_000, rng)
+    run, rng = Run(PrivateDemand(space, points), grant), np.random.default_rng(0)
+    mean = Mean(points.mean(axis=0), None)
+    frame = run.drive(private_subspace(Image(space), 4, SUBSPACE, mean, 20_000, rng))
     held = np.linalg.norm(frame.axes[:2] @ plane.T)
     assert held > 0.98 * 2**0.5  # both, of at most √2
     assert np.abs(np.diag(frame.ellipsoid)[:2] / (12 / 2**0.5 * 6**0.5) - 1).max() < 0.35
-    assert [mechanism.query.split()[0] for mechanism in allowance.receipt.mechanisms] == [
+    assert [mechanism.query.split()[0] for mechanism in run.receipt.mechanisms] == [
         "histogram",
         "4",
         "4",

@@ -10,7 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import place_coins, projected, squares_from
-from metricdp.methods import shares
+from metricdp.methods import runner
 from metricdp.methods.box.distances import N_SHELLS, RATIO, Distances
 from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
@@ -136,7 +136,7 @@ def test_what_is_asked_depends_on_released_values_alone(method):
     seen = []
     for points in (np.empty((0, 2)), cloud(200), np.full((300, 2), 99.0)):
         asked = []
-        with patched(shares, "measure", scripted(asked)):
+        with patched(runner, "measure", scripted(asked)):
             result = mdp.private_median(
                 BOX, mdp.PrivateDemand(BOX, points), epsilon=1, method=method, sample=0.7
             )
@@ -217,8 +217,8 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
     center = np.array([[40.0, 60.0]])
     demand = mdp.PrivateDemand(BOX, points)
     grant = mdp.Ledger(1000).charge(1000)
-    allowance, cells = shares.Allowance(demand, grant), VoronoiCells(BOX, center)
-    found = lloyd_step(allowance, cells, center, Fraction(1), power=1)
+    run, cells = runner.Run(demand, grant), VoronoiCells(BOX, center)
+    found = run.drive(lloyd_step(run.terms, cells, center, Fraction(1), power=1))
     told = grant_free_distances(points, center)
     radius = told.quantile(SMOOTHED)
     pull = np.array(naive.smoothed_gradient(points.tolist(), center[0].tolist(), radius[0]))

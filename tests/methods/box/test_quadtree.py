@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
-from metricdp.methods import shares
+from metricdp.methods import runner
 from metricdp.methods.box import quadtree as module
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.cell_counts import CellCounts
@@ -150,7 +150,7 @@ def test_what_is_asked_depends_on_released_values_alone(method):
     seen = []
     for points in ([], blobs(500)[0], [[9.9, 9.9]] * 700):
         asked = []
-        with patched(shares, "measure", scripted(3, asked)):
+        with patched(runner, "measure", scripted(3, asked)):
             result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, points), 2, epsilon=1, method=method)
         seen.append((asked, result.centers.tolist(), result.release.weights.tolist()))
     assert len(seen[0][0]) >= 4 and seen[0] == seen[1] == seen[2]
