@@ -13,7 +13,7 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
-from metricdp.records.engines.folders import parquet_files
+from metricdp.records.engines.folders import parquet_files, refuse_unread, unread_in
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
@@ -28,7 +28,24 @@ FAN_IN = 8
 
 
 class DaskFrame(Frame):
-    """A data frame of Dask, computed by the default client."""
+    """A data frame of Dask, computed by the default client.
+
+    Parameters
+    ----------
+    native : dask.dataframe.DataFrame
+    path : str, optional
+    fine : set of str
+        Columns of Parquet files of which pandas has a part only.
+    """
+
+    def __init__(self, native: Any, path: str | None = None, fine: set[str] | None = None) -> None:
+        super().__init__(native, path)
+        self._fine = fine or set()
+
+    def check(self, names: Sequence[Any]) -> None:
+        """As elsewhere; times of day in nanoseconds, which Python's have not, are refused."""
+        super().check(names)
+        refuse_unread(self.path, names, self._fine)
 
     @property
     def columns(self) -> Sequence[str]:
@@ -234,7 +251,7 @@ class Dask(Engine):
         if found is None:
             raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
         if parquet:
-            return DaskFrame(found, path)
+            return DaskFrame(found, path, unread_in(files or [], ("duration", "time64[ns]")))
         start, blocks = found
         form = layout(decoded(start), path, asked)
         same_heads(of_text(path), path, form, asked)

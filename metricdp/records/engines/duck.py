@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.folders import (
-    durations,
     parquet_files,
-    refuse_durations,
+    refuse_unread,
     shown_file,
+    unread,
 )
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.spilling import connected, duckdb_module
+from metricdp.records.ingestion.encoders import VALUES
 
 
-class DuckFrame(LocalFrame):
-    """Rows of a data set of Arrow, that a connection of their own reads.
-
-    Parameters
-    ----------
-    native : callable
-        From a connection to a relation.
-    """
-
-    def __init__(self, native: Callable[[Any], Any]) -> None:
-        super().__init__(native)
-        with connected() as connection:
-            self._columns = list(native(connection).columns)
+class ArrowData(LocalFrame):
+    """Rows of a data set of Arrow, in its own batches."""
 
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        return self._columns
+        return list(self.native.schema.names)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Record batches of Arrow."""
-        with connected() as connection:
-            yield from streamed(self.native(connection), names)
+        """Record batches."""
+        chosen = list(dict.fromkeys(names))
+        yield from self.native.to_batches(columns=chosen, batch_size=VALUES // len(names))
 
 
 class Relation(LocalFrame):
@@ -97,7 +87,7 @@ class DuckDB(Engine):
         if super().takes(table):
             duckdb_module()
             return Relation(table)
-        return DuckFrame(lambda connection: connection.from_arrow(table))
+        return ArrowData(table)
 
 
 class ParquetFiles(LocalFrame):
@@ -147,13 +137,25 @@ class ParquetFiles(LocalFrame):
                 f"{self.path}: column {shown(twice[0])} is told by files and by the names of "
                 f"their folders; name the files one by one, or write them anew"
             )
-        refuse_durations(str(self.path), names, self._spans)
+        refuse_unread(self.path, names, self._spans)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Record batches of Arrow, of one kind of file after another."""
-        for group in self.native:
-            with connected() as connection:
-                yield from streamed(_files(connection, group), names)
+        """Record batches of Arrow, of one kind of file after another.
+
+        Raises
+        ------
+        InputError
+            Some text is not UTF-8, or a file is damaged.
+        """
+        bad = False
+        try:
+            for group in self.native:
+                with connected() as connection:
+                    yield from streamed(_files(connection, group), names)
+        except duckdb_module().InvalidInputException:
+            bad = True
+        if bad:
+            raise InputError(f"{self.path}: text is not UTF-8, or a file is damaged")
 
 
 def parquet(path: str) -> ParquetFiles:
@@ -187,7 +189,7 @@ def parquet(path: str) -> ParquetFiles:
             groups.setdefault((folders, tuple(kinds[file])), []).append(file)
         wide = {facts[0] for _, kind in groups for facts in kind if (facts[6] or 0) > _DIGITS}
         twice = {facts[0] for folders, kind in groups for facts in kind if facts[0] in folders}
-        spans = durations(header for (header,) in headers)
+        spans = unread(header for (header,) in headers)
         return ParquetFiles(list(groups.values()), path, wide, twice, spans)
     except error:  # what DuckDB says may quote a row
         pass

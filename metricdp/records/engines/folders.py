@@ -46,9 +46,18 @@ def parquet_files(path: str) -> list[str] | None:
     return _inside(Path(path)) if Path(path).is_dir() else [path]
 
 
-def durations(headers: Iterable[bytes]) -> set[str]:
-    """Columns that headers of Arrow in Parquet files call durations: Parquet has none, and readers
-    other than Arrow take them for integers.
+DURATIONS = ("duration",)
+"""Parquet has no durations; readers other than Arrow take them for integers."""
+
+
+def unread(headers: Iterable[bytes], kinds: tuple[str, ...] = DURATIONS) -> set[str]:
+    """Columns of Parquet files that are of certain types by the headers that Arrow wrote.
+
+    Parameters
+    ----------
+    headers : iterable of bytes
+    kinds : tuple of str
+        How the types' names begin.
     """
     import pyarrow as pa
 
@@ -56,27 +65,27 @@ def durations(headers: Iterable[bytes]) -> set[str]:
     for header in headers:
         with suppress(ValueError, pa.ArrowException):
             schema = pa.ipc.read_schema(pa.py_buffer(b64decode(header)))
-            found |= {field.name for field in schema if pa.types.is_duration(field.type)}
+            found |= {field.name for field in schema if str(field.type).startswith(kinds)}
     return found
 
 
-def durations_in(files: Sequence[str]) -> set[str]:
-    """The same of Parquet files on this machine."""
+def unread_in(files: Sequence[str], kinds: tuple[str, ...] = DURATIONS) -> set[str]:
+    """The same of files on this machine."""
     import pyarrow.parquet as pq
 
     headers = []
     for file in files:
         with suppress(OSError, ValueError):
             headers.append((pq.read_metadata(file).metadata or {}).get(b"ARROW:schema", b""))
-    return durations(headers)
+    return unread(headers, kinds)
 
 
-def refuse_durations(path: str, names: Sequence[Any], known: set[str]) -> None:
-    """Raise InputError if one of some columns is known to be of durations."""
+def refuse_unread(path: str | None, names: Sequence[Any], known: set[str]) -> None:
+    """Raise InputError if one of some columns is of such a type."""
     if some := [name for name in names if name in known]:
         raise InputError(
-            f"{path}: column {shown(some[0])} has durations, which are no text, number or date: "
-            f"write them as text"
+            f"{path}: column {shown(some[0])} has durations, or times finer than this engine "
+            f"reads: write them as text"
         )
 
 

@@ -17,7 +17,7 @@ from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.absent import absent
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
-from metricdp.records.engines.folders import durations_in, parquet_files, refuse_durations
+from metricdp.records.engines.folders import parquet_files, refuse_unread, unread_in
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
@@ -72,7 +72,7 @@ class SparkFrame(Frame):
     def check(self, names: Sequence[Any]) -> None:
         """As elsewhere; durations in Parquet files are integers for Spark."""
         super().check(names)
-        refuse_durations(str(self.path), names, self._spans)
+        refuse_unread(self.path, names, self._spans)
 
     def _chosen(self, names: Sequence[str]) -> Any:
         if self._form is not None:
@@ -298,7 +298,7 @@ class Spark(Engine):
         form = None if parquet else layout(start, path, asked)
         if form is not None:
             same_heads(of_text(path), path, form, asked)
-        return SparkFrame(frame, path, form, durations_in(files))
+        return SparkFrame(frame, path, form, unread_in(files))
 
 
 @contextmanager
