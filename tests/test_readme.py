@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 DOCUMENTS = sorted(
     [
         *ROOT.glob("*.md"),
@@ -51,7 +52,7 @@ def test_two_commands_set_everything_up():
     for command in commands:
         named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")
         assert set(named) <= set(declared) and "igraph" in named
-    assert set(named) == set(declared) - {"docs"}  # the tests need all but the site's
+    assert set(named) == set(declared) - {"all", "docs"}  # the tests need all but the site's
 
 
 def test_python_runs_as_pasted(tmp_path):
@@ -74,12 +75,26 @@ def test_python_runs_as_pasted(tmp_path):
     assert "spent 0.5 of 1, left 0.5" in done.stdout
 
 
+def test_the_tutorial_runs_as_pasted(tmp_path, monkeypatch, capsys):
+    for extra in ("pyogrio", "pandas"):
+        pytest.importorskip(extra)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for code in blocks(TUTORIAL, "python"):
+        exec(code, names)
+    said = capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"map.html", "plan.gpkg", "centers.csv"}
+    assert len((tmp_path / "centers.csv").read_text("utf-8").splitlines()) == 21
+    assert re.search(r"mean distance +[78]\d\d m ", said) and "within 500 m" in said
+    assert "spent 1.5 of 2, left 0.5" in said
+
+
 def test_command_lines_of_the_readme_parse():
     from metricdp.cli import build_parser
 
     lines = [
         line
-        for block in blocks(README, "sh")
+        for block in blocks(README, "sh") + blocks(TUTORIAL, "sh")
         for line in block.splitlines()
         if line.startswith("metricdp ")
     ]

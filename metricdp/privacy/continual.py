@@ -199,10 +199,10 @@ class Counting:
             self.query.sensitivity(self.neighboring, self.max_contributions),
         )
         days = self.schedule.horizon
-        told = (
-            f"{self.query}, every day, in runs of 1 to {block.base ** (block.levels - 1)} days of "
-            f"{block.levels} lengths"
-        )
+        longest = block.base ** (block.levels - 1)
+        told = f"{self.query}, every day"
+        if longest > 1:
+            told += f", and summed over runs of up to {longest} days ({block.levels} run lengths)"
         rho = self.cost.rho if self.cost.delta else None
         price = (self.cost.epsilon, self.cost.delta, rho)
         proofs = {DAYS, noise.proof, self.query.proof} | ({USERS} if self.unit == "user" else set())

@@ -107,10 +107,9 @@ def product(facts: Facts) -> str:
     method = facts.made.get("method", "")
     options = facts.made.get("options") or {}
     k = (options.get("k") or {}).get("value")
-    what = f"{k:,} centers" if isinstance(k, int) else "a release that any number of centers"
-    what += "" if isinstance(k, int) else " is computed from"
-    what = _PRODUCTS.get(call, what)
-    return f"{what[0].upper()}{what[1:]}, by metricdp's {call} (method {method})."
+    centers = f"{k:,} cluster centers" if isinstance(k, int) else "noisy counts of public areas"
+    what = _PRODUCTS.get(call, centers)
+    return f"{what[0].upper()}{what[1:]}, made by metricdp.{call} (method: {method})."
 
 
 def _basic(facts: Facts, asked: _Answered) -> dict[str, Any]:
