@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from operator import attrgetter
 from threading import Lock
+from typing import NamedTuple
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
@@ -46,6 +47,46 @@ def _for_any(cost: Cost) -> Cost:
     return cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
 
 
+class Slice(NamedTuple):
+    """Part of a ledger's budget in one of its periods: what is bought of it, and of that in turn,
+    pays for nothing once the period, or the ledger's last day, is over, wherever it is held.
+
+    Attributes
+    ----------
+    ledger : Budget
+    period : str
+        Of the charge; all days are one where the ledger does not renew.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> from metricdp.accounting.budget import Slice
+    >>> Slice(mdp.Ledger(1, expires="2999-12-31"), "").check()  # not over: nothing to refuse
+    """
+
+    ledger: Budget
+    period: str
+
+    def check(self) -> None:
+        """Refuse what would be paid from it after its period.
+
+        Raises
+        ------
+        InputError
+            The period is over.
+
+        Examples
+        --------
+        >>> import metricdp as mdp
+        >>> from metricdp.accounting.budget import Slice
+        >>> Slice(mdp.Ledger(1, renews="yearly"), "1999").check()
+        Traceback (most recent call last):
+            ...
+        metricdp.errors.InputError: this was charged to the budget of 1999, which is over
+        """
+        self.ledger._refuse_after(self.period)
+
+
 class Budget(Unique):
     """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made
     it, and no other process.
@@ -78,6 +119,7 @@ class Budget(Unique):
         scope: object = None,
         payer: Budget | None = None,
         protects: Protection | None = None,
+        part: Slice | None = None,
     ) -> None:
         self._epsilon = budget.epsilon
         self._delta = budget.delta
@@ -85,6 +127,7 @@ class Budget(Unique):
         self._scope = scope
         self._payer = payer
         self._protects = protects
+        self._slice = part
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -101,6 +144,10 @@ class Budget(Unique):
         doc="Protection: unit and bound of every guarantee paid from it; None before any.",
     )
     payer = property(attrgetter("_payer"), doc="The budget that this one was charged to, or None.")
+    slice = property(
+        attrgetter("_slice"),
+        doc="Slice: the period of a ledger that it belongs to; None of ledgers.",
+    )
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
     spent_delta = property(attrgetter("_spent_delta"), doc="Fraction: delta spent.")
     left = property(lambda self: self.epsilon - self.spent, doc="Fraction: epsilon still there.")
@@ -136,8 +183,8 @@ class Budget(Unique):
         BudgetError
             It does not fit; carries asked, spent and left. Nothing was spent.
         InputError, JournalError
-            A bad argument, or a demand that protects others than this budget does; a journal that
-            cannot be written. Nothing was spent.
+            A bad argument, or a demand that protects others than this budget does; the period or
+            the ledger is over; a journal that cannot be written. Nothing was spent.
 
         Examples
         --------
@@ -150,12 +197,14 @@ class Budget(Unique):
         cost = checked_budget(epsilon, delta, self._least)
         with self._current():
             self._agree(protects)
+            self._refuse_over()
             self._require(cost)
             self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose), protects)
             self._protects = self._protects or protects
             known = self._protects
+            part = self._bought()
         kind = Pool if cost.pooled else Grant
-        return kind(cost, self._neighboring, self._scope, self, known)
+        return kind(cost, self._neighboring, self._scope, self, known, part)
 
     def bind(self, protects: Protection) -> None:
         """Hold this budget, and whatever it was charged to, to one unit and bound: the first that
@@ -183,8 +232,8 @@ class Budget(Unique):
                 self._protects = protects
 
     def check(self, protects: Protection) -> None:
-        """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's; change
-        nothing.
+        """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's, and
+        what comes after its period or its ledger's last day; change nothing.
 
         Examples
         --------
@@ -194,6 +243,18 @@ class Budget(Unique):
         """
         with self._current():
             self._agree(protects)
+            self._refuse_over()
+
+    def _bought(self) -> Slice | None:
+        """The slice that what was bought from this last belongs to."""
+        return self._slice
+
+    def _refuse_over(self) -> None:
+        if self._slice is not None:
+            self._slice.check()
+
+    def _refuse_after(self, period: str) -> None:
+        """Refuse what was charged to a period that is over; only ledgers have any."""
 
     def _agree(self, protects: Protection | None) -> None:
         if protects is not None and self._protects is None and self._payer is not None:
@@ -250,6 +311,9 @@ class Grant(Budget):
     """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge`
     makes one.
 
+    It is a slice of one period of its ledger (`Slice`): where the budget renews, or the ledger
+    expires, pieces are refused from then on, and what is left of it is lost.
+
     **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
     before it.
 
@@ -264,7 +328,7 @@ class Grant(Budget):
 
     def draw(self, epsilon: object, delta: object = 0) -> None:
         """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
-        taken, if it is not there.
+        taken, if it is not there; InputError if its period is over.
 
         Examples
         --------
@@ -280,6 +344,7 @@ class Grant(Budget):
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
             raise InputError("a piece of a grant must not be negative")
         with self._current():
+            self._refuse_over()
             self._require(piece)
             self._take(piece)
 
@@ -329,8 +394,9 @@ class Pool(Grant):
         scope: object = None,
         payer: Budget | None = None,
         protects: Protection | None = None,
+        part: Slice | None = None,
     ) -> None:
-        super().__init__(budget, neighboring, scope, payer, protects)
+        super().__init__(budget, neighboring, scope, payer, protects, part)
         if budget.rho is None:
             raise InputError("a pool needs a budget of rho")
         self._rho, self._spent_rho = budget.rho, Fraction(0)

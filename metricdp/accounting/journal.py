@@ -11,8 +11,10 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
+from weakref import ref
 
 from metricdp.arguments import file_path, shown
 from metricdp.errors import InputError, JournalError
@@ -94,6 +96,46 @@ def checked_anchor(text: object) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
+class Row(NamedTuple):
+    """A whole line of a journal: what it says, its checksum, and at which byte it ends."""
+
+    line: Line
+    check: str
+    end: int
+
+
+class Notes:
+    """The lines of a ledger that lives in one process alone: as a `Journal`, without a file.
+
+    Examples
+    --------
+    >>> from metricdp.accounting.journal import Notes
+    >>> notes = Notes({"epsilon": "1"})
+    >>> notes.append({"epsilon": "1/4"})
+    >>> notes.after(0), notes.anchor
+    ([{'epsilon': '1'}, {'epsilon': '1/4'}], None)
+    """
+
+    path = None
+    anchor = None
+
+    def __init__(self, header: Line) -> None:
+        self._lines = [header]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes here."""
+        yield
+
+    def append(self, line: Line) -> None:
+        """Note one line more."""
+        self._lines.append(line)
+
+    def after(self, number: int) -> list[Line]:
+        """All lines but the first so many; the header is the very first."""
+        return self._lines[number:]
+
+
 class Journal:
     """JSON lines: a header that states the budget, then one line per charge.
 
@@ -108,7 +150,9 @@ class Journal:
     - threads and processes take turns: each reads what others added, checks and appends while it
       holds the lock;
     - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is
-      granted.
+      granted;
+    - an interruption at any moment leaves what is known of the file as it was before a line, or
+      after it: all that is known of a line is one `Row`, kept once the line is on disk.
 
     A file that was exchanged for an older copy of itself is whole, and no checksum in it can tell:
     an *anchor* does, the number of lines and the last checksum, kept by its user elsewhere. Later
@@ -131,8 +175,6 @@ class Journal:
     ----------
     header : dict of str to str
         That of the file.
-    lines : list of dict of str to str
-        All lines after the header when it was last locked: charges, and what else was noted.
 
     Examples
     --------
@@ -151,9 +193,10 @@ class Journal:
                 "a journal needs file locks (fcntl), which this platform lacks: use Ledger "
                 "without one"
             )
-        self.path, self.lines = file_path(path, "journal").absolute(), list[Line]()
+        self.path = file_path(path, "journal").absolute()
         self.header = {"format": FORMATS[-1], **header}
-        self._length, self._sums, self._file = 0, list[str](), -1
+        self._rows: list[Row] = []
+        self._file: ref[FileIO] | None = None
         self._anchor = None if anchor is None else checked_anchor(anchor)
 
     @property
@@ -171,26 +214,59 @@ class Journal:
         >>> journal.anchor == mdp.Ledger.open(path).anchor
         True
         """
-        return f"{len(self._sums)}-{self._sums[-1]}"
+        return f"{len(self._rows)}-{self._rows[-1].check}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines after the header when it was last locked: charges, and what else was noted.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, metricdp as mdp
+        >>> from metricdp.accounting.journal import Journal
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
+        >>> _ = mdp.Ledger(1, journal=path).charge("1/4")
+        >>> journal = Journal(path, {})
+        >>> _ = journal.verify()
+        >>> [line["epsilon"] for line in journal.lines]
+        ['1/4']
+        """
+        return self.after(1)
+
+    def after(self, number: int) -> list[Line]:
+        """All lines but the first so many; the header is the very first."""
+        return [row.line for row in self._rows[number:]]
+
+    @property
+    def _length(self) -> int:
+        """Of the file, as far as it is known."""
+        return self._rows[-1].end if self._rows else 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the file's lock, with `lines` up to date."""
+        create = 0 if self._rows or self._anchor else os.O_CREAT
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create
+        if self._file is not None and (left := self._file()) is not None:
+            left.close()  # where the last turn was interrupted at its end
         with self._told("open"):
-            create = 0 if self._length or self._anchor else os.O_CREAT
-            self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create, 0o600)
-        try:
-            if not stat.S_ISREG(os.fstat(self._file).st_mode):  # a device may have no end
+            file = FileIO(self.path, "r+", opener=lambda p, _: os.open(p, flags, 0o600))
+        with file:  # the lock goes with it, and it with this frame
+            self._file = ref(file)
+            if not stat.S_ISREG(os.fstat(self._handle).st_mode):  # a device may have no end
                 raise JournalError(f"{self.path} is no file, and cannot hold a journal")
             with self._told("lock"):
-                fcntl.flock(self._file, fcntl.LOCK_EX)
+                fcntl.flock(self._handle, fcntl.LOCK_EX)
             self._catch_up()
             self._hold_to_anchor()
             yield
-        finally:
-            with suppress(OSError):
-                fcntl.flock(self._file, fcntl.LOCK_UN)
-            os.close(self._file)
+
+    @property
+    def _handle(self) -> int:
+        file = None if self._file is None else self._file()
+        if file is None:
+            raise JournalError(f"the journal {self.path} is not locked")
+        return file.fileno()
 
     def append(self, line: Line) -> None:
         """Write one charge and wait until it is on disk, else leave the file as it was. Only inside
@@ -202,7 +278,7 @@ class Journal:
 
     def _catch_up(self) -> None:
         data = self._more()
-        if not self._length and b"\n" not in data:
+        if not self._rows and b"\n" not in data:
             return self._begin(data)
         tail = self._take_in(data)
         if tail and (line := self._decode(tail)) is not None:
@@ -220,12 +296,12 @@ class Journal:
     def _more(self) -> bytes:
         """What the file has beyond the lines that are known."""
         with self._told("read"):
-            if os.fstat(self._file).st_size < self._length:
+            if os.fstat(self._handle).st_size < self._length:
                 raise JournalError(
                     f"the journal {self.path} has become shorter: it was replaced or cut"
                 )
             data = b""
-            while block := os.pread(self._file, 1 << 20, self._length + len(data)):
+            while block := os.pread(self._handle, 1 << 20, self._length + len(data)):
                 data += block
         return data
 
@@ -256,7 +332,7 @@ class Journal:
         if tail and (line := self._decode(tail)) is not None:
             self._accept(line, tail + b"\n")
             tail = b""
-        if not self._sums or self._decode(tail[:-1]) is not None:
+        if not self._rows or self._decode(tail[:-1]) is not None:
             self._refuse()
         self._hold_to_anchor()
         return bool(tail)
@@ -267,7 +343,7 @@ class Journal:
         for text in lines:
             if (line := self._decode(text)) is None:
                 self._refuse()
-            if not self._length:
+            if not self._rows:
                 self._check_header(line)
             self._accept(line, text + b"\n")
         return tail
@@ -289,7 +365,7 @@ class Journal:
         if self._anchor is None:
             return
         number, check = self._anchor
-        if len(self._sums) < number or self._sums[number - 1] != check:
+        if len(self._rows) < number or self._rows[number - 1].check != check:
             raise JournalError(
                 f"the journal {self.path} does not go on from the anchor {number}-{check}: it was "
                 f"rolled back or rewritten, or is another one"
@@ -312,12 +388,12 @@ class Journal:
                 os.close(folder)
 
     def _write(self, text: bytes) -> None:
-        before = os.fstat(self._file).st_size
+        before = os.fstat(self._handle).st_size
         with self._told("write"):
             try:
                 while text:
-                    text = text[os.write(self._file, text) :]
-                os.fsync(self._file)
+                    text = text[os.write(self._handle, text) :]
+                os.fsync(self._handle)
             except BaseException:
                 with suppress(
                     OSError
@@ -326,18 +402,16 @@ class Journal:
                 raise
 
     def _cut(self, length: int) -> None:
-        os.ftruncate(self._file, length)
-        os.fsync(self._file)
+        os.ftruncate(self._handle, length)
+        os.fsync(self._handle)
 
     def _accept(self, line: Line, text: bytes) -> None:
-        if self._length:  # the first line is the header
-            self.lines.append(line)
-        self._length += len(text)
-        self._sums.append(json.loads(text)["check"])
+        row = Row(line, json.loads(text)["check"], self._length + len(text))
+        self._rows.append(row)
 
     def _encode(self, line: Line) -> bytes:
         body = json.dumps(line, sort_keys=True)
-        before = self._sums[-1] if self._sums else ""
+        before = self._rows[-1].check if self._rows else ""
         check = hashlib.sha256(f"{before}\n{body}".encode()).hexdigest()[:32]
         return f'{{"line": {body}, "check": "{check}"}}\n'.encode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, checked_budget
+from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, Slice, checked_budget
 from metricdp.accounting.cost import Cost
-from metricdp.accounting.journal import Journal, Line, stated_budget
+from metricdp.accounting.journal import Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
 from metricdp.errors import InputError, JournalError
@@ -70,6 +71,29 @@ class Charge(NamedTuple):
             line.get("who", ""),
             line.get("named", ""),
         )
+
+
+class _Tally(NamedTuple):
+    """What the lines of a ledger come to, so many of them: of the period of the last day."""
+
+    read: int = 0
+    day: str = ""
+    period: str = ""
+    spent: Fraction = Fraction(0)
+    spent_delta: Fraction = Fraction(0)
+
+    def after(self, charge: Charge | None, day: str, policy: Policy) -> _Tally:
+        """With one line more; days that go back, and their periods, are not gone back to."""
+        last = max(self.day, day)
+        period = max(self.period, policy.period(last))
+        sums = (Fraction(0), Fraction(0)) if period > self.period else self[3:]
+        if charge is not None:
+            sums = sums[0] + charge.epsilon, sums[1] + charge.delta
+        return _Tally(self.read + 1, last, period, *sums)
+
+
+_STREAM = re.compile(r"(?:^| )stream ([0-9a-f]{16})$")
+"""Purpose of a stream's charge, which had no other name in the first version."""
 
 
 _NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
@@ -133,10 +157,10 @@ class Ledger(Budget):
         Who charges, a public note.
     renews : {"yearly", "quarterly", "monthly"}, optional
         The budget begins anew with each calendar period (UTC): it then is what is promised of each
-        period by itself, and T times as much of what stays in the data for T of them
-        (`metricdp.accounting.policy`).
+        period by itself, and T times as much of what stays in the data for T of them. What was
+        charged in a period pays for nothing after it (`metricdp.accounting.policy`).
     expires : str or date, optional
-        The last day on which it can be charged.
+        The last day on which it pays for anything.
     anchor : str, optional
         `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must exist
         and go on from there, so that an older copy in its place is noticed.
@@ -192,23 +216,22 @@ class Ledger(Budget):
         if anchor is not None and journal is None:
             raise InputError("an anchor is that of a journal: give journal= too")
         super().__init__(budget, neighboring, protects=Protection.of(unit, max_contributions))
-        self._entries: list[Charge] = []
-        self._asked: dict[str, str] = {}
+        self._entries: dict[int, Charge] = {}
         self._answers: dict[str, str] = {}
-        self._read = 0
+        self._periods: dict[str, str] = {}
+        self._steps: dict[str, tuple[int, str]] = {}
+        self._tally = _Tally()
+        self._latest = ""
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
-        self._period = ""
         header = {
             "epsilon": str(self._epsilon),
             "delta": str(self._delta),
             "neighboring": neighboring,
         }
-        header |= self._policy.facts()
-        self._journal = (
-            None if journal is None else Journal(journal, header | self._facts(), anchor)
-        )
+        header |= self._policy.facts() | self._facts()
+        self._journal = Notes(header) if journal is None else Journal(journal, header, anchor)
         with self._current():
             pass
 
@@ -240,20 +263,21 @@ class Ledger(Budget):
         )
 
     entries = property(
-        lambda self: tuple(self._entries), doc="tuple of Charge: all charges in order, public."
+        lambda self: tuple(self._entries.values()),
+        doc="tuple of Charge: all charges in order, public.",
     )
     dataset = property(attrgetter("_dataset"), doc="Public name of the data it is about, or None.")
     policy = property(attrgetter("_policy"), doc="Policy: renewal and expiry.")
     spent = property(
-        lambda self: Fraction(0) if self._is_over() else self._spent,
+        lambda self: Fraction(0) if self._is_over() else self._tally.spent,
         doc="Fraction: epsilon spent, of this period if the budget renews.",
     )
     spent_delta = property(
-        lambda self: Fraction(0) if self._is_over() else self._spent_delta,
+        lambda self: Fraction(0) if self._is_over() else self._tally.spent_delta,
         doc="Fraction: delta spent, of this period if the budget renews.",
     )
     ever_spent = property(
-        lambda self: sum((charge.epsilon for charge in self._entries), Fraction(0)),
+        lambda self: sum((charge.epsilon for charge in self.entries), Fraction(0)),
         doc="Fraction: epsilon spent in all periods together.",
     )
 
@@ -295,8 +319,6 @@ class Ledger(Budget):
         >>> mdp.Ledger.open(path, anchor=kept).left
         Fraction(1, 1)
         """
-        if self._journal is None:
-            return None
         with self._current():
             return self._journal.anchor
 
@@ -311,7 +333,8 @@ class Ledger(Budget):
         >>> ledger.state()["left"], ledger.state()["purpose"], ledger.state()["charges"]
         ('3/4', 'clinics', 1)
         """
-        last = self._entries[-1] if self._entries else None
+        entries = self.entries
+        last = entries[-1] if entries else None
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -320,13 +343,13 @@ class Ledger(Budget):
             "spent_delta": str(self.spent_delta),
             "left_delta": str(self.left_delta),
             "ever_spent": str(self.ever_spent),
-            "charges": len(self._entries),
+            "charges": len(entries),
             "renews": self._policy.renews,
             "expires": self._policy.expires,
             "dataset": self._dataset,
             "purpose": "" if last is None else last.named,
             "who": "" if last is None else last.who,
-            "anchor": None if self._journal is None else self._journal.anchor,
+            "anchor": self._journal.anchor,
         }
 
     def quote(self, epsilon: object, delta: object = 0) -> Quote:
@@ -355,9 +378,9 @@ class Ledger(Budget):
 
         Lines of a journal in order: the charge, which names the question; once `ask` has answered,
         the answer, with whom the ledger protects from then on. Nothing is told before that line is
-        on disk. So a process that is killed in between leaves a charge of which nobody has seen
-        anything, and the same question asked again is answered from it. All locks are held
-        meanwhile: no two answers come of one charge.
+        on disk. What is charged is spent, as everywhere: where `ask` raises, or the process is
+        killed in between, the same question asked again is charged again, for what it drew may
+        have been seen. All locks are held meanwhile: no two answers come of one charge.
 
         Parameters
         ----------
@@ -373,7 +396,7 @@ class Ledger(Budget):
         ------
         BudgetError, InputError, JournalError
             As `charge`; the ledger is held to a protection already, and this was not asked. Nothing
-            was spent.
+            was spent. What `ask` raises: the charge stays.
 
         Examples
         --------
@@ -389,17 +412,16 @@ class Ledger(Budget):
         with self._current():
             if question in self._answers:
                 return self._answers[question]
-            self._refuse_expired()
+            self._refuse_over()
             if self._protects is not None:
                 raise InputError(
                     f"this ledger protects {self._protects} already: choose the number of records "
                     f"before anything else is paid for"
                 )
-            if not self._is_paid(question):
-                self._require(cost)
-                self._enter(cost, purpose, None, {"question": question})
-            protects, answer = ask(Grant(cost, self._neighboring))
-            self._keep_answer(protects, question, answer)
+            self._require(cost)
+            self._enter(cost, purpose, None, {"question": question})
+            protects, answer = ask(Grant(cost, self._neighboring, part=self._bought()))
+            self._add({"question": question, "answer": answer}, protects)
             return answer
 
     def answer(self, question: str) -> str | None:
@@ -413,76 +435,138 @@ class Ledger(Budget):
         with self._current():
             return self._answers.get(question)
 
-    def has_paid(self, question: str) -> bool:
-        """Whether `answer_once` was paid for this question, so that asking it again costs nothing.
+    def charge_once(
+        self, name: str, epsilon: object, purpose: str, protects: Protection
+    ) -> Fraction:
+        """Charge what reads on and on, such as a stream, in each period in which it does: once.
+
+        Call it before each read. What was charged in this period under this name is not charged
+        again; what comes after the last day is refused.
+
+        Parameters
+        ----------
+        name : str
+            One word, of this alone.
+        epsilon : int, float, str, Decimal, Fraction or Cost
+            Of all that it ever releases: the same in each period.
+        purpose : str
+        protects : Protection
+
+        Returns
+        -------
+        Fraction
+            Epsilon that was charged now.
+
+        Raises
+        ------
+        BudgetError, InputError, JournalError
+            As `charge`. Nothing was spent.
 
         Examples
         --------
-        >>> Ledger(epsilon=1).has_paid("how many?")
-        False
+        >>> from metricdp.accounting import Ledger, Protection
+        >>> ledger, record = Ledger(1, renews="yearly"), Protection("record", 1)
+        >>> [ledger.charge_once("visits", "1/4", "stream", record) for day in range(2)]
+        [Fraction(1, 4), Fraction(0, 1)]
+        """
+        cost = checked_budget(epsilon, 0, self._least)
+        with self._current():
+            self._agree(protects)
+            self._refuse_over()
+            if self._periods.get(name) == self._policy.period(self._day()):
+                return Fraction(0)
+            self._require(cost)
+            self._enter(cost, f"{purpose} {name}", protects, {"slice": name})
+            return cost.epsilon
+
+    def follow(self, name: str, step: int, mark: str) -> None:
+        """Hold what reads on and on to one course: at the step where it was left, or one further.
+
+        Each step has a mark of its own, drawn at random. So of two copies of one state that each
+        go a step on, the second is refused, and so is an older state.
+
+        Parameters
+        ----------
+        name : str
+        step : int
+        mark : str
+
+        Raises
+        ------
+        InputError
+            It is another copy's course.
+        JournalError
+            The journal cannot be written.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Ledger
+        >>> ledger = Ledger(1)
+        >>> ledger.follow("visits", 0, "a"), ledger.follow("visits", 1, "b")
+        (None, None)
+        >>> ledger.follow("visits", 1, "c")
+        Traceback (most recent call last):
+            ...
+        metricdp.errors.InputError: day 1 was told, of another copy: not that of day 1
         """
         with self._current():
-            return question in self._answers or (self._protects is None and self._is_paid(question))
+            known = self._steps.get(name)
+            if known == (step, mark):
+                return
+            if known is not None and step != known[0] + 1:
+                raise InputError(
+                    f"day {known[0]:,} was told, of another copy: not that of day {step:,}"
+                )
+            self._add({"slice": name, "step": str(step), "mark": mark})
 
-    def _is_paid(self, question: str) -> bool:
-        """Whether its charge, of this period, still waits for an answer."""
-        day = self._asked.get(question)
-        return day is not None and self._policy.period(day) == self._period
+    @property
+    def journal(self) -> Path | None:
+        """Path of the file that keeps it, if one does.
 
-    def _keep_answer(self, protects: Protection, question: str, answer: str) -> None:
-        if self._journal is not None:
-            told = {"question": question, "answer": answer, "day": today()}
-            self._journal.append(self._facts(protects) | told)
-            self._catch_up(self._journal)
-        self._protects = protects
-        self._answers[question] = answer
-
-    def check(self, protects: Protection) -> None:
-        """Refuse, as `charge` would, a unit or a bound that is not this ledger's, and what comes
-        after its last day; change nothing.
+        Examples
+        --------
+        >>> from metricdp.accounting import Ledger
+        >>> Ledger(1).journal is None
+        True
         """
-        super().check(protects)
-        self._refuse_expired()
+        return self._journal.path
 
     @contextmanager
     def _current(self) -> Iterator[None]:
         """Hold all locks, with what other writers of the journal added taken in."""
         with self._lock:
-            if self._journal is None:
+            if self._journal.path is None:
                 self._refuse_after_fork()
-                self._turn(self._day())
+            with self._journal.locked():
+                self._catch_up()
                 yield
-            else:
-                with self._journal.locked():
-                    self._catch_up(self._journal)
-                    self._turn(self._day())
-                    yield
 
     def _day(self) -> str:
-        """Today, and never before the last charge: a clock that is set back opens no old period."""
-        return max(today(), self._entries[-1].day if self._entries else "")
+        """Today, and never before any day that was seen here or stands in the journal: a clock that
+        is set back opens no old period, and no ledger that has expired.
+        """
+        self._latest = max(self._latest, today(), self._tally.day)
+        return self._latest
 
     def _is_over(self) -> bool:
         """Whether the period of what was last counted is over."""
-        return self._policy.period(self._day()) > self._period
+        return self._policy.period(self._day()) > self._tally.period
 
-    def _turn(self, day: str) -> None:
-        """Begin the budget anew with a new period."""
-        period = self._policy.period(day)
-        if period > self._period:
-            self._period = period
-            self._spent = Fraction(0)
-            self._spent_delta = Fraction(0)
+    def _bought(self) -> Slice:
+        """Of the charge that was counted last."""
+        return Slice(self, self._tally.period)
 
-    def _refuse_expired(self) -> None:
-        if self._policy.expired(self._day()):
+    def _refuse_over(self) -> None:
+        self._refuse_after(self._policy.period(self._day()))
+
+    def _refuse_after(self, period: str) -> None:
+        day = self._day()
+        if self._policy.expired(day):
             raise InputError(
                 f"this ledger expired after {self._policy.expires}: it pays for nothing any more"
             )
-
-    def _require(self, cost: Cost) -> None:
-        self._refuse_expired()
-        super()._require(cost)
+        if self._policy.period(day) > period:
+            raise InputError(f"this was charged to the budget of {period}, which is over")
 
     def _enter(
         self,
@@ -495,16 +579,15 @@ class Ledger(Budget):
         note = ": ".join(part for part in (named, purpose) if part)
         line = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
         line |= {name: text for name, text in (("named", named), ("who", who)) if text}
-        line |= self._facts(protects) | {"day": self._day()} | (more or {})
-        if self._journal is None:
-            self._note(line)
-        else:
-            self._journal.append(line)
-            self._catch_up(self._journal)
+        self._add(line | (more or {}), protects)
+
+    def _add(self, line: Line, protects: Protection | None = None) -> None:
+        """Write one line, and count it as any writer's."""
+        self._journal.append(line | self._facts(protects) | {"day": self._day()})
+        self._catch_up()
 
     def _note_binding(self, protects: Protection) -> None:
-        if self._journal is not None:
-            self._journal.append(self._facts(protects) | {"day": today()})
+        self._add({}, protects)
 
     def _facts(self, protects: Protection | None = None) -> dict[str, str]:
         """What a line states of the data and of who is protected, as far as it is known."""
@@ -512,20 +595,30 @@ class Ledger(Budget):
         name = {} if self._dataset is None else {"dataset": self._dataset}
         return name | ({} if known is None else known.facts())
 
-    def _catch_up(self, journal: Journal) -> None:
-        for line in [journal.header, *journal.lines][self._read :]:
-            self._hold_to(line, journal)
-            if self._read and "epsilon" in line:
-                self._note(line)
-            elif self._read and "answer" in line:
+    def _catch_up(self) -> None:
+        """Count the lines that are new. A line is counted by the one assignment at its end; what
+        comes before may be done twice.
+        """
+        for line in self._journal.after(self._tally.read):
+            number = self._tally.read
+            self._hold_to(line)
+            charge = Charge.stated(line) if number and "epsilon" in line else None
+            if charge is not None:
+                self._entries[number] = charge
+                if name := line.get("slice") or "".join(_STREAM.findall(charge.purpose)):
+                    self._periods[name] = self._policy.period(charge.day)
+            elif "answer" in line:
                 self._answers[line["question"]] = line["answer"]
-            self._read += 1
+            elif "step" in line:
+                self._steps[line["slice"]] = int(line["step"]), line["mark"]
+            self._tally = self._tally.after(charge, line.get("day", ""), self._policy)
 
-    def _hold_to(self, line: Line, journal: Journal) -> None:
+    def _hold_to(self, line: Line) -> None:
         """Take over what a line states, unless this ledger was opened for something else."""
+        journal = self._journal
         name = line.get("dataset")
         protects = Protection.stated(line)
-        if not self._read:
+        if not self._tally.read:
             policy = Policy.stated(line)
             if self._policy not in (Policy(), policy):
                 raise JournalError(
@@ -543,11 +636,3 @@ class Ledger(Budget):
                 f"the journal {journal.path} protects {protects}, not {self._protects}"
             )
         self._dataset, self._protects = self._dataset or name, self._protects or protects
-
-    def _note(self, line: Line) -> None:
-        charge = Charge.stated(line)
-        if "question" in line:
-            self._asked[line["question"]] = charge.day
-        self._entries.append(charge)
-        self._turn(charge.day)
-        self._take(Cost(charge.epsilon, charge.delta))

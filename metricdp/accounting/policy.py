@@ -2,7 +2,13 @@
 
 Both are public facts of a ledger, stated when it is made and never changed.
 
-**Privacy.** A budget that renews promises its epsilon *of each period by itself*. Of a record that
+**Privacy.** A budget that renews promises its epsilon *of each period by itself*: all that is drawn
+from grants, pools and streams of one ledger within a period, whenever they were made, is together
+at most the budget (and has that guarantee, by composition). For what is charged is a slice of the
+budget of its period (`metricdp.accounting.budget.Slice`), void when that ends, and what reads on
+and on, a stream, is charged whole to each period in which it reads. A clock that goes back begins
+no period again, and reopens no ledger that has expired: the last day that the ledger has seen
+counts, in this process or in its journal. Of a record that
 is in the demand during T periods, all releases together promise T times as much (sequential
 composition): nothing is forgotten when a year ends. So renewal is right as it is where each period
 has data of its own (the visits of that year), and is a choice to be defended where the same people
@@ -13,6 +19,7 @@ stay; with an expiry the number of periods, and so the bound on everything, is k
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -152,13 +159,10 @@ _NOUN = {"yearly": "year", "quarterly": "quarter", "monthly": "month"}
 
 def _day(value: object) -> str:
     found = None
-    if isinstance(value, date):
-        found = value.isoformat()[:10]
-    elif isinstance(value, str) and len(value) == 10:
-        try:
-            found = date.fromisoformat(value).isoformat()
-        except ValueError:
-            found = None
+    text = value.isoformat()[:10] if isinstance(value, date) else value
+    if isinstance(text, str) and len(text) == 10:
+        with suppress(ValueError):
+            found = date.fromisoformat(text).isoformat()
     if found is None:
         raise InputError(f"expires must be a day such as 2030-12-31, got {shown(value)[:80]}")
     return found

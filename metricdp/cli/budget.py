@@ -175,7 +175,7 @@ def check_budget(args: Namespace, price: Any, *, question: str | None = None) ->
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
     if question is None:
         ledger.check(protection(args))
-    elif ledger.has_paid(question):
+    elif ledger.answer(question) is not None:
         return True
     elif ledger.protects is not None:
         raise InputError(

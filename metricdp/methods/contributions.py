@@ -117,8 +117,8 @@ def contributions(
     ledger : Ledger, optional
         Where it is charged; one that no demand was paid from yet. From then on it pays for demand
         of these users with this `max_contributions`. The same question (epsilon and quantile) again
-        costs nothing: it is told what it was told before, of whatever users; and one that was cut
-        short after its charge is answered from that charge.
+        costs nothing: it is told what it was told before, of whatever users. One that was cut
+        short after its charge is charged again.
     neighboring : {"add-remove", "replace-one"}
         Of a fresh ledger.
     engine : {"embedded", "dask", "spark"}
@@ -156,7 +156,7 @@ def contributions(
     question = question_of(epsilon, quantile)
     if (known := payer.answer(question)) is not None:
         return Contributions.from_dict(json.loads(known))
-    if payer.protects is not None and not payer.has_paid(question):
+    if payer.protects is not None:
         raise InputError(
             f"this ledger protects {payer.protects} already: choose the number of records before "
             f"anything else is paid for"

@@ -17,12 +17,15 @@ is exact; when its last day is over, the sum is released as it is. So
 released, of all days, are epsilon-DP by discrete Laplace noise of scale levels · s / epsilon in
 every node, or with a delta (epsilon, delta)-DP by discrete Gaussian noise; also where each day's
 demand is chosen in view of what was released before. *Composition*: the whole is drawn from one
-grant when the counter is made, before any demand is read; a day costs nothing more. Sums saturate
-at 2^61, which is post-processing of noise plus counts, as counts are not negative.
+grant when the counter is made, before any demand is read; a day costs nothing more within the
+period of its ledger, and none is read after it unless the whole is charged to the next one too
+(``Counter.pay``). Sums saturate at 2^61, which is post-processing of noise plus counts, as counts
+are not negative.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -233,6 +236,8 @@ class Counter(Unique):
     counting : Counting
     days : int
         That were counted.
+    pay : callable
+        Called before each day is read: it refuses, or has paid.
 
     Examples
     --------
@@ -249,15 +254,21 @@ class Counter(Unique):
     0
     """
 
-    __slots__ = ("__weakref__", "counting", "days", "nodes")
+    __slots__ = ("__weakref__", "counting", "days", "nodes", "pay")
     _why = "what it holds is private, and a copy would release a day twice"
 
     def __init__(
-        self, counting: Counting, days: int, nodes: tuple[Node, ...], sums: Counts
+        self,
+        counting: Counting,
+        days: int,
+        nodes: tuple[Node, ...],
+        sums: Counts,
+        pay: Callable[[], None],
     ) -> None:
         self.counting = counting
         self.days = days
         self.nodes = nodes
+        self.pay = pay
         _vault._put(self, sums)
 
     def __repr__(self) -> str:
@@ -294,15 +305,17 @@ def begin(counting: Counting, grant: Grant) -> Counter:
     grant.check(counting.protects)
     grant.draw(counting.cost)
     grant.bind(counting.protects)
-    return Counter(counting, 0, (), np.zeros((0, counting.query.n_parts), np.int64))
+    counter = fresh(counting)
+    counter.pay = lambda: grant.check(counting.protects)
+    return counter
 
 
 def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node, Counts]]:
     """Count one day more, and release what ends with it.
 
-    **Privacy.** See the module: paid when the counter was made. Opens, ends and shapes follow the
-    calendar, never the demand. `counter` must not be used again: a day counted from it twice would
-    be told twice, with noise of which some is shared.
+    **Privacy.** See the module: paid when the counter was made, or by its `pay` now. Opens,
+    ends and shapes follow the calendar, never the demand. `counter` must not be used again: a day
+    counted from it twice would be told twice, with noise of which some is shared.
 
     Returns
     -------
@@ -314,7 +327,8 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     Raises
     ------
     InputError
-        Another universe or unit; the horizon is over. Nothing was read.
+        Another universe, unit or relation; the horizon is over, or the period of the ledger.
+        Nothing was read.
 
     Examples
     --------
@@ -332,6 +346,7 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     (1, [(0, 0, 0)])
     """
     _check(counter, demand)
+    counter.pay()
     counting = counter.counting
     schedule = counting.schedule
     day = counter.days
@@ -341,7 +356,7 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     sums = _vault._quietly(rule, lambda: _added(counter, demand, nodes, held))
     ended = [i for i, node in enumerate(nodes) if schedule.ends(node, day)]
     going = [i for i in range(len(nodes)) if i not in ended]
-    after = Counter(counting, day + 1, tuple(nodes[i] for i in going), sums[going])
+    after = Counter(counting, day + 1, tuple(nodes[i] for i in going), sums[going], counter.pay)
     return after, {nodes[i]: sums[i] for i in ended}
 
 
@@ -351,10 +366,19 @@ def stored(counter: Counter) -> Counts:
 
 
 def restored(counting: Counting, days: int, nodes: tuple[Node, ...], sums: Counts) -> Counter:
-    """The counter of a file, which was paid for when it was first made."""
+    """The counter of a file: it reads no day before it is given a `pay`."""
     if sums.dtype != np.int64 or sums.shape != (len(nodes), counting.query.n_parts):
         raise InputError("the sums of a stream's file have another shape")
-    return Counter(counting, days, nodes, sums)
+    return Counter(counting, days, nodes, sums, _unpaid)
+
+
+def fresh(counting: Counting) -> Counter:
+    """A counter before the first day: it reads none before it is given a `pay`."""
+    return restored(counting, 0, (), np.zeros((0, counting.query.n_parts), np.int64))
+
+
+def _unpaid() -> None:
+    raise InputError("nothing was paid for this day")
 
 
 def _check(counter: Counter, demand: PrivateDemand) -> None:
@@ -366,6 +390,7 @@ def _check(counter: Counter, demand: PrivateDemand) -> None:
         )
     counting = counter.counting
     counting.query.check(demand.universe)
+    demand._check_relation(counting.neighboring)
     if demand.part is not None:
         raise InputError("a part of a split demand is paid from the grant of the split")
     if demand.protects != counting.protects:

@@ -343,13 +343,13 @@ def split(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
         )
     whole = _split_price(shares, demand.max_contributions, ledger.neighboring)
-    ledger.charge(whole, purpose=purpose, protects=demand.protects)
+    paid = ledger.charge(whole, purpose=purpose, protects=demand.protects)
     rule = (
         "the demand cannot be split (details withheld); try the partition's encode on public points"
     )
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
     return [
-        (part, Grant(Cost.of(share), "add-remove", part.part, protects=demand.protects))
+        (part, Grant(Cost.of(share), "add-remove", part.part, None, demand.protects, paid.slice))
         for part, share in zip(parts, shares)
     ]
 

@@ -11,8 +11,10 @@
 **Privacy.** Step 2 is the only read: the whole stream is epsilon-DP, or (epsilon, delta)-DP, for
 *each record on whatever day* (``unit="event"``) or for *each user on all days together*
 (``unit="user"``, with noise as many times larger as there are days). It is charged once, when the
-stream is begun. Steps 1, 3 and 4 see public facts and released sums. *Composition*: sequential with
-everything else on the ledger.
+stream is begun; where the ledger renews, once in each period in which a day is read, as what is
+promised of that period holds for its days too. After the ledger's last day none is read. Steps 1, 3
+and 4 see public facts and released sums. *Composition*: sequential with everything else on the
+ledger.
 """
 
 from __future__ import annotations
@@ -30,18 +32,19 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Budget, Cost, Grant, Ledger
+from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
 from metricdp.arguments import chosen, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.stream_course import Course, ledgers_of, told_path
 from metricdp.methods.finite.stream_file import State, StreamFile, opened
 from metricdp.methods.result import Result, checked_seed
 from metricdp.methods.saving import Release
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
-from metricdp.privacy.continual import Counting, begin, observe, whole_cost
+from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.releases import Neighboring, Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
@@ -218,7 +221,9 @@ class Stream(Unique):
     parts : int, optional
         That number, in place of the hint.
     ledger : Ledger, optional
-        Where the whole is charged; a fresh one of that size by default.
+        Where the whole is charged; a fresh one of that size by default. A journal knows the days
+        that were told: copies and older states of the file are refused. Of a ledger without one,
+        and by default, a stream with a file has its own journal beside it, PATH.ledger.
     neighboring : {"add-remove", "replace-one"}
         Of a fresh ledger.
     path : path, optional
@@ -274,7 +279,7 @@ class Stream(Unique):
         cost = whole_cost(epsilon, delta)
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
-        payer = Ledger(epsilon, delta, neighboring) if ledger is None else ledger
+        relation = neighboring if ledger is None else ledger.neighboring
         schedule = Schedule(
             _days(horizon, "horizon"),
             _days(window, "window"),
@@ -293,7 +298,7 @@ class Stream(Unique):
         self._settings = {
             "epsilon": str(cost.epsilon),
             "delta": str(cost.delta),
-            "neighboring": payer.neighboring,
+            "neighboring": relation,
             "unit": unit,
             "max_contributions": m,
             "horizon": schedule.horizon,
@@ -305,19 +310,29 @@ class Stream(Unique):
         }
         self._partition = hierarchy(metric, self._seed).cut(number)
         query = HistogramQuery(self._partition)
-        self.counting = Counting(query, schedule, cost, payer.neighboring, unit, m)
+        self.counting = Counting(query, schedule, cost, relation, unit, m)
         self._file = None if path is None else StreamFile(file_path(path, "path"), metric)
         self._lock, self._process = Lock(), os.getpid()
-        self._state = self._begun(payer)
+        self._state = self._begun(ledger)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], metric: Metric) -> Stream:
+    def open(
+        cls, path: str | PathLike[str], metric: Metric, *, ledger: Ledger | None = None
+    ) -> Stream:
         """The stream of an existing file, as it was begun; the universe must be the one it is of.
+
+        Parameters
+        ----------
+        path : path
+        metric : Metric
+        ledger : Ledger, optional
+            Its ledger, where the journal is no longer at its place.
 
         Raises
         ------
         InputError
-            There is none, it is damaged or of another universe, or was never paid for.
+            There is none, it is damaged or of another universe; it is a copy of which another goes
+            on, or an older state; its ledger is gone.
 
         Examples
         --------
@@ -332,12 +347,7 @@ class Stream(Unique):
         source = file_path(path, "path")
         if not source.exists():
             raise InputError(f"{source}: no such stream; begin one with mdp.Stream(path=)")
-        header = opened(source)[0]
-        if not header["paid"]:
-            raise InputError(
-                f"{source}: was not paid for when it was begun: begin it again, on the same ledger"
-            )
-        return cls(metric, path=source, **header["settings"])
+        return cls(metric, path=source, ledger=ledger, **opened(source)[0]["settings"])
 
     # Days
 
@@ -359,9 +369,10 @@ class Stream(Unique):
 
         Raises
         ------
-        InputError
-            Another universe or unit; the horizon is over; the name of an earlier day. Nothing was
-            read, and the stream is as it was.
+        InputError, BudgetError
+            Another universe, unit or relation; the horizon or the ledger is over; the ledger does
+            not hold the stream in its new period; the name of an earlier day; a copy, or an older
+            state. Nothing was read, and the stream is as it was.
         OSError
             The file cannot be written: the same, and nothing was told.
 
@@ -391,7 +402,8 @@ class Stream(Unique):
             known = {**state.released, **ended}
             kept = {n: v for n, v in known.items() if n in used or schedule.needed(n, last)}
             labels = state.labels if name is None else (*state.labels, name)
-            after = State(state.name, True, counter, kept, name, labels, state.answers)
+            mark = secrets.token_hex(8)
+            after = State(state.name, mark, counter, kept, name, labels, state.answers)
             self._keep(after)
             return self._release(after)
 
@@ -428,7 +440,7 @@ class Stream(Unique):
 
     @property
     def receipt(self) -> Receipt:
-        """Of the whole stream: what was charged when it was begun.
+        """Of the whole stream: what was charged when it was begun, and for each later period.
 
         Examples
         --------
@@ -589,38 +601,39 @@ class Stream(Unique):
 
     # What is kept
 
-    def _begun(self, payer: Ledger) -> State:
+    def _begun(self, payer: Ledger | None) -> State:
         """The state on disk, or a new one, paid for exactly once."""
+        cost, protects = self.counting.cost, self.counting.protects
+        new = State.first(secrets.token_hex(8), fresh(self.counting))
         if self._file is None:
-            grant = payer.charge(
-                self.counting.cost, purpose="stream", protects=self.counting.protects
-            )
-            return State.first("", begin(self.counting, grant), paid=True)
+            ledger = payer or Ledger(cost.epsilon, cost.delta, self.counting.neighboring)
+            self._course = Course(new.name, (ledger,), cost, protects)
+            return self._paid(new)
         with self._file.locked():
+            path, named = self._file.path, self._file.named_ledger()
             known = self._file.read(self.counting, self._settings)
-            if known is not None and known.paid:
-                return known
-            name = secrets.token_hex(8) if known is None else known.name
-            purpose = f"stream {name}"
-            if known is None:
-                unpaid = Grant(self.counting.cost, payer.neighboring)
-                state = State.first(name, begin(self.counting, unpaid), paid=False)
-                payer.check(self.counting.protects)
-                self._file.write(state, self._settings)
-            else:
-                state = known
-                payer.check(self.counting.protects)
-            # a crash in between leaves the name on the ledger: it is not charged again
-            if not any(entry.purpose.endswith(purpose) for entry in payer.entries):
-                try:
-                    cost = self.counting.cost
-                    payer.charge(cost, purpose=purpose, protects=self.counting.protects)
-                except BaseException:
-                    self._file.remove()
-                    raise
-            state = state._replace(paid=True)
-            self._file.write(state, self._settings)
-            return state
+            state = known or new
+            ledgers, journal = ledgers_of(path, named, payer, self.counting, new=known is None)
+            self._course = Course(state.name, ledgers, cost, protects)
+            self._file.ledger = told_path(journal, path)
+            if known is not None:
+                return self._paid(known)
+            self._file.write(new, self._settings)  # first: a crash in between finds the name
+            try:
+                return self._paid(new)
+            except Exception:
+                self._file.remove()
+                if payer is None or payer.journal is None:
+                    journal.unlink()  # made above, for this stream alone
+                raise
+
+    def _paid(self, state: State) -> State:
+        """A state that may go on: it is charged before its first day, and every day of it told."""
+        if not state.counter.days:
+            self._course.pay()
+        self._course.follow(state.counter.days, state.mark)
+        state.counter.pay = self._course.pay
+        return state
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -638,16 +651,13 @@ class Stream(Unique):
             known = self._file.read(self.counting, self._settings)
             if known is None or known.name != self._state.name:
                 raise InputError(f"{self._file.path}: the stream's file is gone, or another one's")
-            if known.counter.days < self._state.counter.days:
-                raise InputError(
-                    f"{self._file.path}: has fewer days than were counted: it was rolled back"
-                )
-            self._state = known
+            self._state = self._paid(known)
             yield
 
     def _keep(self, state: State) -> None:
         if self._file is not None:
             self._file.write(state, self._settings)
+        self._course.follow(state.counter.days, state.mark)
         self._state = state
 
 

@@ -8,11 +8,10 @@ sums that the present still needs, and public facts. The file is its owner's alo
   being written when the process was killed is removed by the next one.
 - *Two processes* take turns: each reads the file under the lock before it counts.
 - *A full disk* leaves the file as it was, and the day is refused.
-- *Payment* happens once: the file is made first, under a name; the ledger's entry bears that name;
-  a crash in between finds it there.
-
-What it cannot see: that the file was replaced by an older copy of itself between processes. Whoever
-does that tells days twice, with noise anew (THREATS.md).
+- *Payment* happens once a period: the file is made first, under a name; the ledger's entry bears
+  that name; a crash in between finds it there.
+- *A copy*, or an older state of the file, is refused by the ledger, whose journal the file names:
+  it knows which day was told last, and its mark (`metricdp.methods.finite.stream_course`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +40,8 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = "metricdp stream, 1"
+FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
+"""The first named no ledger, and its days had no marks; it is read, and gone on from."""
 
 
 class State(NamedTuple):
@@ -50,8 +50,9 @@ class State(NamedTuple):
     Attributes
     ----------
     name : str
-        That the ledger's entry bears.
-    paid : bool
+        By which ledgers know it.
+    mark : str
+        Random, of the last day.
     counter : Counter
     released : dict of Node to ndarray of int64
     label : str or None
@@ -63,7 +64,7 @@ class State(NamedTuple):
     """
 
     name: str
-    paid: bool
+    mark: str
     counter: Counter
     released: dict[Node, NDArray[np.int64]]
     label: str | None
@@ -71,9 +72,9 @@ class State(NamedTuple):
     answers: dict[str, list[dict[str, Any]]]
 
     @classmethod
-    def first(cls, name: str, counter: Counter, *, paid: bool) -> State:
+    def first(cls, name: str, counter: Counter) -> State:
         """Before the first day."""
-        return cls(name, paid, counter, {}, None, (), {})
+        return cls(name, "", counter, {}, None, (), {})
 
 
 class StreamFile:
@@ -83,6 +84,11 @@ class StreamFile:
     ----------
     path : Path
     universe : Metric
+
+    Attributes
+    ----------
+    ledger : str or None
+        The journal that is to be named in it, from its own folder.
     """
 
     def __init__(self, path: Path, universe: Metric) -> None:
@@ -90,28 +96,28 @@ class StreamFile:
             raise InputError("a stream's file needs file locks (fcntl), which this platform lacks")
         self.path = Path(os.path.realpath(path))
         self._universe = universe_checksum(universe)
+        self.ledger: str | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock beside the file."""
         beside = self.path.with_name(self.path.name + ".lock")
-        lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        with FileIO(beside, "r+", opener=lambda p, _: os.open(p, flags, 0o600)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             sweep(self.path)
             yield
-        finally:
-            os.close(lock)
 
     def write(self, state: State, settings: dict[str, Any]) -> None:
         """Put the state on disk, whole or not at all."""
         nodes = list(state.released)
         header = {
-            "format": FORMAT,
+            "format": FORMATS[-1],
             "universe": self._universe,
             "settings": settings,
             "name": state.name,
-            "paid": state.paid,
+            "mark": state.mark,
+            "ledger": self.ledger,
             "days": state.counter.days,
             "open": [list(node) for node in state.counter.nodes],
             "released": [list(node) for node in nodes],
@@ -129,6 +135,11 @@ class StreamFile:
         data = content.getvalue()
         with durable_file(self.path) as file:
             file.write(data + zlib.crc32(data).to_bytes(4, "big"))
+
+    def named_ledger(self) -> Path | None:
+        """The journal that the file on disk names."""
+        name = opened(self.path)[0].get("ledger") if self.path.exists() else None
+        return None if name is None else self.path.parent / name
 
     def read(self, counting: Counting, settings: dict[str, Any]) -> State | None:
         """The state on disk, if there is one.
@@ -154,7 +165,7 @@ class StreamFile:
         keys = [Node(*node) for node in header["released"]]
         return State(
             header["name"],
-            bool(header["paid"]),
+            header.get("mark", ""),
             counter,
             dict(zip(keys, arrays["told"])),
             header["label"],
@@ -181,7 +192,7 @@ def public_facts(path: Path) -> dict[str, Any]:
         k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
         for k, answers in header["answers"].items()
     }
-    told = {name: header[name] for name in ("days", "label", "paid")}
+    told = {name: header.get(name) for name in ("days", "label", "ledger")}
     return {**told, "settings": header["settings"], "centers": centers}
 
 
@@ -206,6 +217,6 @@ def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 arrays = {name: archive[name] for name in ("open", "told")}
         except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile and numpy
             header = None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") not in FORMATS:
         raise InputError(f"{path}: is not the file of a stream, or is damaged")
     return header, arrays

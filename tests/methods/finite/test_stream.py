@@ -23,7 +23,6 @@ import metricdp as mdp
 from metricdp.accounting.continual import Schedule
 from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
-from metricdp.methods.finite import stream_file
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from tests.cli_world import run
@@ -179,7 +178,8 @@ def test_a_full_disk_refuses_the_day_and_leaves_the_stream(tmp_path):
         stream.step(demand(2), day=2)
     assert (tmp_path / "a.stream").read_bytes() == before and stream.days == 1
     assert stream.step(demand(2), day=2).day == 2
-    assert {p.name for p in tmp_path.iterdir()} == {"a.stream", "a.stream.lock"}
+    kept = {"a.stream", "a.stream.lock", "a.stream.ledger"}
+    assert {p.name for p in tmp_path.iterdir()} == kept
 
 
 def test_damaged_and_other_files_are_refused(tmp_path):
@@ -207,22 +207,11 @@ def test_a_crash_between_file_and_ledger_is_paid_once(tmp_path):
         raise KeyboardInterrupt
 
     begun = {"epsilon": 1, "horizon": 9, "path": path}
-    real = stream_file.StreamFile.write
-    for moment in ("before the charge", "after the charge"):
+    for moment in ("charge_once", "follow"):
         ledger = mdp.Ledger(3, journal=journal)
-        calls = []
-
-        def write(self, state, settings, moment=moment, calls=calls):
-            calls.append(1)
-            if moment == "after the charge" and len(calls) > 1 - path.exists():
-                raise KeyboardInterrupt
-            real(self, state, settings)
-
-        place = patched(stream_file.StreamFile, "write", write)
-        if moment == "before the charge":
-            place = patched(mdp.Ledger, "charge", crash)
-        with place, pytest.raises(KeyboardInterrupt):
+        with patched(mdp.Ledger, moment, crash), pytest.raises(KeyboardInterrupt):
             mdp.Stream(PATH, ledger=ledger, **begun)
+        assert path.exists() and ledger.spent == (moment == "follow")
     for _ in range(2):
         mdp.Stream(PATH, ledger=mdp.Ledger(3, journal=journal), **begun)
     assert mdp.Ledger.open(journal).spent == 1

@@ -1,0 +1,112 @@
+"""What a stream's ledgers know of it: what was charged, in which period, and which day was told.
+
+A stream's file can be copied, and each copy could go on by itself, telling the same days with noise
+of its own. So the ledger holds every stream to one course: each counted day has a random mark, and
+is told once the ledger has noted it. A copy that lags behind, or that counted a day which another
+copy told, is refused; one that is a day ahead was cut short before it told anything, and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from metricdp.accounting import Cost, Ledger
+from metricdp.accounting.binding import Protection
+from metricdp.errors import InputError
+from metricdp.privacy.continual import Counting
+
+
+class Course(NamedTuple):
+    """A stream as its ledgers know it.
+
+    Attributes
+    ----------
+    name : str
+        In all of them.
+    ledgers : tuple of Ledger
+        At most one of this process alone, and one on disk if the stream has a file.
+    cost : Cost
+    protects : Protection
+    """
+
+    name: str
+    ledgers: tuple[Ledger, ...]
+    cost: Cost
+    protects: Protection
+
+    def pay(self) -> None:
+        """Before a day is read: charge the whole stream, once in each period in which it reads.
+
+        Raises
+        ------
+        BudgetError, InputError, JournalError
+            A ledger does not hold it, is over, or protects others.
+        """
+        for ledger in self.ledgers:
+            ledger.charge_once(self.name, self.cost, "stream", self.protects)
+
+    def follow(self, day: int, mark: str) -> None:
+        """Before a day is told: note it, once.
+
+        Raises
+        ------
+        InputError
+            It is that of another copy.
+        """
+        for ledger in self.ledgers:
+            ledger.follow(self.name, day, mark)
+
+
+def ledgers_of(
+    path: Path, named: Path | None, payer: Ledger | None, counting: Counting, *, new: bool
+) -> tuple[tuple[Ledger, ...], Path]:
+    """The ledgers of a stream with a file, and the journal that keeps them.
+
+    The one that was given, if it has a journal; else the one that the file names; else one of its
+    own beside the file, of just what the stream costs.
+
+    Parameters
+    ----------
+    path : Path
+        The stream's file.
+    named : Path, optional
+        The journal that it names.
+    payer : Ledger, optional
+        What was given.
+    counting : Counting
+    new : bool
+        Whether there is no file yet.
+
+    Raises
+    ------
+    InputError, JournalError
+        The journal that the file names is another one, or is gone, or is of another relation.
+    """
+    if payer is not None and payer.journal is not None:
+        if named is not None and named.exists() and not named.samefile(payer.journal):
+            raise InputError(f"{path}: its ledger is {named}, not {payer.journal}")
+        return (payer,), payer.journal
+    journal = path.with_name(path.name + ".ledger") if named is None else named
+    if named is not None and not journal.exists():
+        raise InputError(
+            f"{path}: its ledger {journal}, which knows the days that were told, is gone: give "
+            f"ledger=, with the journal where it is now"
+        )
+    cost, relation = counting.cost, counting.neighboring
+    own = Ledger(cost.epsilon, cost.delta, relation, journal) if named is None else None
+    kept = own or Ledger.open(journal)
+    if kept.neighboring != relation:
+        raise InputError(f"{path}: is a stream of {relation} neighbors, unlike its ledger")
+    if new and kept.entries:
+        raise InputError(
+            f"{journal}: is the ledger of a stream whose file {path.name} is gone: remove it too "
+            f"to begin another one"
+        )
+    return ((kept,) if payer is None else (payer, kept)), journal
+
+
+def told_path(journal: Path, path: Path) -> str:
+    """How a stream's file names its journal: from its own folder, so that both can be moved."""
+    return os.path.relpath(os.path.realpath(journal), path.parent)

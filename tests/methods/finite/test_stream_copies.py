@@ -1,0 +1,127 @@
+"""Copies and older states of a stream's file, and periods of its ledger: one course, paid where it
+reads.
+"""
+
+from __future__ import annotations
+
+import shutil
+from fractions import Fraction
+
+import networkx as nx
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting.continual import Block, Schedule, squared
+from metricdp.audit.patch import patched
+from metricdp.errors import BudgetError, InputError
+
+PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
+
+
+def demand(*places):
+    return mdp.PrivateDemand(PATH, list(places))
+
+
+def test_of_copies_of_one_state_one_goes_on(tmp_path):
+    """A copy under another name tells no day that another copy told, whoever pays."""
+    for payer in (None, mdp.Ledger(1), mdp.Ledger(1, journal=tmp_path / "study.ledger")):
+        folder = tmp_path / str(id(payer))
+        folder.mkdir()
+        first = folder / "0.stream"
+        mdp.Stream(PATH, epsilon=1, horizon=9, ledger=payer, path=first)
+        copies = [folder / f"{i}.stream" for i in range(1, 6)]
+        for copy in copies:
+            shutil.copy(first, copy)
+        held = [mdp.Stream.open(copy, PATH) for copy in copies]
+        held[2].step(demand(1))
+        for other in (*held[:2], *held[3:]):
+            with pytest.raises(InputError, match="day 1 was told, of another copy"):
+                other.step(demand(1))
+        with pytest.raises(InputError, match="day 1 was told, of another copy"):
+            mdp.Stream.open(first, PATH)
+        older = copies[2].read_bytes()
+        held[2].step(demand(2))
+        copies[2].write_bytes(older)
+        with pytest.raises(InputError, match="day 2 was told, of another copy"):
+            mdp.Stream.open(copies[2], PATH)
+        assert payer is None or payer.spent == 1
+
+
+def test_a_copy_of_what_was_not_paid_is_not_free(tmp_path):
+    """Cut short between file and ledger, in two copies: one stream, charged once, told once."""
+
+    def crash(*_, **__):
+        raise KeyboardInterrupt
+
+    payer = mdp.Ledger(2, journal=tmp_path / "study.ledger")
+    begun = {"epsilon": 1, "horizon": 9, "ledger": payer}
+    cut = patched(mdp.Ledger, "charge_once", crash)
+    with cut, pytest.raises(KeyboardInterrupt):
+        mdp.Stream(PATH, path=tmp_path / "a", **begun)
+    shutil.copy(tmp_path / "a", tmp_path / "b")
+    one, other = (mdp.Stream.open(tmp_path / name, PATH) for name in "ab")
+    one.step(demand(1))
+    with pytest.raises(InputError, match="of another copy"):
+        other.step(demand(1))
+    assert mdp.Ledger.open(tmp_path / "study.ledger").spent == 1
+
+
+def test_a_stream_whose_ledger_is_gone_is_refused(tmp_path):
+    path, elsewhere = tmp_path / "a.stream", tmp_path / "kept.ledger"
+    mdp.Stream(PATH, epsilon=1, horizon=9, path=path).step(demand(1))
+    (tmp_path / "a.stream.ledger").rename(elsewhere)
+    with pytest.raises(InputError, match="is gone: give ledger="):
+        mdp.Stream.open(path, PATH)
+    stream = mdp.Stream.open(path, PATH, ledger=mdp.Ledger.open(elsewhere))
+    assert stream.step(demand(1)).day == 2
+    assert mdp.Stream.open(path, PATH).days == 2
+
+
+@pytest.mark.parametrize("where", [None, "a.stream"])
+def test_a_stream_is_charged_in_each_period_and_ends_with_its_ledger(tmp_path, monkeypatch, where):
+    now = {"day": "2030-12-31"}
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: now["day"])
+    journal = None if where is None else tmp_path / "a.ledger"
+    payer = mdp.Ledger(1, journal=journal, renews="yearly", expires="2032-12-31")
+    path = None if where is None else tmp_path / where
+    stream = mdp.Stream(PATH, epsilon="3/4", horizon=9, ledger=payer, path=path)
+    stream.step(demand(1), day="a")
+    now["day"] = "2031-01-01"
+    assert payer.left == 1
+    stream.step(demand(1), day="b")
+    stream.step(demand(1), day="c")
+    assert payer.left == Fraction(1, 4)
+    now["day"] = "2032-01-01"
+    payer.charge("1/2")
+    with pytest.raises(BudgetError):
+        stream.step(demand(1), day="d")
+    now["day"] = "2033-01-01"
+    with pytest.raises(InputError, match="expired"):
+        stream.step(demand(1), day="d")
+    now["day"] = "2032-12-31"
+    with pytest.raises(InputError, match="expired"):
+        stream.step(demand(1), day="d")
+    assert stream.step(demand(1), day="c").day == 3 and stream.release.day == 3  # told, and free
+
+
+def test_a_day_of_another_relation_is_refused():
+    """Records that may be left out have no proof for neighbors by exchange."""
+    plane = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
+    snapped = mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 99]], max_snap=5)
+    mdp.Stream(plane, epsilon=1, horizon=2).step(snapped)
+    with pytest.raises(InputError, match="add-remove neighbors"):
+        mdp.Stream(plane, epsilon=1, horizon=2, neighboring="replace-one").step(snapped)
+
+
+def test_squares_of_a_user_who_is_there_every_day_count_the_length_of_a_run():
+    """By brute force: all of a user's records, m on each day, in every node of every level."""
+    for days, base, levels, m in ((7, 2, 3, 1), (9, 3, 3, 2), (5, 5, 2, 3)):
+        schedule, block = Schedule(days), Block(0, days, base, levels)
+        most = 0
+        for level in range(levels):
+            size = base**level
+            runs = [min(size, days - start) for start in range(0, days, size)]
+            most += sum((m * run) ** 2 for run in runs)
+        assert squared(schedule, block, "user", m * m) >= most
+        assert squared(schedule, block, "user", m * m) > days * levels * m * m
+        assert squared(schedule, block, "event", m * m) == levels * m * m
