@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from metricdp.methods.demand_release import Coreset
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.covering_sets import Coverage, max_coverage
-    from metricdp.methods.finite.partition import PartitionRelease
     from metricdp.methods.finite.stream import Stream
     from metricdp.methods.front import k_means, k_median, release
     from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
-    from metricdp.methods.saving import Release
+    from metricdp.methods.saving import PartitionRelease, Release
     from metricdp.methods.solution import Solution
     from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403
@@ -58,10 +57,9 @@ _HOME = {
     "metricdp.methods.contributions": ("Contributions", "contributions"),
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset",),
-    "metricdp.methods.saving": ("Release",),
+    "metricdp.methods.saving": ("PartitionRelease", "Release"),
     "metricdp.methods.solution": ("Solution",),
     "metricdp.methods.solving": ("solve",),
-    "metricdp.methods.finite.partition": ("PartitionRelease",),
     "metricdp.methods.finite.stream": ("Stream",),
     "metricdp.methods.planning": ("Plan", "plan"),
     "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),

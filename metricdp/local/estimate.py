@@ -19,7 +19,7 @@ from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters
 from metricdp.local.shuffle import shuffled_epsilon
 from metricdp.methods.attesting import attested
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import Release
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree
@@ -37,30 +37,8 @@ _NAMES = {
 }
 
 
-class LocalRelease(DemandRelease):
-    """A release of where the items are, from messages.
-
-    Attributes
-    ----------
-    universe, weights, receipt
-        As of `metricdp.methods.demand_release.DemandRelease`. The counts of the parts are spread
-        evenly over their points.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-    >>> estimate = mdp.local.Decoder(pub).fit(mdp.local.simulated_messages(pub, [1, 7] * 2000))
-    >>> len(estimate.release(metric).weights)
-    9
-    """
-
-    def __init__(
-        self, universe: Metric, weights: NDArray[np.float64], receipt: Receipt, method: str
-    ) -> None:
-        super().__init__(universe, weights, receipt)
-        self.method = method
+LocalRelease = Release
+"""The same class, by an older name."""
 
 
 class LocalEstimate:
@@ -219,7 +197,7 @@ class LocalEstimate:
         times = self.n_messages / max(self.sketch.users[-1], 1)
         return self._finite().share * max(times, 1.0)
 
-    def release(self, metric: Metric, *, signed: bool = False) -> LocalRelease:
+    def release(self, metric: Metric, *, signed: bool = False) -> Release:
         """Weights on the public universe, for any number of questions.
 
         Parameters
@@ -270,7 +248,8 @@ class LocalEstimate:
             looks = [Counts(root, np.array([float(self.n_messages)]), 0.5)]
             looks += [self._look(number, tree) for number in range(len(self.parameters.roles))]
             estimate = joint_posterior(tree, looks, any_share=levels).mean
-        return LocalRelease(metric, tree.spread(estimate), self.receipt, self.parameters.trust)
+        weights = tree.spread(estimate)
+        return Release(metric, weights, self.receipt, method=self.parameters.trust)
 
     def k_median(self, k: int, *, metric: Metric | None = None, **asked: Any) -> Result:
         """k centers of low sum of distances.

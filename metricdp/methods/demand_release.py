@@ -4,6 +4,8 @@ questions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -24,6 +26,7 @@ from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
+from metricdp.releases import Release as Noisy
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending, write_points
 from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
@@ -140,7 +143,7 @@ def coreset_format(
     return checked_ending(path, coordinates, crs=crs)
 
 
-class DemandRelease:
+class Release:
     """A private release of where the demand is, good for any number of questions.
 
     Attributes
@@ -154,6 +157,19 @@ class DemandRelease:
         users who have one unit of weight each.
     receipt : Receipt
         What it cost.
+    method : str
+        How it was made.
+    estimate : Estimate or None
+        What the noisy counts tell, where it is of counts of parts of a finite universe.
+    growth : float
+        How fast balls of the universe grow, where there is an estimate.
+    partition : PartitionTree
+        The parts that were counted, where it is of counts of parts: those of all rounds together.
+    histograms : tuple of metricdp.releases.Release
+        The noisy counts themselves, a release a round, from coarse to fine; `histogram` is the
+        last.
+    regions : dict of str to Fraction
+        Epsilon of each region, where regions have their own.
 
     Examples
     --------
@@ -165,18 +181,12 @@ class DemandRelease:
     ([1, 7], 3)
     """
 
-    method: str
-
-    estimate: Estimate | None = None
-    """What the noisy counts tell, where the release is of counts of parts of a finite universe."""
-
-    growth: float = 2.0
-    """How fast balls of the universe grow, where there is an estimate."""
-
     files: ClassVar[Any]
     """Saves and loads: `metricdp.methods.saving`, which knows all kinds of releases, is told here
     by that module itself.
     """
+
+    method: str = "partition"
 
     def __init__(
         self,
@@ -185,12 +195,35 @@ class DemandRelease:
         receipt: Receipt,
         *,
         space: EuclideanSpace | None = None,
+        method: str | None = None,
+        partition: Any = None,
+        histograms: tuple[Noisy, ...] = (),
+        estimate: Estimate | None = None,
+        growth: float = 2.0,
+        regions: Mapping[str, Fraction] | None = None,
     ) -> None:
         self.universe = universe
         self.space = space
         self.weights = weights if receipt.grains == 1 else weights / receipt.grains
         self.weights.setflags(write=False)
         self.receipt = receipt
+        self.estimate = estimate
+        self.growth = growth
+        if method is not None:
+            self.method = method
+        if partition is not None:
+            self.partition = partition
+            self.histograms = histograms
+        if histograms:
+            self.histogram = histograms[-1]
+        if regions is not None:
+            self.regions = dict(regions)
+
+    def __repr__(self) -> str:
+        where = (self.universe if self.space is None else self.space).name
+        parts = getattr(getattr(self, "partition", None), "n_parts", None)
+        told = "" if parts is None else f"{parts:,} parts, "
+        return f"Release({where}, {self.method}, {told}epsilon {float(self.receipt.epsilon):g})"
 
     def k_median(
         self,
@@ -551,7 +584,7 @@ class DemandRelease:
         self.files.save(self, path)
 
     @staticmethod
-    def load(path: str | PathLike[str], universe: Any) -> DemandRelease:
+    def load(path: str | PathLike[str], universe: Any) -> Release:
         """Read a release that `save` wrote; `universe` must be the one that it is of.
 
         A finite universe's release gives the answers that the saved one gave. A box's comes back
@@ -572,7 +605,7 @@ class DemandRelease:
         >>> mdp.Release.load(path, metric).k_median(k=1).centers
         [3]
         """
-        found: DemandRelease = DemandRelease.files.load(path, universe)
+        found: Release = Release.files.load(path, universe)
         return found
 
     def answer(self, question: Any) -> Result:
@@ -610,3 +643,7 @@ class DemandRelease:
 
     def _asked(self, k: int, power: int, **asked: Any) -> Result:
         return self.answer(self._question(k, power, **asked))
+
+
+DemandRelease = Release
+"""The same class, by an older name."""

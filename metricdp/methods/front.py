@@ -10,9 +10,8 @@ from metricdp.accounting import Grant
 from metricdp.arguments import flag
 from metricdp.errors import InputError
 from metricdp.methods.attesting import attest, provenance
-from metricdp.methods.box.box_release import BoxRelease
 from metricdp.methods.charging import Payer, check_private, checked_universe
-from metricdp.methods.finite.partition import PartitionRelease
+from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, asked_of
 from metricdp.methods.registry import answering, default_of
@@ -212,7 +211,7 @@ def release(
     ledger: Budget | None = None,
     records_hint: float | None = None,
     seed: int = 0,
-) -> PartitionRelease | BoxRelease:
+) -> Release:
     """One private release of the demand, which then answers any k, any number of times, at no
     further cost.
 

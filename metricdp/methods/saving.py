@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
-from metricdp.methods.box.box_release import BoxRelease, searched
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.box.box_release import BoxRelease
+from metricdp.methods.demand_release import Release
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
@@ -33,75 +33,12 @@ from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
-from metricdp.solvers.stopping import Deadline
 
 FORMAT = "metricdp release, 1"
 Array = NDArray[np.float64]
 
 
-class SavedRelease(DemandRelease):
-    """A release of a finite universe that was read from a file: the same weights, so the same
-    answers.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> release = mdp.release(metric, demand, epsilon=4)
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
-    >>> release.save(path)
-    >>> again = mdp.Release.load(path, metric)
-    >>> type(again).__name__, bool((again.weights == release.weights).all())
-    ('SavedRelease', True)
-    """
-
-    def __init__(self, universe: Metric, weights: Array, receipt: Receipt, method: str) -> None:
-        super().__init__(universe, weights, receipt)
-        self.method = method
-
-    def __repr__(self) -> str:
-        return (
-            f"SavedRelease({self.universe.name}, {self.method}, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-
-class SavedBoxRelease(BoxRelease):
-    """A release of a box that was read from a file, as weighted points: its centers are those of
-    the points, without the last private step that the method may have made for one k.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import metricdp as mdp
-    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
-    >>> release = mdp.release(space, demand, epsilon=4)
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
-    >>> release.save(path)
-    >>> mdp.Release.load(path, space).k_means(k=2).centers.shape
-    (2, 2)
-    """
-
-    def __init__(
-        self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt, method: str
-    ) -> None:
-        self.method = method
-        super().__init__(space, EuclideanMetric(points), weights, receipt)
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points = self.universe.points
-        n = min(k, len(points))
-        found = searched(points, self.weights, n, power=power, seed=seed, deadline=deadline)
-        return np.concatenate([found, self.space.net(k).points[: k - n]])
-
-    def __repr__(self) -> str:
-        return f"SavedBoxRelease({self.space.name}, epsilon {float(self.receipt.epsilon):g})"
-
-
-def save(release: DemandRelease, path: Any) -> None:
+def save(release: Release, path: Any) -> None:
     """Write a release to a file, wholly or not at all; links are followed.
 
     Raises
@@ -129,7 +66,7 @@ def save(release: DemandRelease, path: Any) -> None:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
 
-def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
+def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
     """Read a release of this universe from a file.
 
     Raises
@@ -159,13 +96,14 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> DemandRelease:
         shape = (len(weights), universe.dimension)
         if points is None or points.shape != shape or not np.isfinite(points).all():
             raise InputError(f"{source}: is damaged; its release must be made again")
-        return SavedBoxRelease(universe, points, np.maximum(weights, 0.0), receipt, method)
+        held = np.maximum(weights, 0.0)
+        return BoxRelease(universe, EuclideanMetric(points), held, receipt, method=method)
     if checksum != universe_checksum(universe) or len(weights) != len(universe):
         raise InputError(
             f"{source}: is a release of another universe, whose ids, structure, lengths or grid "
             f"differ from those of {universe.name}"
         )
-    release = SavedRelease(universe, weights, receipt, method)
+    release = Release(universe, weights, receipt, method=method)
     if "labels" in arrays:
         try:
             release.estimate = _estimate(universe, arrays, bool(header["any_share"]))
@@ -257,6 +195,6 @@ def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-DemandRelease.files = sys.modules[__name__]
-Release = DemandRelease
-"""Its public name, ``metricdp.Release``; `metricdp.releases.Release` is what crosses the gate."""
+Release.files = sys.modules[__name__]
+PartitionRelease = Release
+"""The same class, by the name that it had until 0.1.0 in a finite universe."""

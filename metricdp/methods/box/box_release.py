@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.releases import Receipt, Release
+from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import NEVER, Deadline
 
@@ -34,8 +33,6 @@ class BoxRelease(DemandRelease):
     space : EuclideanSpace
     universe : EuclideanMetric
         The weighted points.
-    histogram : Release
-        The noisy counts behind them.
 
     Examples
     --------
@@ -50,16 +47,26 @@ class BoxRelease(DemandRelease):
     method = "partition"
     space: EuclideanSpace
     universe: EuclideanMetric
-    histogram: Release
 
     def __init__(
-        self, space: EuclideanSpace, universe: EuclideanMetric, weights: Array, receipt: Receipt
+        self,
+        space: EuclideanSpace,
+        universe: EuclideanMetric,
+        weights: Array,
+        receipt: Receipt,
+        *,
+        method: str | None = None,
     ) -> None:
-        super().__init__(universe, weights, receipt, space=space)
+        super().__init__(universe, weights, receipt, space=space, method=method)
 
-    @abstractmethod
     def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        """k points of the box of low cost on the release, perhaps with repeats, shape (k, d)."""
+        """k points of the box of low cost on the release, perhaps with repeats, shape (k, d): of a
+        public net where there are more centers than points.
+        """
+        points = self.universe.points
+        n = min(k, len(points))
+        found = searched(points, self.weights, n, power=power, seed=seed, deadline=deadline)
+        return found if n == k else np.concatenate([found, self.space.net(k).points[: k - n]])
 
     def centers(self, question: BoxQuestion) -> Array:
         """k distinct points of the box of low cost on the release: post-processing, (k, d).

@@ -33,90 +33,23 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
 from metricdp.methods.asking import Account, Ask, Steps
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
-from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
 from metricdp.privacy.queries import HistogramQuery
-from metricdp.releases import Receipt, Release
+from metricdp.releases import Release as Noisy
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 
 EVEN = 0.1
 """Share of the density that a later cut follows which is spread evenly: where nothing was found,
 there may be something.
 """
-
-
-class PartitionRelease(DemandRelease):
-    """A private release of where the demand is, good for any number of questions.
-
-    Attributes
-    ----------
-    universe : Metric
-        The finite universe of the answers; for a box, a public net of its points.
-    partition : PartitionTree
-        The parts that the estimate tells apart: those of all looks' partitions together.
-    weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand at every point, in the order of ``universe.ids``; noisy, not negative.
-    histograms : tuple of Release
-        The noisy counts themselves, one release a look, from coarse to fine.
-    receipt : Receipt
-        What it cost.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> release = mdp.release(metric, demand, epsilon=4)
-    >>> type(release).__name__, len(release.weights), sorted(release.k_median(k=2).centers)
-    ('PartitionRelease', 9, [1, 7])
-    """
-
-    method = "partition"
-
-    def __init__(
-        self,
-        partition: PartitionTree,
-        weights: NDArray[np.float64],
-        estimate: Estimate | None,
-        histograms: tuple[Release, ...],
-        receipt: Receipt,
-        *,
-        space: EuclideanSpace | None = None,
-    ) -> None:
-        super().__init__(partition.universe, weights, receipt, space=space)
-        self.partition = partition
-        self.estimate = estimate
-        self.histograms = histograms
-
-    @property
-    def histogram(self) -> Release:
-        """The noisy counts of the last look.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> counts = release.histogram
-        >>> counts.values.dtype, counts.receipt.neighboring
-        (dtype('int64'), 'add-remove')
-        """
-        return self.histograms[-1]
-
-    def __repr__(self) -> str:
-        return (
-            f"PartitionRelease({self.universe.name}, {self.partition.n_parts:,} parts, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,11 +134,16 @@ class Partition(Method):
             looked.add(parts, found, many=len(looks) > 1)
         receipt = (yield Account()).receipt
         histograms = tuple(looked.releases)
-        release = PartitionRelease(
-            looked.tree, looked.weights, looked.estimate, histograms, receipt
+        return Release(
+            looked.tree.universe,
+            looked.weights,
+            receipt,
+            method=self.name,
+            partition=looked.tree,
+            histograms=histograms,
+            estimate=looked.estimate,
+            growth=growth,
         )
-        release.growth = growth
-        return release
 
 
 def _scale(terms: Terms, share: Fraction) -> float:
@@ -224,7 +162,7 @@ class Looked:
     Parameters
     ----------
     whole : Hierarchy
-    totals : list of Release
+    totals : list of Noisy
         Noisy numbers of records in all.
 
     Attributes
@@ -239,11 +177,11 @@ class Looked:
     tree: PartitionTree
     weights: NDArray[np.float64]
 
-    def __init__(self, whole: Hierarchy, totals: list[Release]) -> None:
+    def __init__(self, whole: Hierarchy, totals: list[Noisy]) -> None:
         self.whole = whole
         self.totals = totals
         self.cuts: list[PartitionTree] = []
-        self.releases: list[Release] = []
+        self.releases: list[Noisy] = []
         self.density: NDArray[np.float64] | None = None
         self.estimate: Estimate | None = None
 
@@ -269,7 +207,7 @@ class Looked:
             number = min(number + int(shown.sum()), MOST_PARTS)
         return self.whole.cut(number, self.density, look.least * scale / max(total, 1.0), shown)
 
-    def add(self, parts: PartitionTree, histogram: Release, *, many: bool) -> None:
+    def add(self, parts: PartitionTree, histogram: Noisy, *, many: bool) -> None:
         """Estimate anew; `many` if there are several looks in all."""
         self.cuts.append(parts)
         self.releases.append(histogram)
@@ -288,7 +226,7 @@ class Looked:
         self.density = (1 - EVEN) * found_here + EVEN * each
 
 
-def _counts(nodes: NDArray[np.int64], release: Release, least: float = 0.0) -> Counts:
+def _counts(nodes: NDArray[np.int64], release: Noisy, least: float = 0.0) -> Counts:
     """What a release tells of some nodes of a tree; its noise of that scale at least."""
     noise = release.receipt.mechanisms[0]
     gaussian = noise.rho is not None and noise.delta > 0

@@ -34,63 +34,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, exact
 from metricdp.arguments import listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Steps
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.labels import Labels
-from metricdp.releases import Neighboring, Receipt
+from metricdp.releases import Neighboring
 
 ELSEWHERE = "elsewhere"
 """The region of points that a mapping of labels does not name."""
-
-
-class RegionalRelease(DemandRelease):
-    """Releases of regions, joined.
-
-    Attributes
-    ----------
-    universe : Metric
-    weights : ndarray of float64, shape (n_points,), read-only
-    regions : dict of str to Fraction
-        Epsilon that each region's release was paid with.
-    receipt : Receipt
-        Of all together: what one unit's records can touch.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> ward = mdp.methods.Regional(regions={"ward": "1/4", "elsewhere": 1}, labels={0: "ward"})
-    >>> release = mdp.k_median(metric, demand, k=2, epsilon=2, method=ward).release
-    >>> {name: str(epsilon) for name, epsilon in release.regions.items()}
-    {'ward': '1/2', 'elsewhere': '2'}
-    """
-
-    method = "regional"
-
-    def __init__(
-        self,
-        universe: Metric,
-        weights: NDArray[np.float64],
-        regions: Mapping[str, Fraction],
-        receipt: Receipt,
-    ) -> None:
-        super().__init__(universe, weights, receipt)
-        self.regions = dict(regions)
-
-    def __repr__(self) -> str:
-        told = ", ".join(f"{name} {float(share):g}" for name, share in self.regions.items())
-        return f"RegionalRelease({self.universe.name}, epsilon {told})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,4 +198,5 @@ class Regional(Method):
         for each, release in zip(inside, found):
             weights[each] = release.weights[each] * terms.grains
         receipt = (yield Account()).receipt
-        return RegionalRelease(universe, weights, dict(zip(self.regions, epsilons)), receipt)
+        shares = dict(zip(self.regions, epsilons))
+        return Release(universe, weights, receipt, method=self.name, regions=shares)

@@ -34,7 +34,6 @@ from metricdp.errors import InputError
 from metricdp.interruption import held
 from metricdp.methods.attesting import attested, provenance
 from metricdp.methods.charging import Payer, checked_universe
-from metricdp.methods.finite.regional import RegionalRelease
 from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
@@ -372,9 +371,8 @@ def _rounded(noisy: float) -> int:
 
 def _regions(release: Any) -> dict[str, Any]:
     """Epsilons of regions, where they have their own."""
-    if not isinstance(release, RegionalRelease):
-        return {}
-    return {"regions": {name: float(epsilon) for name, epsilon in release.regions.items()}}
+    regions = getattr(release, "regions", None)
+    return {} if regions is None else {"regions": {n: float(e) for n, e in regions.items()}}
 
 
 def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, str]:
