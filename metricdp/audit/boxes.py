@@ -27,7 +27,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     two = partial(Cost.of, 2)
     pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
     for name, call, pair, relation, cost, runs, essential in (
-        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (1500, 4000), True),
+        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (600, 4000), True),
         (
             "HistogramQuery, replace-one",
             _counts,
@@ -46,7 +46,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
             (600, 1500),
             False,
         ),
-        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (4000, 20_000), True),
+        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (1500, 20_000), True),
         (
             "CoverageQuery, replace-one",
             _cover,
@@ -82,7 +82,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
                 ((0,), ()),
                 "add-remove",
                 two,
-                (250, 600),
+                (100, 600),
                 world=world,
             ),
         )

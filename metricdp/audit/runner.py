@@ -26,6 +26,11 @@ so many are drawn, and the full form follows all of them.
 """
 
 
+REPLAYED = ("k_median, ", "k_means, ", "private_", "coreset, ", "release, ", "LevelsQuery, two")
+METHOD = "k_median, partition, two points, add-remove"
+"""Exact laws that the short form leaves to replays of the same calls, and the one that it keeps."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One row of the table to be: its name, whether it is in the short form too, and how to run it
@@ -66,7 +71,8 @@ def checks() -> Iterator[Check]:
         yield Check(*first)
     for case, essential in cases():
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
-        yield Check(str(case), essential, partial(_examined, case, short))
+        replayed = str(case).startswith(REPLAYED) and str(case) != METHOD
+        yield Check(str(case), essential and not replayed, partial(_examined, case, short))
     for more in (
         covering_checks,
         opening_checks,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import metricdp as mdp
@@ -60,6 +62,8 @@ def subjects() -> Iterator[Subject]:
     """All rows of the table, before relations."""
     yield from _methods()
     yield from _doors()
+    yield from _options()
+    yield from _readers()
 
 
 def _asked(ask: Any, k: int, method: Any, epsilon: Any, demand: Any, ledger: Any) -> Any:
@@ -145,3 +149,98 @@ def _center(ask: Any, demand: Any, ledger: Any) -> Any:
 def _lloyd(demand: Any, ledger: Any) -> Any:
     centers = [[0.2, 0.2], [0.7, 0.7]]
     return mdp.private_lloyd(demand.universe, demand, centers, epsilon=1, ledger=ledger, steps=2)
+
+
+def _options() -> Iterator[Subject]:
+    """Questions that methods ask only where they are told to, and users counted for themselves."""
+    privtree = mdp.methods.Quadtree(opening="privtree", depth=2, steps=0)
+    coreset = mdp.methods.Coreset(published=True, cells=3, left_over=0.5, records_hint=24)
+    hst = mdp.methods.DPHST(levels=2, budget="geometric")
+    for name, world, ask, method, epsilon in (
+        ("k_means, PrivTree", "a box", mdp.k_means, privtree, 1),
+        ("k_means, coreset by rounds", "a box", mdp.k_means, coreset, 8),
+        ("k_means", "a box in R^4", mdp.k_means, "partition", 1),
+        ("k_median, hst by levels", "a grid", mdp.k_median, hst, 1),
+    ):
+        universe, places = _worlds()[world]
+        for unit in (RECORD, USER):
+            call = partial(_asked, ask, 2, method, epsilon)
+            short = unit is RECORD
+            yield Subject(
+                f"{name}, {world}",
+                universe,
+                places,
+                call,
+                unit,
+                budget=(epsilon, 0),
+                essential=short,
+            )
+    grid, places = _worlds()["a grid"]
+    for budget in ((1, 0), GAUSS):
+        law = ", delta" if budget[1] else ""
+        covered = partial(_covered, budget)
+        yield Subject(
+            f"max_coverage{law}, a grid",
+            grid,
+            places,
+            covered,
+            RECORD,
+            budget=budget,
+            essential=True,
+        )
+    users = Unit("user, all records", (1, 2, 3), lambda universe, rows, users: users)
+    yield Subject("contributions", grid, places[:1], _numbers, users, essential=True)
+
+
+def _covered(budget: Any, demand: Any, ledger: Any) -> Any:
+    epsilon, delta = budget
+    sets = [[0, 1, 2, 3], [3, 5, 10], [10, 15], [5, 15, 0]]
+    return mdp.max_coverage(sets, demand, 3, epsilon=epsilon, delta=delta, ledger=ledger)
+
+
+def _numbers(users: Any, ledger: Any) -> Any:
+    found = mdp.contributions(users, epsilon=1, ledger=ledger)
+    return [found.max_contributions, found.counts]
+
+
+def _readers() -> Iterator[Subject]:
+    """The same question, whatever records come from."""
+    grid, places = _worlds()["a grid"]
+    for reader in ("pandas", "CSV", "Parquet", "Polars", "Polars, lazy", "DuckDB"):
+        for name, sizes, m in (("record", (1,), None), ("user, m = 2", (1, 2, 3), 2)):
+            unit = Unit(name, sizes, partial(_read, reader, m))
+            short = m is not None and reader in ("CSV", "DuckDB")
+            asked = partial(_asked, mdp.k_median, 2, "hst", 1)
+            yield Subject(
+                f"k_median, hst, from {reader}", grid, places, asked, unit, essential=short
+            )
+
+
+def _read(reader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
+    columns = {"vertex": rows, "who": users}
+    named: dict[str, Any] = {} if m is None else {"user": "who", "max_contributions": m}
+    with tempfile.TemporaryDirectory() as folder:
+        table = _table(reader, Path(folder), columns)
+        return mdp.PrivateDemand.from_frame(universe, table, **named)
+
+
+def _table(reader: str, folder: Path, columns: dict[str, list[Any]]) -> Any:
+    if reader.startswith("Polars"):
+        import polars as pl
+
+        schema = {"vertex": pl.Int64, "who": pl.String}
+        return (pl.LazyFrame if "lazy" in reader else pl.DataFrame)(columns, schema=schema)
+    import pandas as pd
+
+    frame = pd.DataFrame(columns).astype({"vertex": "int64", "who": "str"})
+    if reader == "CSV":
+        frame.to_csv(folder / "rows.csv", index=False)
+        return folder / "rows.csv"
+    if reader == "Parquet":
+        frame.to_parquet(folder / "rows.parquet")
+        return folder / "rows.parquet"
+    if reader == "DuckDB":
+        import duckdb
+
+        return duckdb.connect().from_df(frame)
+    return frame

@@ -8,7 +8,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -143,12 +143,11 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
     ledger = mdp.Ledger(*subject.budget, neighboring=relation)
     rows = [(f"u{name}", subject.places[p]) for name, unit in units for p in unit]
     raised, seen, naive = "", {}, []
-    with ExitStack() as stack:
-        stack.enter_context(_keyed(rows))
+    with _keyed(rows):
         demand = subject.unit.hold(subject.universe, [r for _, r in rows], [u for u, _ in rows])
-        held = answers.held(demand, subject.universe, rows, subject.unit.name)
-        transcript.on_step = lambda step: naive.append((step, answers.naive(step)))
-        stack.enter_context(recorded(transcript))
+    held = answers.held(demand, subject.universe, rows, subject.unit.name)
+    transcript.on_step = lambda step: naive.append((step, answers.naive(step)))
+    with recorded(transcript):
         try:
             seen = forms(subject.call(demand, ledger))
         except Diverged:
@@ -170,9 +169,9 @@ def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
         key += hashlib.blake2b(f"{user} {seen[user]}".encode(), digest_size=8).digest()
 
     def urandom(n: int) -> bytes:
-        return key if n == len(key) and n else KEY * n if n == 32 else real(n)
+        return key if n == len(key) else real(n)
 
-    with patched(os, "urandom", urandom), patched(random, "_urandom", urandom):
+    with patched(os, "urandom", urandom), patched(random, "_urandom", lambda n: KEY * n):
         yield
 
 
@@ -230,10 +229,12 @@ def medium(subject: Subject, seed: int) -> Units:
 def _compare(first: Run, again: Run, verdict: Verdict) -> None:
     """One pair: the same in public, and no more loss than was paid."""
     verdict.fault = again.transcript.diverged
+    if bool(first.spent[0]) != bool(first.transcript.draws):
+        verdict.fault = "charged, and nothing drawn" if first.spent[0] else "drawn for nothing"
     if verdict.fault:
         return
-    if again.raised != first.raised:
-        verdict.fault = f"one run ends with {again.raised or first.raised or 'nothing'}"
+    if again.raised or first.raised:
+        verdict.fault = f"ends with {again.raised or first.raised}"
         return
     one, other = first.transcript, again.transcript
     verdict.fault = losses.difference(one, other)
