@@ -129,7 +129,7 @@ def _lines(quick: bool) -> Finding:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "rows.csv"
         between = "".join(f"a,{i}\n" for i in range(20))
-        for rows in (f'a,"x\n{between}b",y\n', f'"a,x\n{between}b",y\n'):
+        for rows in (f'a,"x\n{between}b",y\n', f'"a,x\n{between}b",y\n', f'a,"x\n{between}b"\n'):
             path.write_text(f"vertex,who\nc,z\n{rows}", encoding="utf-8")
             try:
                 swallowed = max(swallowed, 23 - int(_kept(path).sum()))
