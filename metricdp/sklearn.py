@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.remarks import too_few
+from metricdp.methods.remarks import not_told_apart, too_few
 
 try:
     from sklearn.base import (
@@ -166,7 +166,10 @@ class _PrivateCenters(
         """
         weights = getattr(self.release_, "weights", None)
         known = np.inf if weights is None else float(np.sum(weights))
-        if said := too_few(known, self.n_clusters, "n_clusters"):
+        said = too_few(known, self.n_clusters, "n_clusters")
+        if not said:
+            said = not_told_apart(self._places(), self.n_clusters, "n_clusters")
+        if said:
             warnings.warn(said, UserWarning, stacklevel=3)
         elif len(np.unique(self.cluster_centers_.round(12), axis=0)) < len(self.cluster_centers_):
             warnings.warn(
@@ -174,6 +177,11 @@ class _PrivateCenters(
                 UserWarning,
                 stacklevel=3,
             )
+
+    def _places(self) -> int:
+        """Weighted points of the release, or no fewer than the centers where it has none."""
+        universe = getattr(self.release_, "universe", None)
+        return self.n_clusters if universe is None else len(universe)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Nearest center of every row, shape (n,): for who may see that row, as it is an exact

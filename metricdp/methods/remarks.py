@@ -83,6 +83,31 @@ def too_few(records: float, k: int, name: str = "k") -> str:
     )
 
 
+def not_told_apart(places: int, k: int, name: str = "k") -> str:
+    """That a release in a box knows fewer places than centers were asked for; empty where it knows
+    enough.
+
+    Examples
+    --------
+    >>> not_told_apart(1, 10)
+    'the noise hides all differences: the answer serves no better than one center; for k=10 give a \
+delta such as 1e-6, more epsilon or records, or fewer features'
+    >>> not_told_apart(10, 10)
+    ''
+    """
+    if places >= k:
+        return ""
+    known = (
+        "all differences: the answer serves no better than one center"
+        if places < 2
+        else f"all but {places:,} places: the other centers mean little"
+    )
+    return (
+        f"the noise hides {known}; for {name}={k} give a delta such as 1e-6, more epsilon or "
+        f"records, or fewer features"
+    )
+
+
 def percent(share: float) -> str:
     """A share as people read it.
 
