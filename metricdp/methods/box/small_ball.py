@@ -15,7 +15,7 @@ are `metricdp.methods.finite.regional`, for finite universes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,47 +55,6 @@ def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
         found.append(taken)
         left -= taken
     return found
-
-
-def small_balls(
-    numbers: Sequence[int],
-    radius: Callable[[int, Removed], int],
-    center: Callable[[int, Removed], int],
-) -> list[tuple[int, int]]:
-    """All rounds: cells of centers and how many of the records nearest each are taken away.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Records to take away in each round.
-    radius : callable
-        GOOD-RADIUS: from such a number and the removals so far to a radius in cells.
-    center : callable
-        GOOD-CENTER: from that radius and the removals so far to a cell.
-    """
-    removed: list[tuple[int, int]] = []
-    for number in numbers:
-        removed.append((center(radius(number, removed), removed), number))
-    return removed
-
-
-def best_ball(
-    grid: Grid, choose: Callable[[BallScores, Removed], int]
-) -> Callable[[int, Removed], int]:
-    """GOOD-CENTER as a choice among the balls of a radius around a lattice of cells.
-
-    Parameters
-    ----------
-    grid : Grid
-    choose : callable
-        From the scores of balls and the removals so far to the number of a ball.
-    """
-
-    def center(radius: int, removed: Removed) -> int:
-        balls = BallScores(grid.shape, radius)
-        return balls.cell(choose(balls, removed))
-
-    return center
 
 
 def reduced(
@@ -153,18 +112,12 @@ def reduced(
         if total:
             found.append((means @ cells / total, total * unit))
 
-    def account(removed: Removed) -> None:
+    radii = radii_of(grid.shape)
+    for number in sizes(_WHOLE, k, left_over):
+        radius = radii[int(np.argmax(RadiusScores(grid.shape, radii, number)(left)))]
+        balls = BallScores(grid.shape, radius)
         before = left.copy()
-        peel(left, grid, *removed[-1])
+        peel(left, grid, balls.cell(int(np.argmax(balls(left)))), number)
         take(before - left)
-
-    def radius(number: int, removed: Removed) -> int:
-        if removed:
-            account(removed)
-        radii = radii_of(grid.shape)
-        return radii[int(np.argmax(RadiusScores(grid.shape, radii, number)(left)))]
-
-    center = best_ball(grid, lambda balls, _: int(np.argmax(balls(left))))
-    account(small_balls(sizes(_WHOLE, k, left_over), radius, center))
     take(left)
     return np.array([point for point, _ in found]), np.array([weight for _, weight in found])

@@ -547,7 +547,7 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
     ):
         with pytest.raises(InputError, match=rule):
             coreset.save(tmp_path / name)
-    from metricdp.methods import point_files
+    from metricdp.report import point_files
 
     monkeypatch.setattr(point_files, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="parquet"):
