@@ -5,7 +5,7 @@ BIN ?= .venv/bin
 demo:
 	$(BIN)/metricdp demo
 test:
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not extended"
 lint:
 	$(BIN)/ruff check .
 types:

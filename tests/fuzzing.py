@@ -39,8 +39,8 @@ def fuzz(
 ) -> Callable[[Callable[..., None]], Any]:
     """Decorate a check: a short form that draws the same examples in every run.
 
-    With METRICDP_FUZZ=40 in the environment there is one more, marked slow, that draws 40 times as
-    many, and fresh ones. `known` are examples that failed once; both forms run them first.
+    With METRICDP_FUZZ=40 in the environment there is one more, that draws 40 times as many, and
+    fresh ones. `known` are examples that failed once; both forms run them first.
     """
 
     def decorate(check: Callable[..., None]) -> Any:
@@ -55,9 +55,7 @@ def fuzz(
             run = settled(given(**strategies)(check))
             for arguments in known:
                 run = example(**arguments)(run)
-            return pytest.param(
-                run, id="short" if options else "long", marks=[] if options else [pytest.mark.slow]
-            )
+            return pytest.param(run, id="short" if options else "long")
 
         forms = [
             form(examples, derandomize=True),

@@ -35,6 +35,9 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
+SETUP = (ROOT / "setup.cfg").read_text("utf-8")
+
+
 def test_two_commands_set_everything_up():
     commands = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [
@@ -42,17 +45,21 @@ def test_two_commands_set_everything_up():
     ] == commands
     assert [c.split(" && ")[-1] for c in commands] == [
         ".venv/bin/metricdp demo",
-        ".venv/bin/python -m pytest -n auto --dist worksteal",
+        '.venv/bin/python -m pytest -n auto --dist worksteal -m "not extended"',
     ]
     declared = re.findall(
         r"^(\w+) =$",
-        (ROOT / "setup.cfg").read_text("utf-8").split("[options.extras_require]")[1],
+        SETUP.split("[options.extras_require]")[1],
         flags=re.MULTILINE,
     )
     for command in commands:
         named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")
-        assert set(named) <= set(declared) and "igraph" in named
-    assert set(named) == set(declared) - {"all", "docs"}  # the tests need all but the site's
+        assert set(named) <= set(declared)
+    assert set(named) == {"test", "check"}
+    second = re.findall(r"-e '\.\[(.+?)\]'.*-m extended", (ROOT / ".ci/run").read_text("utf-8"))
+    (everything,) = re.findall(r"^all =\n    metricdp\[(.+)\]$", SETUP, flags=re.MULTILINE)
+    assert second == ["all,browser"]
+    assert {*everything.split(","), *named, "all", "browser", "docs"} == set(declared)
 
 
 def test_python_runs_as_pasted(tmp_path):

@@ -40,7 +40,7 @@ def test_the_page_says_what_each_door_does(door):
     assert doors.row(door) == doors.rows_of_page()[door.name]
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.parametrize("door", doors.BY_SPARK, ids=lambda door: door.name)
 def test_the_page_says_what_spark_does(door):
     need_spark()
@@ -203,7 +203,7 @@ test_numbers_are_the_same_users_at_every_door = fuzz(3, cells=CELLS["number"])(_
 test_dates_are_the_same_users_at_every_door = fuzz(2, cells=CELLS["date"])(_check("date"))
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_spark_reads_the_same_users():
     need_spark()
     n = compared("text", [b"7", b"007", b"7", b" 7 "], doors.BY_SPARK)

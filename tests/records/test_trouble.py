@@ -162,7 +162,7 @@ print(len(seen - {"lock"}))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_a_killed_process_leaves_nothing_to_the_next_one(tmp_path):
     places = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(Path.cwd())}
     (tmp_path / "tmp").mkdir()

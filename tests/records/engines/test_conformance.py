@@ -68,7 +68,7 @@ class TestDask(EngineTestCase):
         return frames.from_pandas(pd.DataFrame(columns), npartitions=2)
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 class TestSpark(EngineTestCase):
     several = 1
 

@@ -151,7 +151,7 @@ def test_dates_of_numpy_keep_their_digits():
     assert text_of(np.datetime64("NaT", "ns")) is None
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
     sql = pytest.importorskip("pyspark.sql")
     if which("java") is None and "JAVA_HOME" not in os.environ:

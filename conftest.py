@@ -1,0 +1,124 @@
+"""The two tiers of the tests, and how they are shared out among processes.
+
+The first tier is what every change is held to: ``pytest -m "not extended"``, with the extras
+``test`` and ``check`` alone. The second, ``pytest -m extended``, needs the other extras, a browser
+or minutes. `EXTENDED` lists it; so does whatever the first run skipped for lack of a library, which
+it notes in pytest's cache. ``.ci/run`` runs both; without ``-m`` pytest runs all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from doctest import UnexpectedException
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+MOST_PROCESSES = 6
+"""Each may need half a gigabyte."""
+EXTENDED = (
+    "benchmarks/",
+    "metricdp/sklearn.py",
+    "tests/audit/test_audit.py",
+    "tests/benchmarks/",
+    "tests/fuzz/",
+    "tests/metrics/test_diameter.py",
+    "tests/methods/box/test_best_run.py",
+    "tests/methods/box/test_quadtree.py::test_finds_the_groups",
+    "tests/methods/finite/test_lower_bounds.py",
+    "tests/methods/finite/test_stream_crashes.py",
+    "tests/methods/finite/test_stream.py::test_kill_at_any_moment",
+    "tests/methods/test_evaluation.py::test_every_interval_covers_through_the_gate",
+    "tests/cli/test_commands.py::test_demo",
+    "tests/records/engines/",
+    "tests/records/test_geographic.py",
+    "tests/records/test_trouble.py",
+    "tests/report/explore/",
+    "tests/report/map/",
+    "tests/report/days/",
+    "tests/solvers/estimate/test_credible.py",
+    "tests/solvers/estimate/test_intervals.py",
+    "tests/solvers/estimate/test_joint_posterior.py",
+    "tests/solvers/test_kmedian.py::test_nearly_as_good_without_the_whole_block",
+    "tests/solvers/test_kmedian.py::test_opened_facilities_of_large_universes",
+    "tests/solvers/objectives/test_beyond_a_block.py",
+    "tests/solvers/objectives/test_sampled_cover.py",
+    "tests/solvers/objectives/test_wide_center.py",
+    "tests/test_from_clone_to_map.py",
+    "tests/test_gallery.py",
+    "tests/test_interruption.py",
+    "tests/test_notebooks.py",
+    "tests/test_release_script.py",
+    "tests/test_sklearn",
+    "tests/universe/test_shared_data.py",
+)
+"""What ids of the second tier begin with: other libraries, browsers, long runs."""
+ABSENT = "metricdp/absent"
+"""Where pytest's cache keeps what the first tier skipped for lack of a library."""
+_SKIPPED: set[str] = set()
+collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
+"""A module that is nothing without its library."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Processes for ``-n auto``: one for each processor this one may use, within reason."""
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return min(usable, MOST_PROCESSES)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes go by their number in the ids of tests: those of archives hold the time of day, which
+    differs between processes.
+    """
+    return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the second tier."""
+    cache = getattr(config, "cache", None)
+    absent = [] if cache is None else cache.get(ABSENT, [])
+    for item in items:
+        if item.nodeid.startswith((*EXTENDED, *absent)):
+            item.add_marker("extended")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skip an example in a docstring that ends for lack of a library."""
+    try:
+        return (yield)
+    except UnexpectedException as failed:
+        error = failed.exc_info[1]
+        others = isinstance(error, ModuleNotFoundError) and "metricdp" not in str(error.name)
+        if others or type(error).__name__ == "MissingExtraError":
+            pytest.skip(f"could not import: {error}")
+        raise
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember a test that a missing library skipped."""
+    _remember(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Remember a file that a missing library skipped."""
+    _remember(report)
+
+
+def _remember(report: pytest.TestReport | pytest.CollectReport) -> None:
+    reason = str(report.longrepr) if report.skipped else ""
+    if "could not import" in reason or "needs the extra" in reason:
+        _SKIPPED.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Note for the second tier what the first one skipped."""
+    config, cache = session.config, getattr(session.config, "cache", None)
+    whole = config.option.markexpr == "not extended" and not hasattr(config, "workerinput")
+    if whole and cache is not None:
+        cache.set(ABSENT, sorted(_SKIPPED))
