@@ -482,7 +482,7 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
     problem = tables.show(args, told, lambda: tables.of_centers(result, summary))
     written = []
     if args.output is not None:
-        _write_output(args.output, result, told)
+        _write_output(args, result, told)
         written.append(args.output)
     if args.coreset is not None:
         result.release.coreset().save(args.coreset)
@@ -500,12 +500,14 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
             raise trouble
 
 
-def _write_output(path: str, result: Any, told: dict[str, Any]) -> None:
+def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
     """JSON, or what else the ending asks for."""
-    if path.lower().endswith(".json"):
-        streams.write_text(path, streams.to_json(told))
+    if args.output.lower().endswith(".json"):
+        streams.write_text(args.output, streams.to_json(told))
         return
-    result.save(path)
+    basis = "public" if args.demand is None else "non-private"
+    words = {"title": args.title, "attribution": args.attribution, "basis": basis}
+    result.save(args.output, **words)
 
 
 def write_map_page(path: str, metric: Any, result: Any, weights: Any, **said: Any) -> None:

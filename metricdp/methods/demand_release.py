@@ -283,17 +283,7 @@ class Release:
         time_limit: float | None = None,
         effort: Any = "quick",
     ) -> Result:
-        """k centers of low sum of squared distances; parameters as `k_median`.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> release.k_means(k=1).centers
-        [4]
-        """
+        """k centers of low sum of squared distances; parameters as `k_median`."""
         return self._asked(
             k,
             2,
@@ -390,16 +380,6 @@ class Release:
             Also how firmly the centers stand: 24 searches on demand drawn from the release.
         level : float
             As `interval`, as are the errors.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> told = release.summary([1, 7])
-        >>> told.mean.low <= told.mean.high
-        True
         """
         return summarized(
             self._credible, self.universe, listed(centers, "centers"), stability, level
@@ -424,34 +404,12 @@ class Release:
         k : int
         level : float
             As `interval`, as are the errors.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> points = np.arange(9)
-        >>> found = release.load_intervals(points, (points > 4).astype(np.int64), np.ones(9), k=2)
-        >>> bool((abs(found.estimate - 5000) < 200).all())
-        True
         """
         return self._credible.shared(points, sites, shares, k, checked_level(level))
 
     @property
     def has_intervals(self) -> bool:
-        """Whether `interval` and `summary` can answer.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> release.has_intervals
-        True
-        """
+        """Whether `interval` and `summary` can answer."""
         return self.estimate is not None and self.space is None
 
     @cached_property
@@ -609,18 +567,7 @@ class Release:
         return found
 
     def answer(self, question: Any) -> Result:
-        """Centers for a question that was checked already: post-processing, free.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> from metricdp.methods.question import Question
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> sorted(release.answer(Question.checked(metric, 2, 1)).centers)
-        [1, 7]
-        """
+        """Centers for a question that was checked already: post-processing, free."""
         return Result(
             question.names(self._centers(question)),
             question.k,

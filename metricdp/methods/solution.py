@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -672,9 +672,16 @@ class Solution:
         ax.set_title(f"{self.k:,} centers, {self.method}")
         return ax
 
-    def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
+    def page(
+        self,
+        *,
+        title: str | None = None,
+        attribution: str | None = None,
+        basis: Literal["public", "non-private"] = "public",
+    ) -> str:
         """A self-contained HTML page with the network, the centers, their territories and the
-        demand: `metricdp.report.map_page`.
+        demand: `metricdp.report.map_page`, whose words these are. Without a receipt it says what
+        `basis` the weights are.
 
         Examples
         --------
@@ -697,12 +704,12 @@ class Solution:
             receipt=self.receipt,
             method=None if self.receipt is None else self.method,
             k=self.k,
-            basis="public" if self.receipt is None else None,
+            basis=basis if self.receipt is None else None,
             attribution=attribution,
             evaluation=self.summary() if self.has_interval else None,
         )
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    def save(self, path: str | PathLike[str], **page: Any) -> Path:
         """Write the plan as the ending of the name asks, wholly or not at all; links are followed.
 
         Parameters
@@ -712,6 +719,8 @@ class Solution:
             and ``.geojson`` (always longitude and latitude): the rows of `to_frame`. ``.gpkg``: the
             layers with styles that QGIS applies by itself, and the receipt as metadata and as a
             table. ``.html``: `page`. ``.png``: `plot`.
+        **page
+            Words of the page, as `page` takes them; of no use in other files.
 
         Returns
         -------
@@ -734,7 +743,7 @@ class Solution:
         """
         from metricdp.report.plan_files import write_plan
 
-        return write_plan(path, self)
+        return write_plan(path, self, **page)
 
     def _repr_html_(self) -> str:
         basis = "noisy" if self.noisy else "public"

@@ -79,7 +79,7 @@ def check_degrees(universe: Any, path: object) -> None:
         need_geo()
 
 
-def write_plan(path: str | os.PathLike[str], plan: Any) -> Path:
+def write_plan(path: str | os.PathLike[str], plan: Any, **page: Any) -> Path:
     """Write a solution: `metricdp.Solution.save`."""
     ending = plan_ending(path, plan.universe)
     target = Path(os.path.realpath(file_path(path, "path")))
@@ -88,7 +88,10 @@ def write_plan(path: str | os.PathLike[str], plan: Any) -> Path:
     elif ending in (".csv", ".geojson", ".parquet"):
         _write_table(target, ending, plan)
     else:
-        content = {".html": _page, ".png": _picture, ".json": _json}[ending](plan)
+        if ending == ".html":
+            content = plan.page(**page).encode()
+        else:
+            content = _picture(plan) if ending == ".png" else _json(plan)
         with whole_file(target) as file:
             file.write(content)
     return target
@@ -96,11 +99,6 @@ def write_plan(path: str | os.PathLike[str], plan: Any) -> Path:
 
 def _json(plan: Any) -> bytes:
     return (json.dumps(plan.to_dict(), ensure_ascii=False) + "\n").encode()
-
-
-def _page(plan: Any) -> bytes:
-    text: str = plan.page()
-    return text.encode()
 
 
 def _picture(plan: Any) -> bytes:
