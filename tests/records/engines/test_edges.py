@@ -28,6 +28,7 @@ from metricdp.records.engines.weighting import (
     WithGrains,
     floors,
     grains,
+    stepped,
 )
 from metricdp.records.engines.work import Work, added, joined
 from metricdp.records.exact import Sums, exactly
@@ -333,6 +334,14 @@ def test_noise_is_added_to_answers_in_their_range_alone():
         noise(np.array([1.0]))
 
 
-def test_grains_travel_beside_their_records():
-    both = WithGrains(lambda rows: rows)(np.array([[0.5, WHOLE]]))
-    assert both.tolist() == [[0.5, WHOLE]]
+def test_grains_travel_beside_their_records_and_stay_behind():
+    rows = np.array([[0.5, 2.5, WHOLE], [0.25, 1.5, 3.0]])
+    assert WithGrains(lambda numbers: numbers)(rows).tolist() == rows.tolist()
+    assert stepped(rows, ()).tolist() == rows[:, :2].tolist()
+    assert stepped(rows, (lambda block: block[:, :1] * 2,)).tolist() == [[1.0], [0.5]]
+
+
+@pytest.mark.parametrize("users", [["a"], ["a", None], ["a", float("nan")], ["a"] * 3])
+def test_a_user_for_each_record_is_needed(users):
+    with pytest.raises(InputError, match="one user per record"):
+        grains(users, np.array([0, 1]))
