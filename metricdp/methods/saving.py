@@ -13,14 +13,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import zlib
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.archives import read_archive
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
@@ -77,14 +76,13 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
     source = file_path(path, "path")
     if not isinstance(universe, Metric | EuclideanSpace):
         raise InputError(f"a release is read with its universe, got {type(universe).__name__}")
-    header, arrays = _read(source)
+    header, arrays = _read(source, universe)
     try:
         receipt = Receipt.from_dict(header["receipt"])
         method = str(header["method"])
         weights = arrays["weights"]
         points = arrays.get("points")
         box = header.get("box")
-        checksum = header.get("universe")
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         raise InputError(f"{source}: is damaged; its release must be made again") from None
     finite = weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()
@@ -98,11 +96,8 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
             raise InputError(f"{source}: is damaged; its release must be made again")
         held = np.maximum(weights, 0.0)
         return BoxRelease(universe, EuclideanMetric(points), held, receipt, method=method)
-    if checksum != universe_checksum(universe) or len(weights) != len(universe):
-        raise InputError(
-            f"{source}: is a release of another universe, whose ids, structure, lengths or grid "
-            f"differ from those of {universe.name}"
-        )
+    if len(weights) != len(universe):
+        raise InputError(f"{source}: is damaged; its release must be made again")
     release = Release(universe, weights, receipt, method=method)
     if "labels" in arrays:
         try:
@@ -160,39 +155,46 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
     return Estimate(kept["mean"], learned, tree, looks, any_share)
 
 
-_KEPT = (
-    "points",
-    "weights",
-    "labels",
-    "children",
-    "sizes",
-    "mean",
-    "look",
-    "node",
-    "value",
-    "scale",
-    "gaussian",
-    "bands",
-    "frequencies",
-)
-"""Arrays that a file may hold."""
+LOOKS = 64
+"""Rounds of counts in a release, at most."""
+_UNPACKED = 1 << 26
+_RATIO = 64
+"""Points of a box, of any number, have this many bytes, or unpack to so many times the file's."""
 
 
-def _read(source: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    data = BytesIO(source.read_bytes())
-    header: Any = None
-    arrays: dict[str, NDArray[Any]] = {}
-    try:
-        with np.load(data, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"][()]))
-            arrays = {name: archive[name] for name in _KEPT if name in archive}
-    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
-        header = None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+def _most(universe: Metric | EuclideanSpace, size: int) -> dict[str, int]:
+    """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
+    if isinstance(universe, EuclideanSpace):
+        return dict.fromkeys(("points", "weights"), max(_UNPACKED, _RATIO * size))
+    n = 8 * len(universe)
+    told = dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n)
+    learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
+    return (
+        {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n} | told | learned
+    )
+
+
+def _read(
+    source: Path, universe: Metric | EuclideanSpace
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def checked(header: dict[str, Any]) -> dict[str, int]:
+        if header.get("format") != FORMAT:
+            return {}
+        if isinstance(universe, Metric) and header.get("universe") != universe_checksum(universe):
+            raise InputError(
+                f"{source}: is a release of another universe, whose ids, structure, lengths or "
+                f"grid differ from those of {universe.name}"
+            )
+        return _most(universe, size)
+
+    with source.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        found = read_archive(file, checked)
+    if found is None or found[0].get("format") != FORMAT:
         raise InputError(
             f"{source}: is not a release that this version of metricdp wrote, or is damaged"
         )
-    return header, arrays
+    return found
 
 
 Release.files = sys.modules[__name__]

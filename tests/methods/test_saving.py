@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -157,3 +159,51 @@ def test_releases_of_0_1_0_are_read(name):
     if told["interval"] is not None:
         found = release.interval(["1-1", "6-6"])
         assert [found.low, found.estimate, found.high] == pytest.approx(told["interval"])
+
+
+def bomb(path, release, change):
+    """The release's file with an array of half a gigabyte of zeros in it, packed into half a MB."""
+    release.save(path)
+    with np.load(path) as archive:
+        kept = {name: archive[name] for name in archive.files}
+    many = 1 << 26
+    if change == "header":
+        kept["header"] = np.array("x" * many)
+    elif change in kept:
+        kept[change] = np.zeros(many)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **kept)
+    if change == "lying head":  # says 81 weights, and unpacks to 2^26
+        head = npy_head((81,))
+        pack(path, zipfile.ZIP_DEFLATED, head + bytes(8 * many))
+    elif change == "lzma":
+        pack(path, zipfile.ZIP_LZMA, npy_head((81,)) + bytes(8 * 81))
+
+
+def npy_head(shape):
+    file = io.BytesIO()
+    told = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, told)
+    return file.getvalue()
+
+
+def pack(path, method, data):
+    with zipfile.ZipFile(path) as archive:
+        header = archive.read("header.npy")
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("header.npy", header, zipfile.ZIP_DEFLATED)
+        archive.writestr("weights.npy", data)
+
+
+@pytest.mark.parametrize("change", ["header", "weights", "node", "mean", "lying head", "lzma"])
+def test_a_bomb_is_refused_before_it_unpacks(release, town, tmp_path, change):
+    path = tmp_path / "a.release"
+    bomb(path, release, change)
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"a\.release: is not a release"):
+            mdp.Release.load(path, town)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting.continual import Node
+from metricdp.archives import read_archive
 from metricdp.atomic import durable_file, sweep
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -208,15 +209,9 @@ def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise InputError(f"{path}: no such stream: begin one with `metricdp stream init`")
     data = path.read_bytes()
     whole, check = data[:-4], data[-4:]
-    header: Any = None
-    arrays: dict[str, NDArray[Any]] = {}
+    found = None
     if zlib.crc32(whole).to_bytes(4, "big") == check:
-        try:
-            with np.load(BytesIO(whole), allow_pickle=False) as archive:
-                header = json.loads(str(archive["header"][()]))
-                arrays = {name: archive[name] for name in ("open", "told")}
-        except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile and numpy
-            header = None
-    if not isinstance(header, dict) or header.get("format") not in FORMATS:
+        found = read_archive(BytesIO(whole), lambda _: dict.fromkeys(("open", "told"), len(whole)))
+    if found is None or found[0].get("format") not in FORMATS or len(found[1]) != 2:
         raise InputError(f"{path}: is not the file of a stream, or is damaged")
-    return header, arrays
+    return found

@@ -1,0 +1,83 @@
+"""Reading NumPy's npz files that others wrote: no more than was asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+
+LONGEST_HEADER = 1 << 24
+"""Bytes of the JSON header: receipts of tens of thousands of mechanisms have room."""
+_CHUNK = 1 << 20
+_KINDS = "biufU"
+
+
+def read_archive(
+    file: IO[bytes], most: Callable[[dict[str, Any]], Mapping[str, int]]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+    """The JSON object ``header`` and the named arrays of an npz file, or None of what is none.
+
+    What an array has is counted before it is read, from its own head, and its bytes while they are
+    unpacked: neither what the archive says of its sizes, nor how far they unpack, is trusted. Only
+    methods of packing are known that can be stopped in between.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading.
+    most : callable
+        From the header to the arrays that may be there, and the most bytes that each has; its
+        InputError goes on.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> from metricdp.archives import read_archive
+    >>> file = io.BytesIO()
+    >>> np.savez(file, header=np.array('{"format": "a"}'), weights=np.zeros(3))
+    >>> read_archive(file, lambda header: {"weights": 24})[1]["weights"].tolist()
+    [0.0, 0.0, 0.0]
+    >>> read_archive(file, lambda header: {"weights": 23}) is None
+    True
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            held = set(archive.namelist())
+            header = json.loads(str(_array(archive, "header", LONGEST_HEADER)[()]))
+            if not isinstance(header, dict):
+                return None
+            known = [(name, n) for name, n in most(header).items() if f"{name}.npy" in held]
+            return header, {name: _array(archive, name, n) for name, n in known}
+    except InputError:
+        raise
+    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+        return None
+
+
+def _array(archive: zipfile.ZipFile, name: str, most: int) -> NDArray[Any]:
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("packed in another way")
+    with archive.open(info) as member:
+        version = npy.read_magic(member)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(member)
+        size = math.prod(shape) * dtype.itemsize
+        if dtype.kind not in _KINDS or not 0 <= size <= most:
+            raise ValueError("another kind of array, or too long")
+        data = bytearray()
+        while len(data) < size and (block := member.read(min(_CHUNK, size - len(data)))):
+            data += block
+        if len(data) != size or member.read(1):  # which checks the sum of all bytes, too
+            raise ValueError("cut off, or longer than it says")
+    flat = np.frombuffer(data, dtype, math.prod(shape)) if size else np.zeros(shape, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")
