@@ -109,6 +109,7 @@ def test_what_is_added_is_integers_or_floating_point_numbers():
     assert exactly(wide) is wide and told(wide).tolist() == [CAP]
     assert told(combined([(0, np.array([0.5])), (2, np.array([1.0]))])).tolist() == [4.5]
     assert exact.ROWS == 2**32
+    assert dot(np.array([2**62, 0]), np.array([2, 0])) == 2**63
 
 
 # --- no other line adds up over records ---------------------------------------------------------
