@@ -127,26 +127,12 @@ class Dataset:
 
     @property
     def k(self) -> int | None:
-        """Number of centers that the set asks for, if it asks.
-
-        Examples
-        --------
-        >>> from metricdp import datasets
-        >>> datasets.load("pmed1").k  # doctest: +SKIP
-        5
-        """
+        """Number of centers that the set asks for, if it asks."""
         return self.info.k
 
     @property
     def optimum(self) -> int | None:
-        """Proven least cost of `k` centers for a record a vertex, if it is known.
-
-        Examples
-        --------
-        >>> from metricdp import datasets
-        >>> datasets.load("pmed1").optimum  # doctest: +SKIP
-        5819
-        """
+        """Proven least cost of `k` centers for a record a vertex, if it is known."""
         return self.info.optimum
 
 

@@ -92,17 +92,7 @@ class Provenance:
         self._universe = universe
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> made = mdp.k_median(metric, demand, k=2, epsilon=1).receipt.made
-        >>> sorted(made.to_dict())[:2]
-        ['afterwards', 'call']
-        """
+        """JSON-ready form."""
         if self._universe is not None:
             self._facts["universe"] = self._universe.facts()
             self._universe = None

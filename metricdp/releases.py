@@ -112,17 +112,7 @@ class Mechanism:
     proofs: tuple[int, ...] = field(default=(), compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: epsilon and delta as a float and as an exact string.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from metricdp.releases import Mechanism
-        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
-        >>> told = counts.to_dict()
-        >>> told["sensitivity"], told["scale"], told["epsilon_exact"]
-        (1, 10.0, '1/10')
-        """
+        """JSON-ready form: epsilon and delta as a float and as an exact string."""
         noise = {
             "name": self.name,
             "query": self.query,
@@ -286,17 +276,7 @@ class Receipt:
         return first
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; nothing in it is private.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from metricdp.releases import Mechanism, Receipt
-        >>> counts = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10))
-        >>> told = Receipt.of([counts], "add-remove", "record").to_dict()
-        >>> told["epsilon_exact"], told["neighboring"], told["mechanisms"][0]["query"]
-        ('1/10', 'add-remove', 'histogram of 8 parts')
-        """
+        """JSON-ready form; nothing in it is private."""
         return {
             **_cost(self.epsilon, self.delta),
             "neighboring": self.neighboring,

@@ -85,14 +85,7 @@ class Protection(NamedTuple):
         return cls.of(line["unit"], int(line.get("max_contributions", "1")), weighting)
 
     def facts(self) -> dict[str, str]:
-        """For a line of a journal.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Protection
-        >>> Protection("user", 3).facts()
-        {'unit': 'user', 'max_contributions': '3'}
-        """
+        """For a line of a journal."""
         shares = {} if self.weighting == "record" else {"weighting": self.weighting}
         return {"unit": self.unit, "max_contributions": str(self.max_contributions), **shares}
 

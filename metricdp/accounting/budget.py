@@ -74,15 +74,6 @@ class Slice(NamedTuple):
         ------
         InputError
             The period is over.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.accounting.budget import Slice
-        >>> Slice(mdp.Ledger(1, renews="yearly"), "1999").check()
-        Traceback (most recent call last):
-            ...
-        metricdp.errors.InputError: this was charged to the budget of 1999, which is over
         """
         self.ledger._refuse_after(self.period)
 
@@ -214,14 +205,6 @@ class Budget(Unique):
         ------
         InputError, JournalError
             It is held to others already: nothing was changed; a journal that cannot be written.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Ledger, Protection
-        >>> ledger = Ledger(1)
-        >>> ledger.bind(Protection("user", 3))
-        >>> print(ledger.protects)
-        each user, up to 3 records of each
         """
         with self._current():
             self._agree(protects)
@@ -234,12 +217,6 @@ class Budget(Unique):
     def check(self, protects: Protection) -> None:
         """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's, and
         what comes after its period or its ledger's last day; change nothing.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Ledger, Protection
-        >>> ledger = Ledger(1, unit="record")
-        >>> ledger.check(Protection("record", 1))  # the demand is of records: nothing to refuse
         """
         with self._current():
             self._agree(protects)
@@ -351,17 +328,6 @@ class Grant(Budget):
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
         """All mechanisms paid from this grant in one statement: their costs add up (basic
         composition).
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import metricdp as mdp
-        >>> from metricdp.releases import Mechanism
-        >>> grant = mdp.Ledger(1).charge("1/2")
-        >>> counts = Mechanism("discrete Laplace", "number of records", 1, 4.0, Fraction(1, 4))
-        >>> told = mdp.Receipt.of([counts], grant.neighboring, "record")
-        >>> grant.receipt([told, told]).epsilon
-        Fraction(1, 2)
         """
         return Receipt.combined(receipts)
 
@@ -419,17 +385,6 @@ class Pool(Grant):
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
         """All mechanisms paid from this pool under the pool's own price, which is less than the sum
         of theirs.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.accounting import Cost
-        >>> from metricdp.releases import Mechanism
-        >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
-        >>> swap = Mechanism("exponential mechanism", "a swap", 1, 20.0, Cost.of("0.1").epsilon)
-        >>> told = [mdp.Receipt.of([swap], "add-remove", "record")] * 20
-        >>> pool.receipt(told).epsilon
-        Fraction(1, 1)
         """
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 

@@ -124,15 +124,7 @@ class Schedule:
     gaussian: bool = False
 
     def block(self, number: int) -> Block:
-        """Number 0, 1, … in order of days.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> schedule.block(0).length
-        365
-        """
+        """Number 0, 1, … in order of days."""
         if self.half_life is not None:
             return Block(0, self.horizon, 2, 1)
         if self.window is not None:
@@ -144,15 +136,7 @@ class Schedule:
         return Block(start, length, *best_for_totals(length, self.gaussian))
 
     def number_of(self, day: int) -> int:
-        """Number of the block that a day is in.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> schedule.number_of(0), Schedule().number_of(100)
-        (0, 2)
-        """
+        """Number of the block that a day is in."""
         if self.horizon is not None or self.window is not None or self.half_life is not None:
             return 0
         number = 0
@@ -161,30 +145,14 @@ class Schedule:
         return number
 
     def nodes(self, day: int) -> list[Node]:
-        """All nodes that a day is in: one a level.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> [tuple(node) for node in schedule.nodes(25)]
-        [(0, 0, 25), (0, 1, 1)]
-        """
+        """All nodes that a day is in: one a level."""
         number = self.number_of(day)
         block = self.block(number)
         at = day - block.start
         return [Node(number, level, at // block.base**level) for level in range(block.levels)]
 
     def days(self, node: Node) -> tuple[int, int]:
-        """First and last day of a node; the last may lie beyond its block, and then never comes.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> [schedule.days(node) for node in schedule.nodes(25)]
-        [(25, 25), (20, 39)]
-        """
+        """First and last day of a node; the last may lie beyond its block, and then never comes."""
         block = self.block(node.block)
         size = block.base**node.level
         first = block.start + node.place * size
@@ -228,15 +196,7 @@ class Schedule:
             day += block.base**level
 
     def present(self, day: int) -> list[tuple[Node, float]]:
-        """What the present is after a day: nodes and their weights.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> [(schedule.days(node), weight) for node, weight in schedule.present(41)]
-        [((0, 19), 1.0), ((20, 39), 1.0), ((40, 40), 1.0), ((41, 41), 1.0)]
-        """
+        """What the present is after a day: nodes and their weights."""
         if self.half_life is not None:
             found = []
             for past in range(day, -1, -1):

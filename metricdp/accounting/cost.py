@@ -183,14 +183,7 @@ class Cost:
 
     @property
     def pooled(self) -> bool:
-        """Whether a budget of this cost counts rho rather than epsilon.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> Cost.of(1).pooled, Cost.zcdp(1, "1e-6").pooled
-        (False, True)
-        """
+        """Whether a budget of this cost counts rho rather than epsilon."""
         return self.bound == ZCDP
 
 

@@ -63,18 +63,7 @@ class History:
     torn: bool
 
     def spent_of(self, day: str) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta spent in the period of a day.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile, metricdp as mdp
-        >>> from metricdp.accounting.history import read_history
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
-        >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
-        >>> told = read_history(path)
-        >>> told.spent_of(told.entries[0].day)[0]
-        Fraction(1, 4)
-        """
+        """Epsilon and delta spent in the period of a day."""
         period = self.policy.period(day)
         now = [c for c in self.entries if self.policy.period(c.day) == period]
         return sum((c.epsilon for c in now), Fraction(0)), sum((c.delta for c in now), Fraction(0))
@@ -84,15 +73,6 @@ class History:
 
         ``spent`` and ``left`` are those of the period in which the last charge was made; if the
         budget renews, ``ever_spent`` is that of all periods.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile, metricdp as mdp
-        >>> from metricdp.accounting.history import read_history
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
-        >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
-        >>> read_history(path).to_dict()["neighboring"]
-        'add-remove'
         """
         left = self.epsilon
         told = []
@@ -134,17 +114,7 @@ class History:
         }
 
     def purposes(self) -> dict[str, str]:
-        """Epsilon spent in all, by named purpose, in the order in which they came.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile, metricdp as mdp
-        >>> from metricdp.accounting.history import read_history
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
-        >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
-        >>> read_history(path).purposes()
-        {'clinics': '1/4'}
-        """
+        """Epsilon spent in all, by named purpose, in the order in which they came."""
         sums: dict[str, Fraction] = {}
         for charge in self.entries:
             if charge.named:

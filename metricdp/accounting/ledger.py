@@ -310,14 +310,6 @@ class Ledger(Budget):
     def anchor(self) -> str | None:
         """What tells later that the journal goes on from now: its number of lines, and a checksum
         of them all. None without a journal. Keep it apart from the journal.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile, metricdp as mdp
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
-        >>> kept = mdp.Ledger(1, journal=path).anchor
-        >>> mdp.Ledger.open(path, anchor=kept).left
-        Fraction(1, 1)
         """
         with self._current():
             return self._journal.anchor
@@ -325,13 +317,6 @@ class Ledger(Budget):
     def state(self) -> dict[str, Any]:
         """What is spent and left now, of which budget and policy, and what the last charge was
         for: public, and JSON-ready.
-
-        Examples
-        --------
-        >>> ledger = Ledger(1, purpose="clinics")
-        >>> grant = ledger.charge("1/4")
-        >>> ledger.state()["left"], ledger.state()["purpose"], ledger.state()["charges"]
-        ('3/4', 'clinics', 1)
         """
         entries = self.entries
         last = entries[-1] if entries else None
@@ -425,13 +410,7 @@ class Ledger(Budget):
             return answer
 
     def answer(self, question: str) -> str | None:
-        """What `answer_once` answered, here or in another process; None before.
-
-        Examples
-        --------
-        >>> Ledger(epsilon=1).answer("how many?") is None
-        True
-        """
+        """What `answer_once` answered, here or in another process; None before."""
         with self._current():
             return self._answers.get(question)
 
@@ -521,14 +500,7 @@ class Ledger(Budget):
 
     @property
     def journal(self) -> Path | None:
-        """Path of the file that keeps it, if one does.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Ledger
-        >>> Ledger(1).journal is None
-        True
-        """
+        """Path of the file that keeps it, if one does."""
         return self._journal.path
 
     @contextmanager

@@ -84,25 +84,11 @@ class Policy(NamedTuple):
         return cls.of(line.get("renews"), line.get("expires"))
 
     def facts(self) -> dict[str, str]:
-        """For the header of a journal.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> Policy.of("yearly", "2030-06-30").facts()
-        {'renews': 'yearly', 'expires': '2030-06-30'}
-        """
+        """For the header of a journal."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
     def period(self, day: str) -> str:
-        """The period of a day, a text that sorts by time; all days are one if nothing renews.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> Policy.of("quarterly").period("2029-12-31")
-        '2029-Q4'
-        """
+        """The period of a day, a text that sorts by time; all days are one if nothing renews."""
         if self.renews is None or not day:
             return ""
         year, month = day[:4], int(day[5:7])
@@ -111,26 +97,11 @@ class Policy(NamedTuple):
         return day[:7] if self.renews == "monthly" else f"{year}-Q{(month + 2) // 3}"
 
     def expired(self, day: str) -> bool:
-        """Whether this day is after the last one.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> policy = Policy.of(expires="2030-06-30")
-        >>> policy.expired("2030-06-30"), policy.expired("2030-07-01")
-        (False, True)
-        """
+        """Whether this day is after the last one."""
         return self.expires is not None and day > self.expires
 
     def most_periods(self, first: str) -> int | None:
-        """How many periods there are from a day to the last one; None without end.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> Policy.of("yearly", "2030-06-30").most_periods("2029-12-31")
-        2
-        """
+        """How many periods there are from a day to the last one; None without end."""
         if self.renews is None:
             return 1
         if self.expires is None:

@@ -74,15 +74,6 @@ class Decoder:
         Notes
         -----
         One pass; O(message) time each. Malformed messages are left out and counted.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> sorted(mdp.local.Decoder(pub).fit(messages).k_median(metric=metric, k=2).centers)
-        [1, 7]
         """
         return self.decode(self.sketch(messages))
 
@@ -93,33 +84,13 @@ class Decoder:
         ------
         InputError
             The sketch is of other parameters.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> decoder = mdp.local.Decoder(pub)
-        >>> days = [decoder.sketch(mdp.local.simulated_messages(pub, [at] * 2000)) for at in (1, 7)]
-        >>> sorted(decoder.decode(days[0] + days[1]).k_median(metric=metric, k=2).centers)
-        [1, 7]
         """
         if sketch.fingerprint != self.parameters.fingerprint:
             raise InputError("the sketch is of other public parameters")
         return LocalEstimate(self.parameters, self.items, sketch)
 
     def empty(self) -> Sketch:
-        """The sketch of no messages.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> total = mdp.local.Decoder(pub).empty()
-        >>> total.n_messages
-        0
-        """
+        """The sketch of no messages."""
         roles = self.parameters.roles
         arrays = [
             [np.zeros(oracle_of(report.randomizer).shape, np.int64) for report in role.reports]
@@ -128,17 +99,7 @@ class Decoder:
         return Sketch(self.parameters.fingerprint, [0] * len(roles), arrays)
 
     def sketch(self, messages: Any) -> Sketch:
-        """The sketch of messages, as `fit` takes them.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> encoder = mdp.local.Encoder(pub)
-        >>> mdp.local.Decoder(pub).sketch([encoder.encode(3), encoder.encode(5)]).n_messages
-        2
-        """
+        """The sketch of messages, as `fit` takes them."""
         found = self.empty()
         for block, rejected in _blocks(messages, self.parameters.message_bytes):
             found.rejected += rejected

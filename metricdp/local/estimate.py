@@ -75,18 +75,7 @@ class LocalEstimate:
 
     @cached_property
     def receipt(self) -> Receipt:
-        """What is promised to every user: one message each, replace-one neighbors.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> estimate.receipt.neighboring, estimate.receipt.epsilon <= 4
-        ('replace-one', True)
-        """
+        """What is promised to every user: one message each, replace-one neighbors."""
         mechanisms = [
             _mechanism(report) for role in self.parameters.roles for report in role.reports
         ]
@@ -150,49 +139,18 @@ class LocalEstimate:
     def counts(self) -> NDArray[np.float64]:
         """Finite universes: unbiased estimate of the number of users in every part, shape
         (n_parts,); may be negative.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> bool(abs(estimate.counts[1] - 2000) < 500)
-        True
         """
         return self._level(len(self.parameters.roles) - 1)[0]
 
     @property
     def deviation(self) -> float:
-        """Finite universes: standard deviation of the count of a part that few users are in.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> 5 < estimate.deviation < 20
-        True
-        """
+        """Finite universes: standard deviation of the count of a part that few users are in."""
         return self._level(len(self.parameters.roles) - 1)[1]
 
     @property
     def share(self) -> float:
         """Finite universes: how far any single message, whatever it holds, can have moved any
         count.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> estimate.share < 100
-        True
         """
         times = self.n_messages / max(self.sketch.users[-1], 1)
         return self._finite().share * max(times, 1.0)

@@ -63,18 +63,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Which of n outputs, each number within its limits, can occur at all, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> oracle.valid([np.array([0, 2])])
-        array([ True,  True])
-        """
+        """Which of n outputs, each number within its limits, can occur at all, shape (n,)."""
 
     @abstractmethod
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
@@ -125,34 +114,13 @@ class FrequencyOracle(Oracle):
 
     @property
     def variance(self) -> float:
-        """What one user adds to the variance of the count of a value that it does not have.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> oracle.variance > 0
-        True
-        """
+        """What one user adds to the variance of the count of a value that it does not have."""
         return self.other * (1 - self.other) / (self.held - self.other) ** 2
 
     @property
     def share(self) -> float:
         """How far one message, whatever it holds, can move any count: an honest user's place is
         worth 1.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> oracle.share > 1
-        True
         """
         return max(self.other, 1 - self.other) / (self.held - self.other)
 
@@ -173,18 +141,7 @@ class FrequencyOracle(Oracle):
         return (self.supports(array) - n * self.other) / (self.held - self.other)
 
     def supports(self, array: Ints) -> Floats:
-        """Number of messages that support each value.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> oracle.supports(np.array([5, 0, 2]))
-        array([5., 0., 2.])
-        """
+        """Number of messages that support each value."""
         return array.astype(np.float64)
 
 
@@ -432,17 +389,7 @@ class Sketch:
 
     @property
     def n_messages(self) -> int:
-        """Number of valid messages.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> encoder = mdp.local.Encoder(pub)
-        >>> mdp.local.Decoder(pub).sketch([encoder.encode(3), encoder.encode(5)]).n_messages
-        2
-        """
+        """Number of valid messages."""
         return sum(self.users)
 
     def __add__(self, other: Sketch) -> Sketch:

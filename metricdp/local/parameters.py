@@ -152,44 +152,16 @@ class PublicParameters:
 
     @property
     def message_bytes(self) -> int:
-        """Size of every message.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> pub.message_bytes <= 16
-        True
-        """
+        """Size of every message."""
         return HEADER + max(role.n_bytes for role in self.roles)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Two bytes by which a decoder knows messages of other parameters.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> other = mdp.local.public_parameters(metric, epsilon=2, users=4000, k=2)
-        >>> len(pub.fingerprint), pub.fingerprint == other.fingerprint
-        (2, False)
-        """
+        """Two bytes by which a decoder knows messages of other parameters."""
         return sha256(self.to_json().encode()).digest()[:2]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> pub.to_dict()["users"]
-        4000
-        """
+        """JSON-ready form."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -206,17 +178,7 @@ class PublicParameters:
         }
 
     def to_json(self) -> str:
-        """One line of JSON, the same for the same parameters.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> text = pub.to_json()
-        >>> mdp.local.PublicParameters.of(text).to_json() == text
-        True
-        """
+        """One line of JSON, the same for the same parameters."""
         try:
             return json.dumps(
                 self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")

@@ -103,17 +103,7 @@ class Randomizer(ABC):
 
     @cached_property
     def favored(self) -> int:
-        """Weight A of a favored output.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.favored / report.unit <= 2.718281828459046  # exp(epsilon), rounded down
-        True
-        """
+        """Weight A of a favored output."""
         return favored_weight(self.epsilon, self.unit)
 
     @property
@@ -121,15 +111,6 @@ class Randomizer(ABC):
     def limits(self) -> tuple[int, ...]:
         """The integers of an output lie from 0 to these, excluded; they are sent big-endian in as
         few bytes as hold them.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.limits
-        (10,)
         """
 
     @abstractmethod
@@ -148,31 +129,11 @@ class Randomizer(ABC):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of an output.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.n_bytes
-        1
-        """
+        """Bytes of an output."""
         return sum(map(width, self.limits))
 
     def pack(self, output: tuple[int, ...]) -> bytes:
-        r"""An output as bytes.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.pack((3,))
-        b'\x03'
-        """
+        r"""An output as bytes."""
         return b"".join(
             [number.to_bytes(width(limit), "big") for number, limit in zip(output, self.limits)]
         )
@@ -214,17 +175,7 @@ class FrequencyRandomizer(Randomizer):
     @property
     @abstractmethod
     def total(self) -> int:
-        """Sum of the weights of all outputs, the same for every value.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.total == report.favored + 9 * report.unit
-        True
-        """
+        """Sum of the weights of all outputs, the same for every value."""
 
 
 def _one_of(size: int, favored: int, unit: int, below: Below) -> int:
@@ -299,15 +250,7 @@ class LocalHashing(FrequencyRandomizer):
 
     @cached_property
     def value_bits(self) -> int:
-        """Bits of a value.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from metricdp.local.randomizers import LocalHashing
-        >>> LocalHashing(Fraction(1), domain=1000, log_buckets=2).value_bits
-        10
-        """
+        """Bits of a value."""
         return max(1, (self.domain - 1).bit_length())
 
     @cached_property

@@ -119,14 +119,6 @@ class Metric(Finite):
     def measured(self) -> str:
         """What distances are measured in, in words: `measured_in`, or what a reader told of the
         lengths, or that they are the universe's own.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> mdp.GraphMetric(nx.path_graph(3), weight=None).measured
-        'hops'
-        >>> mdp.EuclideanMetric([[0.0], [1.0]]).measured
-        "the universe's own units"
         """
         told = "" if self.graph is None else self.graph.measured
         return self.measured_in or told or "the universe's own units"
@@ -144,13 +136,6 @@ class Metric(Finite):
         UnknownIdError
             An id is not in the universe; the message names the first such id, so callers holding
             private ids must not show it.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.positions(["c", "a"])
-        array([2, 0])
         """
         if not isinstance(ids, Iterable):
             raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
@@ -174,26 +159,11 @@ class Metric(Finite):
 
     @property
     def sites(self) -> Sequence[Hashable]:
-        """Where centers may stand: ids, by default of all points.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> list(mdp.CostTable([[1, 5], [8, 2]], sites=["A", "B"], clients=[10, 20]).sites)
-        ['A', 'B']
-        """
+        """Where centers may stand: ids, by default of all points."""
         return self.ids
 
     def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
-        """Positions of sites, shape (n,); errors as `positions`.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> table = mdp.CostTable([[1, 5], [8, 2]], sites=["A", "B"], clients=[10, 20])
-        >>> table.site_positions(["B"])
-        array([1])
-        """
+        """Positions of sites, shape (n,); errors as `positions`."""
         return self.positions(ids)
 
     @property
@@ -204,14 +174,6 @@ class Metric(Finite):
 
         Public partitions and trees are built on it: moving one record from u to v changes the cost
         of any centers by at most D(u, v), whatever the direction of travel.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
-        >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
-        >>> ring.distances([0], [3]), ring.symmetric.distances([0], [3])
-        (array([[1.]]), array([[3.]]))
         """
         return self
 
@@ -251,14 +213,6 @@ class Metric(Finite):
     def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """For every point the index of its nearest center (in the order given) and the distance to
         it, shapes (n_points,).
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> label, distance = line.nearest(["c", "a"])
-        >>> label, distance
-        (array([1, 1, 0]), array([0., 1., 0.]))
         """
         return self.nearest_to(self.site_positions(centers))
 
@@ -295,27 +249,11 @@ class Metric(Finite):
     def nearest_to(
         self, centers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """`nearest` for positions.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.nearest_to(np.array([2, 0]))[0]
-        array([1, 1, 0])
-        """
+        """`nearest` for positions."""
 
     @abstractmethod
     def diameter_bound(self) -> float:
-        """A public upper bound of the largest distance, exact where that is affordable.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.diameter_bound() >= 4
-        True
-        """
+        """A public upper bound of the largest distance, exact where that is affordable."""
 
     @abstractmethod
     def seed_centers(
@@ -425,68 +363,26 @@ class Metric(Finite):
     # points in an order of its own, the inner one, in which its answers are then faster to find.
 
     def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of positions in the metric's inner order: by default the same.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> metric.outer(metric.inner(np.array([5, 2])))
-        array([5, 2])
-        """
+        """The numbers of positions in the metric's inner order: by default the same."""
         return positions
 
     def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The positions of inner numbers.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> sorted(metric.outer(np.arange(9)).tolist())
-        [0, 1, 2, 3, 4, 5, 6, 7, 8]
-        """
+        """The positions of inner numbers."""
         return numbers
 
     def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
-        """The two nearest of some centers (positions), for every point in the inner order.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> found = line.two_nearest(np.array([0, 2]))
-        >>> found.first, found.near * line.unit, found.far * line.unit
-        (array([0, 0, 1], dtype=int32), array([0., 1., 0.]), array([4., 3., 4.]))
-        """
+        """The two nearest of some centers (positions), for every point in the inner order."""
         return two_nearest_by_rows(self, centers)
 
     def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Distance of every point, in the inner order, to its nearest center, in steps of the
         grid.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.grid_nearest(np.array([0])) * line.unit
-        array([0., 1., 4.])
         """
         return self.two_nearest(centers).near
 
     def searches(self, points: NDArray[np.int64]) -> Searches:
         """Searches from some positions for those that could serve them. They hold what they found:
         whoever asks about private points keeps them to himself.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> found = []
-        >>> near = lambda i, numbers, distances, packed: found.append(sorted(numbers.tolist()))
-        >>> line.searches(np.array([0])).each(np.array([0]), np.array([int(2 / line.unit)]), near)
-        >>> found
-        [[0, 1]]
         """
         return RowSearches(self, points)
 
@@ -506,27 +402,12 @@ class Metric(Finite):
     def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of a group for each position, the same for points at distance 0 of each other.
         Asked only where `grid_error` says that the grid may not tell them apart.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> mdp.EuclideanMetric([[0.0], [4.0], [0.0]]).twins(np.array([0, 1, 2]))
-        array([0, 1, 0])
         """
         together = self.distance_rows(positions, positions) == 0
         return together.argmax(axis=1)
 
     def structure(self) -> Iterator[NDArray[Any]]:
-        """Arrays that determine all distances, for checksums: by default all rows of distances.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> other = mdp.EuclideanMetric([[0.0], [1.0], [5.0]], ids=["a", "b", "c"])
-        >>> [x.tolist() for x in line.structure()] == [x.tolist() for x in other.structure()]
-        False
-        """
+        """Arrays that determine all distances, for checksums: by default all rows of distances."""
         n = len(self)
         step = max(1, 4_000_000 // n)
         for start in range(0, n, step):
@@ -540,12 +421,6 @@ class Metric(Finite):
         ------
         InputError
             It does not.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.check()  # a metric: nothing to refuse
         """
         if "checked" not in _known.of(self):
             promises.check(self)
@@ -558,13 +433,6 @@ class Metric(Finite):
         ------
         InputError
             The universe has no coordinates.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]])
-        >>> stops.snapper()([[3.9, 2.5]])
-        array([2])
         """
         if self.coordinates is None:
             raise InputError(
@@ -598,13 +466,6 @@ class Metric(Finite):
         ------
         InputError
             The universe's coordinates have no known unit.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> stops = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9]])
-        >>> 0 < stops.snap_radius(500) < stops.snap_radius(1000)
-        True
         """
         if self.coordinate_system == "lonlat":
             return meters / METERS_A_DEGREE
@@ -627,13 +488,6 @@ class Metric(Finite):
         InputError
             The universe has no coordinates, or the points are not finite or have another number of
             coordinates.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]])
-        >>> stops.snap([[0.2, -0.1], [3.9, 2.5]])
-        array([0, 2])
         """
         if "snapper" not in _known.of(self):
             _known.of(self)["snapper"] = self.snapper()

@@ -50,32 +50,12 @@ class RowMetric(Metric):
 
     @cached_property
     def unit(self) -> float:  # type: ignore[override]
-        """Size of the grid: a power of two, some 2**40 times finer than the universe.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.metrics import RowMetric
-        >>> class Hours(RowMetric):
-        ...     ids = [8, 12, 17]
-        ...     def distance_rows(self, sources, targets=None):
-        ...         at = np.array(self.ids, float)
-        ...         return np.abs(at[sources][:, None] - (at if targets is None else at[targets]))
-        >>> 0 < Hours().unit < 1e-9
-        True
-        """
+        """Size of the grid: a power of two, some 2**40 times finer than the universe."""
         return public_grid(checked_extent(self.diameter_bound()), len(self))
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]
-        """How messages call the universe.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.PrecomputedMetric([[0, 2], [2, 0]]).name
-        '2 points'
-        """
+        """How messages call the universe."""
         return f"{len(self):,} points"
 
     def grid_rows(

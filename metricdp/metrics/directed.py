@@ -125,16 +125,7 @@ class DirectedGraphMetric(GraphMetric):
 
     @cached_property
     def reversed(self) -> Self:
-        """The same graph with travel in the other direction.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
-        >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
-        >>> ring.distances([0], [3]), ring.reversed.distances([0], [3])
-        (array([[1.]]), array([[3.]]))
-        """
+        """The same graph with travel in the other direction."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         for worked_out in ("symmetric", "reversed"):

@@ -202,15 +202,7 @@ class GraphMetric(Metric):
 
     @property
     def network(self) -> GraphMetric:  # type: ignore[override]
-        """The graph itself, in the inner order.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> metric.network is metric
-        True
-        """
+        """The graph itself, in the inner order."""
         return self
 
     def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -256,15 +248,6 @@ class GraphMetric(Metric):
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for
         internal sources.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> label, steps = metric.voronoi(metric.inner(np.array([1, 7])))
-        >>> at = metric.inner(np.array([0, 3, 8]))
-        >>> label[at], steps[at] * metric.unit
-        (array([0, 0, 1]), array([1., 2., 1.]))
         """
         if len(sources) == 0:
             raise InputError("at least one center is needed")

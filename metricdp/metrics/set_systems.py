@@ -43,15 +43,7 @@ class SetSystem(Frozen, ABC):
 
     @abstractmethod
     def members(self, number: int) -> NDArray[np.int64]:
-        """The distinct elements of a set.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.metrics.set_systems import Balls
-        >>> Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2).members(0)
-        array([0, 1])
-        """
+        """The distinct elements of a set."""
 
     @abstractmethod
     def add(
@@ -219,15 +211,7 @@ class Balls(SetSystem):
 
     @property
     def centers(self) -> NDArray[np.int64]:
-        """Positions of the balls' centers, shape (n_sets,).
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.metrics.set_systems import Balls
-        >>> Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2, candidates=[0, 2]).centers
-        array([0, 2])
-        """
+        """Positions of the balls' centers, shape (n_sets,)."""
         return np.arange(self.n_sets) if self.candidates is None else self.candidates
 
     def members(self, number: int) -> NDArray[np.int64]:
@@ -252,13 +236,6 @@ class Balls(SetSystem):
 
         Where the balls are so large that they have more than `most` points in all, only the first
         ones are kept, and at least one.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.metrics.set_systems import Balls
-        >>> type(Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=2).listed()).__name__
-        'ListedSets'
         """
         balls: list[NDArray[np.int64]] = []
         room = most

@@ -85,29 +85,11 @@ class Snapper:
 
     @property
     def limited(self) -> bool:
-        """Whether it has a limit.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.metrics.snapping import Snapper
-        >>> snapper = Snapper(np.array([[0.0, 0.0], [4.0, 0.0]]))
-        >>> snapper.limited, snapper.within(1.0).limited
-        (False, True)
-        """
+        """Whether it has a limit."""
         return self._limit is not None
 
     def within(self, limit: float) -> Snapper:
-        """The same, with a limit.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.metrics.snapping import Snapper
-        >>> near = Snapper(np.array([[0.0, 0.0], [4.0, 0.0]])).within(1.0)
-        >>> near([[0.5, 0.0], [2.0, 0.0]])
-        array([ 0, -1])
-        """
+        """The same, with a limit."""
         return Snapper(
             self._points,
             self._power,

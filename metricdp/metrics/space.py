@@ -68,14 +68,7 @@ class EuclideanSpace(Box):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.EuclideanSpace([0, 0, 0], [1, 1, 2]).dimension
-        3
-        """
+        """Number of coordinates d."""
         return len(self.lower)
 
     def __getstate__(self) -> dict[str, object]:
@@ -88,13 +81,6 @@ class EuclideanSpace(Box):
     def clip(self, points: ArrayLike) -> NDArray[np.float64]:
         """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused
         without quoting them.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.EuclideanSpace([0, 0], [1, 2]).clip([[0.5, 3.0], [-1.0, 1.0]])
-        array([[0.5, 2. ],
-               [0. , 1. ]])
         """
         inside, finite = clipped(
             np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
@@ -104,14 +90,7 @@ class EuclideanSpace(Box):
         return inside
 
     def diameter_bound(self) -> float:
-        """Length of the box's diagonal: its exact diameter.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.EuclideanSpace([0, 0], [3, 4]).diameter_bound()
-        5.0
-        """
+        """Length of the box's diagonal: its exact diameter."""
         return float(np.linalg.norm(self.upper - self.lower))
 
     def check(self) -> None:

@@ -76,17 +76,7 @@ class Service:
         self.farthest = float(self._distance.max())
 
     def served(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Number of the nearest center of every record, and the distance to it, shape (n,) each.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> service = Service(line, ["a", "c"])
-        >>> service.served(np.array([0, 1, 2]))
-        (array([0, 0, 1]), array([0., 1., 0.]))
-        """
+        """Number of the nearest center of every record, and the distance to it, shape (n,) each."""
         if isinstance(self.universe, EuclideanSpace):
             label, square = nearest_centers(records, self._points)
             return label, np.sqrt(square)
@@ -112,17 +102,7 @@ class Territories:
         self._service = service
 
     def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Number of the nearest center of each record, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> service = Service(line, ["a", "c"])
-        >>> Territories(service).encode(np.array([2]))
-        array([1])
-        """
+        """Number of the nearest center of each record, shape (n,)."""
         return self._service.served(records)[0]
 
 
@@ -165,17 +145,7 @@ class Bands:
         self.bounds = np.r_[0.0, self.edges, last]
 
     def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Band of each record, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> service = Service(line, ["a", "c"])
-        >>> Bands(service, [0.5]).encode(np.array([1]))
-        array([1])
-        """
+        """Band of each record, shape (n,)."""
         return np.searchsorted(self.edges, self._service.served(records)[1], side="left")
 
 
@@ -212,17 +182,7 @@ class Distances:
         self._service = service
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Shape (n, 2): what is near, and what is far.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> service = Service(line, ["a", "c"])
-        >>> Distances(service, clip=4).amounts(np.array([0, 1])).shape
-        (2, 2)
-        """
+        """Shape (n, 2): what is near, and what is far."""
         far = _whole(self._service.served(records)[1] / self.clip)
         far = np.minimum(far, 2**BITS)
         return np.stack([2**BITS - far, far], axis=1)

@@ -116,30 +116,11 @@ class Capped:
 
     @property
     def square(self) -> int:
-        """Largest square of the length of what a user adds to a histogram of finer parts: pc².
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> caps = mdp.Caps(parts=3, records=2, areas=4)
-        >>> caps.of(metric).square, caps.max_contributions**2
-        (12, 36)
-        """
+        """Largest square of the length of what a user adds to a histogram of finer parts: pc²."""
         return self.parts * self.records**2
 
     def refined(self, query: HistogramQuery) -> bool:
-        """Whether every part of a histogram lies in one area.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> mdp.Caps(parts=1, areas=2).of(metric).refined(HistogramQuery(Labels.of(metric)))
-        True
-        """
+        """Whether every part of a histogram lies in one area."""
         if query.universe is not self.universe or query.labels is None:
             return False
         first = np.full(query.n_parts, -1, np.int64)

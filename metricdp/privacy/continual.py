@@ -105,21 +105,7 @@ class Counting:
 
     @property
     def protects(self) -> Protection:
-        """Whose demand may be counted.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.accounting.continual import Schedule
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> query = HistogramQuery(Labels.of(metric))
-        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-        >>> print(counting.protects)
-        each record
-        """
+        """Whose demand may be counted."""
         if self.unit == "event":
             return Protection("record", 1)
         return Protection("user", self.max_contributions)
@@ -131,19 +117,6 @@ class Counting:
         ------
         InputError
             Epsilon is too small.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.accounting.continual import Schedule
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> query = HistogramQuery(Labels.of(metric))
-        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-        >>> counting.noise(counting.schedule.block(0)).name
-        'discrete Laplace'
         """
         if block not in self._noises:
             m = self.max_contributions
@@ -159,40 +132,12 @@ class Counting:
         return self._noises[block]
 
     def variance(self, block: Block) -> float:
-        """Of the noise of every count of a node.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.accounting.continual import Schedule
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> query = HistogramQuery(Labels.of(metric))
-        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-        >>> counting.variance(counting.schedule.block(0)) > 0
-        True
-        """
+        """Of the noise of every count of a node."""
         noise = self.noise(block)
         return noise.scale**2 * (1.0 if self.cost.delta else 2.0)
 
     def receipt(self, day: int) -> Receipt:
-        """Of all that was and will be released: one price for the whole stream.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.accounting.continual import Schedule
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-        >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-        >>> query = HistogramQuery(Labels.of(metric))
-        >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-        >>> counting.receipt(day=0).epsilon, counting.receipt(day=364).epsilon
-        (Fraction(1, 1), Fraction(1, 1))
-        """
+        """Of all that was and will be released: one price for the whole stream."""
         block = self.schedule.block(self.schedule.number_of(max(day, 0)))
         noise = self.noise(block)
         sensitivity = l1(

@@ -80,18 +80,7 @@ class CoverQuery(Frozen):
         self.rounds = sum(times for _, times in self.stages)
 
     def check(self, universe: object) -> None:
-        """The partition must be of this universe, the very object.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.metrics.set_systems import Balls
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import CoverQuery
-        >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=1), 2)])
-        >>> query.check(metric)  # the very object: nothing to refuse
-        """
+        """The partition must be of this universe, the very object."""
         self.histogram.check(universe)
 
     def selected(

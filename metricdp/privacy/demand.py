@@ -345,28 +345,13 @@ class PrivateDemand(Unique):
 
     @property
     def universe(self) -> Space:
-        """The public universe, the very object that was given.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> mdp.PrivateDemand(metric, [2, 2, 7]).universe is metric
-        True
-        """
+        """The public universe, the very object that was given."""
         return self._universe
 
     @property
     def part(self) -> object:
         """What the grants that may read it are bound to, if it is one part of a split demand
         (`gate.split`), else None.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> print(mdp.PrivateDemand(metric, [2, 2, 7]).part)
-        None
         """
         return self._part
 
@@ -374,14 +359,6 @@ class PrivateDemand(Unique):
     def max_contributions(self) -> int:
         """Most contributions of one unit, which every sensitivity is stated for: 1 for records, the
         bound for users; of users with shares the grains of one (`grains`).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], max_contributions=3)
-        >>> demand.max_contributions
-        3
         """
         return self._protects.max_contributions * self.grains
 
@@ -389,70 +366,27 @@ class PrivateDemand(Unique):
     def grains(self) -> int:
         """How many grains a unit of weight is counted in: 65,536 where users have shares, else 1,
         and what is counted are records.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> mdp.PrivateDemand(metric, [2, 2, 7]).grains
-        1
-        >>> mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], weighting="share").grains
-        65536
         """
         return shares_of.WHOLE if self._protects.weighting == "share" else 1
 
     @property
     def weighting(self) -> Weighting:
-        """What has a weight of 1: "record", or a user's records together, "share".
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], weighting="share").weighting
-        'share'
-        """
+        """What has a weight of 1: "record", or a user's records together, "share"."""
         return self._protects.weighting
 
     @property
     def caps(self) -> Capped | None:
-        """What bounds a user's records in every public part, if anything does.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> caps = mdp.Caps(parts=2, records=3, areas=4)
-        >>> demand = mdp.PrivateDemand(metric, [2, 2, 7], user=["u", "u", "v"], caps=caps)
-        >>> demand.caps.parts, demand.caps.records
-        (2, 3)
-        """
+        """What bounds a user's records in every public part, if anything does."""
         return self._caps
 
     @property
     def unit(self) -> Unit:
-        """Who is protected: "record" or "user".
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> mdp.PrivateDemand(metric, [2, 2, 7]).unit
-        'record'
-        """
+        """Who is protected: "record" or "user"."""
         return self._protects.unit
 
     @property
     def protects(self) -> Protection:
-        """Unit, bound and weighting together, as ledgers hold to them.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> print(mdp.PrivateDemand(metric, [2, 7], user=["u", "v"], max_contributions=3).protects)
-        each user, up to 3 records of each
-        """
+        """Unit, bound and weighting together, as ledgers hold to them."""
         return self._protects
 
     def __len__(self) -> NoReturn:  # also asked by bool()

@@ -52,26 +52,11 @@ class Query(ABC):
     def check(self, universe: object) -> None:
         """Raise InputError unless it can be asked about demand in `universe`; sees public things
         only.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CountQuery
-        >>> CountQuery().check(metric)  # nothing to refuse
         """
 
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """The exact answer, shape (n_values,): private, for the gate.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.privacy import CountQuery
-        >>> CountQuery().exact(np.array([0, 3, 3]))
-        array([3])
-        """
+        """The exact answer, shape (n_values,): private, for the gate."""
 
     @abstractmethod
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
@@ -207,18 +192,7 @@ class HistogramQuery(Query):
 
     @property
     def n_values(self) -> int:
-        """Numbers in an answer.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
-        >>> query.n_values
-        2
-        """
+        """Numbers in an answer."""
         return self.n_parts
 
     def check(self, universe: object) -> None:
@@ -239,18 +213,7 @@ class HistogramQuery(Query):
         return counts and int(answer.sum()) == n_records
 
     def parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Part of each record, shape (n_records,): private, for the gate.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
-        >>> query.parts(np.array([0, 3, 3]))
-        array([0, 1, 1])
-        """
+        """Part of each record, shape (n_records,): private, for the gate."""
         return self._encoded(records) if self.labels is None else self.labels[records]
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -389,34 +352,12 @@ class SumsQuery(Query):
 
     @property
     def steps(self) -> NDArray[np.float64]:
-        """Length of one step in every part, shape (n_parts,), in the box's unit.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> from metricdp.privacy import HistogramQuery, SumsQuery
-        >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
-        >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
-        >>> bool((query.steps == space.diameter_bound() / 2 / 2**10).all())
-        True
-        """
+        """Length of one step in every part, shape (n_parts,), in the box's unit."""
         return self.radii / 2**self.bits
 
     @property
     def n_values(self) -> int:
-        """Numbers in an answer.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> from metricdp.privacy import HistogramQuery, SumsQuery
-        >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
-        >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
-        >>> query.n_values
-        4
-        """
+        """Numbers in an answer."""
         parts = 1 if self.folded else self.histogram.n_parts
         return parts * int(self.histogram.universe.dimension)
 

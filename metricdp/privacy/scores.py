@@ -76,14 +76,6 @@ class SelectionQuery(Frozen, ABC):
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the
         gate.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> list(CoverageQuery(metric, radius=1).blocks(np.array([0, 0, 2])))
-        [array([2, 3, 1, 1])]
         """
 
     def bounds(self, n_records: int | None) -> tuple[int, int]:
@@ -91,14 +83,6 @@ class SelectionQuery(Frozen, ABC):
         holds them to it before they are raced.
 
         One way of many scores: a record adds 0 to `sensitivity`, or takes as much away.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> CoverageQuery(metric, radius=1).bounds(n_records=50)
-        (0, 50)
         """
         if n_records is None or not self.direction:
             return -CAP, CAP
@@ -124,14 +108,6 @@ class SelectionQuery(Frozen, ABC):
     def decode(self, index: int) -> Any:
         """What the candidate of this number is: the position of a point, unless the query says
         otherwise.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> metric.ids[CoverageQuery(metric, radius=1).decode(2)]
-        2
         """
         return index
 
@@ -156,15 +132,7 @@ class SelectionQuery(Frozen, ABC):
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
 
     def check(self, universe: object) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`: the very object.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> CoverageQuery(metric, radius=1).check(metric)  # the very object: nothing to refuse
-        """
+        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
         if self.universe is not universe:
             raise InputError(
                 "the query and the demand are of different universes: use one metric object for "

@@ -125,16 +125,7 @@ class SwapQuery(SelectionQuery):
 
     @property
     def centers(self) -> NDArray[np.int64]:
-        """Positions of the centers, shape (k,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import SwapQuery
-        >>> SwapQuery(metric, centers=[0, 1]).centers
-        array([0, 1])
-        """
+        """Positions of the centers, shape (k,)."""
         return self._served.centers
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -164,17 +155,7 @@ class SwapQuery(SelectionQuery):
         memory[key] = costs
 
     def decode(self, index: int) -> tuple[int, int]:
-        """Positions of the center that leaves and of the point that comes.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import SwapQuery
-        >>> query = SwapQuery(metric, centers=[0, 1])
-        >>> sorted(query.decode(i) for i in range(len(query)))
-        [(0, 2), (0, 3), (1, 2), (1, 3)]
-        """
+        """Positions of the center that leaves and of the point that comes."""
         slot, comes = divmod(index, len(self._candidates))
         return int(self.centers[self._slots[slot]]), int(
             self.universe.outer(self._candidates[comes : comes + 1])[0]
@@ -183,34 +164,13 @@ class SwapQuery(SelectionQuery):
     def swapped(self, index: int) -> SwapQuery:
         """The same question about the centers after a swap; the new one stands where the old one
         stood.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import SwapQuery
-        >>> query = SwapQuery(metric, centers=[0, 1])
-        >>> swap = [query.decode(i) for i in range(len(query))].index((0, 3))
-        >>> query.swapped(swap).centers
-        array([3, 1])
         """
         query = SwapQuery.__new__(SwapQuery)
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
 
     def after(self, index: int) -> NDArray[np.int64]:
-        """Positions of the centers after a swap, shape (k,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import SwapQuery
-        >>> query = SwapQuery(metric, centers=[0, 1])
-        >>> swap = [query.decode(i) for i in range(len(query))].index((0, 3))
-        >>> query.after(swap), query.centers
-        (array([3, 1]), array([0, 1]))
-        """
+        """Positions of the centers after a swap, shape (k,)."""
         at = self.centers.copy()
         at[self._slots[index // len(self._candidates)]] = self.decode(index)[1]
         return at

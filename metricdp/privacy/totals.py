@@ -33,17 +33,7 @@ class Measured(Protocol):
     n_values: int
 
     def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
-        """Amounts of each record, by that record alone, shape (n_records, n_values).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> service = Service(line, ["a", "c"])
-        >>> Distances(service, clip=4).amounts(np.array([0, 1])).sum(axis=1)
-        array([1048576, 1048576])
-        """
+        """Amounts of each record, by that record alone, shape (n_records, n_values)."""
 
 
 @dataclass(frozen=True, eq=False)

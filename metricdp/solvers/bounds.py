@@ -68,25 +68,12 @@ class Certificate:
     def gap(self) -> float:
         """The centers cost at most this fraction of their cost more than the best: 0 if they are
         proven optimal, up to `EQUAL` of the cost where costs are no integers.
-
-        Examples
-        --------
-        >>> from metricdp.solvers.bounds import Certificate
-        >>> Certificate(cost=10.0, lower_bound=9.0).gap
-        0.1
         """
         left = self.cost - self.lower_bound
         return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost)
 
     def to_dict(self) -> dict[str, float]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> from metricdp.solvers.bounds import Certificate
-        >>> Certificate(cost=10.0, lower_bound=9.0).to_dict()
-        {'cost': 10.0, 'lower_bound': 9.0, 'gap': 0.1}
-        """
+        """JSON-ready form."""
         return {"cost": self.cost, "lower_bound": self.lower_bound, "gap": self.gap}
 
 

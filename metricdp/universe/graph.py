@@ -126,44 +126,16 @@ class Graph:
 
     @property
     def edges_in_words(self) -> str:
-        """How many edges, or arcs of a directed graph.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from metricdp.universe import graph_from
-        >>> graph = graph_from(nx.path_graph(["a", "b", "c"]), weight=None)
-        >>> graph.edges_in_words
-        '2 edges'
-        """
+        """How many edges, or arcs of a directed graph."""
         n = len(self.indices)
         return f"{n:,} arcs" if self.directed else f"{n // 2:,} edges"
 
     def tails(self) -> NDArray[np.int64]:
-        """Position where each arc begins, shape (n_arcs,).
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from metricdp.universe import graph_from
-        >>> graph = graph_from(nx.path_graph(["a", "b", "c"]), weight=None)
-        >>> graph.tails()
-        array([0, 1, 1, 2])
-        """
+        """Position where each arc begins, shape (n_arcs,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def pairs(self) -> NDArray[np.int64]:
-        """Positions that an edge or an arc joins, each pair once, shape (n_edges, 2).
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from metricdp.universe import graph_from
-        >>> graph = graph_from(nx.path_graph(["a", "b", "c"]), weight=None)
-        >>> graph.pairs()
-        array([[0, 1],
-               [1, 2]])
-        """
+        """Positions that an edge or an arc joins, each pair once, shape (n_edges, 2)."""
         tails = self.tails()
         if not self.directed:
             once = tails < self.indices

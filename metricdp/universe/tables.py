@@ -100,24 +100,12 @@ class Table:
     def names(self) -> list[str]:
         """Column names in file order. Of a private file without a header they may be a record: do
         not show them.
-
-        Examples
-        --------
-        >>> from metricdp.universe import Table
-        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
-        >>> table.names
-        ['stop', 'lon']
         """
         return list(self._columns)
 
     def find(self, *candidates: str) -> str | None:
         """Return the first column whose name equals a candidate, ignoring case; None if there is
         none.
-
-        Examples
-        --------
-        >>> Table("t.csv", {"Lon": [], "Lat": []}, 0).find("lon", "x")
-        'Lon'
         """
         folded: dict[str, str] = {}
         for name in self._columns:
@@ -145,14 +133,6 @@ class Table:
         ------
         InputError
             There is no such column, or a cell is empty.
-
-        Examples
-        --------
-        >>> from metricdp.universe import Table
-        >>> Table("stops.csv", {"stop": ["7", "12"]}, 2).ids("stop")
-        array([ 7, 12])
-        >>> Table("zips.csv", {"zip": ["02139", "10115"]}, 2).ids("zip")
-        ['02139', '10115']
         """
         column = self[name]
         if isinstance(column, list):
@@ -176,13 +156,6 @@ class Table:
         ------
         InputError
             There is no such column, or a cell is not a number.
-
-        Examples
-        --------
-        >>> from metricdp.universe import Table
-        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
-        >>> table.numbers("lon")
-        array([-71.3, -71.2])
         """
         cells = self._raw(name)
         if isinstance(cells, np.ndarray):
@@ -199,15 +172,7 @@ class Table:
         return values
 
     def strings(self, name: str) -> list[str]:
-        """Return a column as stripped text cells (numbers as Python writes them).
-
-        Examples
-        --------
-        >>> from metricdp.universe import Table
-        >>> table = Table("stops.csv", {"stop": ["a1", "02139"], "lon": ["-71.3", "-71.2"]}, 2)
-        >>> table.strings("lon")
-        ['-71.3', '-71.2']
-        """
+        """Return a column as stripped text cells (numbers as Python writes them)."""
         cells = self._raw(name)
         return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
 

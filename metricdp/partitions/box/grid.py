@@ -57,16 +57,7 @@ class Grid:
         self.side = (space.upper - space.lower) / self.shape
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Cell of each point, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> grid = Grid(mdp.EuclideanSpace([0, 0], [4, 1]), (4, 1))
-        >>> grid.encode(np.array([[0.5, 0.5], [3.9, 0.1]]))
-        array([0, 3])
-        """
+        """Cell of each point, shape (n,)."""
         return grid_cells(
             np.ascontiguousarray(records), self.universe.lower, self.side, np.array(self.shape)
         )
@@ -78,16 +69,7 @@ class Grid:
         return self.universe.lower + (at + 0.5) * self.side
 
     def box_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum of the values of every cell and of all that touch it, shape (n_parts,).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> grid = Grid(mdp.EuclideanSpace([0, 0], [4, 1]), (4, 1))
-        >>> grid.box_sums([1, 0, 0, 5])
-        array([1., 1., 5., 5.])
-        """
+        """Sum of the values of every cell and of all that touch it, shape (n_parts,)."""
         return touching(np.asarray(values, np.float64).reshape(self.shape)).ravel()
 
     def block(self, low: Places, high: Places) -> EuclideanSpace | None:
@@ -110,14 +92,6 @@ class Grid:
     def cover(self, box: EuclideanSpace) -> tuple[Places, Places]:
         """First place, and the one after the last, of the smallest block of cells that holds a box
         inside of this one.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> grid = Grid(mdp.EuclideanSpace([0, 0], [4, 1]), (4, 1))
-        >>> grid.cover(mdp.EuclideanSpace([1.5, 0.2], [2.5, 0.8]))
-        (array([1, 0]), array([3, 1]))
         """
         low = (
             np.floor((box.lower - self.universe.lower) / self.side * (1 - 1e-9))

@@ -92,14 +92,6 @@ class ShiftedQuadtree(CellTree):
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
         """Points of the box in steps from its lower corner, shape (n, d); what lies outside is
         clipped to it.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
-        >>> tree.grid([[0.0, 0.0]])
-        array([[0, 0]], dtype=uint64)
         """
         given = self.space.clip(points)
         steps = np.floor(
@@ -134,16 +126,7 @@ class ShiftedQuadtree(CellTree):
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
     def opened(self) -> OpenedCells:
-        """The root alone, closed.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
-        >>> tree.opened().n_parts
-        1
-        """
+        """The root alone, closed."""
         zero = np.zeros((1, self.space.dimension), np.uint64)
         whole = np.uint64(2**BITS)
         closed = np.array([-1])
@@ -225,14 +208,7 @@ class OpenedCells(TreeCells):
         return part[cells_of(self.tree.grid(records), self.child, self.cut, axis)]
 
     def open(self, cells: ArrayLike) -> OpenedCells:
-        """These closed cells opened too; those of the last depth stay closed.
-
-        Examples
-        --------
-        >>> tree = ShiftedQuadtree(EuclideanSpace([0, 0], [1, 1]), depth=4)
-        >>> tree.opened().open([0]).open([1]).level.tolist()
-        [0, 1, 1, 2, 2]
-        """
+        """These closed cells opened too; those of the last depth stay closed."""
         at = np.unique(np.asarray(cells, np.int64))
         at = at[(self.child[at] < 0) & (self.level[at] < self.tree.depth)]
         cut, keys, low, size = split_cells(
@@ -257,12 +233,6 @@ class OpenedCells(TreeCells):
     def opened_again(self, numbers: ArrayLike) -> OpenedCells:
         """These cells opened, and those of their halves that are among the numbers, and so on, as
         `metricdp.privacy.OpeningQuery` did.
-
-        Examples
-        --------
-        >>> tree = ShiftedQuadtree(EuclideanSpace([0, 0], [1, 1]), depth=4)
-        >>> tree.opened().opened_again([0, 1, 2, 3]).level.tolist()
-        [0, 1, 1, 2, 2, 2, 2, 3, 3]
         """
         cells = self
         left = np.asarray(numbers, np.int64)

@@ -125,30 +125,12 @@ class HashCells:
 
     @property
     def universe(self) -> EuclideanSpace:
-        """The box.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.whole(hashed).universe is hashed.space
-        True
-        """
+        """The box."""
         return self.hashed.space
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.whole(hashed).open(np.array([0])).leaves
-        array([1, 2])
-        """
+        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``."""
         return np.flatnonzero(self.child < 0)
 
     @property
@@ -157,16 +139,7 @@ class HashCells:
         return len(self.leaves)
 
     def open(self, nodes: NDArray[np.int64]) -> HashCells:
-        """These closed nodes opened too; none of the last level.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.whole(hashed).open(np.array([0])).open(np.array([1])).n_parts
-        3
-        """
+        """These closed nodes opened too; none of the last level."""
         child = self.child.copy()
         child[nodes] = len(child) + 2 * np.arange(len(nodes))
         below = np.repeat(self.level[nodes] + 1, 2)
@@ -175,16 +148,7 @@ class HashCells:
         )
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Part of each point, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.whole(hashed).encode(np.array([[0.3, -0.2]]))
-        array([0])
-        """
+        """Part of each point, shape (n,)."""
         part = np.cumsum(self.child < 0) - 1
         node = np.zeros(len(records), np.int64)
         for bit in self.hashed.bits(records, int(self.level.max())).T:

@@ -79,67 +79,28 @@ class HST:
 
     @property
     def n_points(self) -> int:
-        """Number of points of the universe.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.n_points
-        8
-        """
+        """Number of points of the universe."""
         return len(self.order)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, leaves included: less than twice the points.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.n_nodes
-        14
-        """
+        """Number of nodes, leaves included: less than twice the points."""
         return len(self.parent)
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the root's (0) and the leaves' included.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.n_levels
-        5
-        """
+        """Number of levels, the root's (0) and the leaves' included."""
         return len(self.heights)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of points of every node, shape (n_nodes,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.sizes[[0, tree.leaf[0]]]
-        array([8, 1])
-        """
+        """Number of points of every node, shape (n_nodes,)."""
         return self.stop.astype(np.int64) - self.start
 
     @cached_property
     def last_level(self) -> NDArray[np.int8]:
         """Last level at which each node's cluster stands, shape (n_nodes,): a leaf's is ``n_levels
         - 1``.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> bool((tree.last_level[tree.leaf] == tree.n_levels - 1).all())
-        True
         """
         last = np.full(self.n_nodes, self.n_levels - 1, np.int8)
         last[self.parent[1:]] = self.level[1:] - 1
@@ -147,69 +108,28 @@ class HST:
 
     @cached_property
     def node_height(self) -> NDArray[np.float64]:
-        """Distance from every node to the leaves below it, shape (n_nodes,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> float(2 * tree.node_height[0]) == tree.distance(0, 7)
-        True
-        """
+        """Distance from every node to the leaves below it, shape (n_nodes,)."""
         return self.heights[self.last_level]
 
     @cached_property
     def edge_length(self) -> NDArray[np.float64]:
-        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> float(tree.edge_length[0]), bool((tree.edge_length[1:] > 0).all())
-        (0.0, True)
-        """
+        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root."""
         height = self.node_height
         return np.r_[0.0, height[self.parent[1:]] - height[1:]]
 
     @cached_property
     def leaf(self) -> NDArray[np.int32]:
-        """Leaf of every position, shape (n_points,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.points(tree.leaf[5])
-        array([5], dtype=int32)
-        """
+        """Leaf of every position, shape (n_points,)."""
         leaves = np.flatnonzero(self.last_level == self.n_levels - 1)
         return self._spread(leaves, leaves)
 
     @cached_property
     def universe_checksum(self) -> str:
-        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> other = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=4)
-        >>> tree.universe_checksum == other.universe_checksum
-        True
-        """
+        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
         return storage.universe_checksum(self.universe)
 
     def points(self, node: int) -> NDArray[np.int32]:
-        """Positions of the points of a node.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> sorted(tree.points(0).tolist())
-        [0, 1, 2, 3, 4, 5, 6, 7]
-        """
+        """Positions of the points of a node."""
         return self.order[self.start[node] : self.stop[node]]
 
     def nodes_at(self, level: int) -> NDArray[np.int64]:
@@ -219,13 +139,6 @@ class HST:
         ------
         InputError
             There is no such level.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.nodes_at(0), len(tree.nodes_at(tree.n_levels - 1))
-        (array([0]), 8)
         """
         number = integer(level)
         if number is None or not 0 <= number < self.n_levels:
@@ -238,27 +151,12 @@ class HST:
     def labels_at(self, level: int) -> NDArray[np.int32]:
         """Cluster of every position at a level: an index into ``nodes_at(level)``, shape
         (n_points,).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.labels_at(0)
-        array([0, 0, 0, 0, 0, 0, 0, 0], dtype=int32)
         """
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
     def sums(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Weight below every node, shape (n_nodes,), of one weight a position.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> float(tree.sums([1, 0, 0, 0, 0, 0, 0, 2])[0])
-        3.0
-        """
+        """Weight below every node, shape (n_nodes,), of one weight a position."""
         upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
         return upto[self.stop] - upto[self.start]
 
@@ -341,14 +239,6 @@ class HST:
         ------
         InputError, OSError
             Not a path; the file cannot be written.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.save(pathlib.Path(tempfile.mkdtemp()) / "path.tree").name
-        'path.tree'
         """
         return storage.save(
             path, self.universe_checksum, {name: getattr(self, name) for name in storage.FIELDS}

@@ -50,13 +50,5 @@ class Labels:
         return cls(universe, np.arange(len(universe)), len(universe))
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Label of each position, shape (n,).
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> Labels.of(mdp.GraphMetric(nx.path_graph(4), weight=None)).encode(np.array([2, 0]))
-        array([2, 0])
-        """
+        """Label of each position, shape (n,)."""
         return self.labels[records]

@@ -65,60 +65,19 @@ class PartitionTree:
 
     @property
     def n_parts(self) -> int:
-        """Number of parts.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> tree.n_parts
-        4
-        """
+        """Number of parts."""
         return len(self.children) + 1
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Part of each record (a position).
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> tree.encode(np.array([3, 3])).shape
-        (2,)
-        """
+        """Part of each record (a position)."""
         return self.labels[records].astype(np.int64)
 
     def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Spread one amount a part evenly over the part's points, shape (n_points,).
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> float(tree.spread(np.array([1.0, 2.0, 3.0, 4.0])).sum())
-        10.0
-        """
+        """Spread one amount a part evenly over the part's points, shape (n_points,)."""
         return (amounts / self.sizes[: self.n_parts])[self.labels]
 
     def parts_in(self, finer: PartitionTree) -> NDArray[np.int64]:
-        """Nodes of a finer cut of the same hierarchy that are this one's parts, in order.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> finer = hierarchy(metric).cut(8)
-        >>> len(tree.parts_in(finer))
-        4
-        """
+        """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
         order = np.argsort(_numbers(finer))
         mine = _numbers(self)[: self.n_parts]
         return order[np.searchsorted(_numbers(finer), mine, sorter=order)]
@@ -217,16 +176,6 @@ class Hierarchy:
     def joined(self, cuts: Sequence[PartitionTree]) -> PartitionTree:
         """The coarsest partition that is finer than all these cuts: any node that one of them
         splits is split.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> grown = hierarchy(metric)
-        >>> grown.joined([grown.cut(2), grown.cut(4)]).n_parts
-        4
         """
         if len(cuts) == 1:
             return cuts[0]
@@ -249,15 +198,6 @@ class Hierarchy:
 
         About 2 on road networks and in the plane, 4 to 6 on social networks; 1 where there are too
         few points to tell.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> hierarchy(metric).growth() > 0
-        True
         """
         many = min(16 * _COARSE, len(self.universe) // 4)
         if many < 4 * _COARSE:

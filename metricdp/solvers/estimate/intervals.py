@@ -58,27 +58,13 @@ class Interval:
     level: float = LEVEL
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> from metricdp.solvers.estimate.intervals import Interval
-        >>> Interval(estimate=3.0, low=2.5, high=3.5).to_dict()
-        {'estimate': 3.0, 'low': 2.5, 'high': 3.5}
-        """
+        """JSON-ready form."""
         ends = {"estimate": self.estimate, "low": self.low, "high": self.high}
         return {name: _plain(value) for name, value in ends.items()}
 
     @property
     def half_width(self) -> Any:
-        """Half the interval's width: what stands behind "±".
-
-        Examples
-        --------
-        >>> from metricdp.solvers.estimate.intervals import Interval
-        >>> float(Interval(estimate=3.0, low=2.5, high=3.5).half_width)
-        0.5
-        """
+        """Half the interval's width: what stands behind "±"."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
     def __str__(self) -> str:

@@ -46,17 +46,6 @@ class Objective(ABC):
         Raises
         ------
         InputError
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.solvers.objectives.siting import Siting
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
-        >>> mdp.objectives.KMedian(k=5).check(siting)  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-            ...
-        metricdp.errors.InputError: k must be an integer from 1 ...
         """
 
     @abstractmethod
@@ -67,16 +56,6 @@ class Objective(ABC):
         ------
         InputError
             No choice of sites meets the conditions.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.solvers.objectives.siting import Siting
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
-        >>> chosen = mdp.objectives.KMedian(k=2).choose(siting)
-        >>> sorted(chosen.sites.tolist()), chosen.value
-        ([0, 3], 1.0)
         """
 
     @abstractmethod
@@ -95,14 +74,7 @@ class Objective(ABC):
 
     @property
     def reach(self) -> Any:
-        """The distance beyond which nobody is served; None if there is none.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.objectives.MaxCoverage(k=2, limit=900).reach, mdp.objectives.PCenter(k=2).reach
-        (900, None)
-        """
+        """The distance beyond which nobody is served; None if there is none."""
         return getattr(self, "limit", None)
 
 

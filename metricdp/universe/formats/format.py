@@ -36,41 +36,17 @@ class File:
 
     @property
     def name(self) -> str:
-        """Lower case, without ``.gz``.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from metricdp.universe.formats.format import File
-        >>> File(Path("Roads.GR.gz"), b"p sp 2 1").name
-        'roads.gr'
-        """
+        """Lower case, without ``.gz``."""
         return bare_name(self.path)
 
     @property
     def head(self) -> bytes:
-        """Its beginning, without a mark of the encoding and blanks.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from metricdp.universe.formats.format import File
-        >>> File(Path("roads.gr"), b"  p sp 2 1").head
-        b'p sp 2 1'
-        """
+        """Its beginning, without a mark of the encoding and blanks."""
         return self.data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
 
     @property
     def text(self) -> str:
-        """Raise GraphFileError where it is no text.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from metricdp.universe.formats.format import File
-        >>> File(Path("roads.gr"), b"p sp 2 1").text
-        'p sp 2 1'
-        """
+        """Raise GraphFileError where it is no text."""
         return decode(self.data, self.path)
 
 
