@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.methods import runner
-from metricdp.methods.box import quadtree as module
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
@@ -132,7 +132,7 @@ def scripted(seed, asked):
     def answer(demand, query, epsilon, grant):
         rng = np.random.default_rng([seed, len(asked)])
         cost = epsilon if isinstance(epsilon, Fraction) else Fraction(epsilon)
-        grant.draw(module.Cost.of(cost))
+        grant.draw(Cost.of(cost))
         partition = getattr(query, "partition", None)
         size = 1 if partition is None else partition.n_parts
         asked.append((cost, None if partition is None else partition.keys.tolist()))
