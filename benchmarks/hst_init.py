@@ -44,7 +44,7 @@ def initial(metric, weights, records, draws) -> None:
     def private(options, epsilon, draw):
         method = DPHST(tree=trees[draw % TREES], **options)
         result = mdp.k_median(metric, demand, 1, epsilon=epsilon, method=method).release
-        return lambda k: result._centers(Question.checked(metric, k, 1, seed=draw))
+        return lambda k: result.search(result, Question.checked(metric, k, 1, seed=draw))
 
     rows = {
         "DP-rand": lambda e, draw: (

@@ -4,8 +4,7 @@ questions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -36,6 +35,14 @@ from metricdp.solvers.objectives.objective import Objective
 
 STARTS = 3
 """Starts of a search on noisy weights: more would fit their noise."""
+
+Search = Callable[[Any, Any], NDArray[Any]]
+"""From a release and a checked question to centers: positions, shape (k,), or points, (k, d)."""
+
+
+def on_weights(release: Release, question: Question) -> NDArray[np.int64]:
+    """Positions of centers for the weights, shape (k,)."""
+    return question.answer(release.weights, STARTS)
 
 
 class _Pair(NamedTuple):
@@ -168,8 +175,11 @@ class Release:
     histograms : tuple of metricdp.releases.Release
         The noisy counts themselves, a release a round, from coarse to fine; `histogram` is the
         last.
-    regions : dict of str to Fraction
-        Epsilon of each region, where regions have their own.
+    search : callable
+        How centers are found for a question: a function of the release and the question.
+    **facts
+        What else a method tells, attributes of its own: ``regions`` (epsilon of each), ``counts``
+        of a tree, the ``day`` of a stream.
 
     Examples
     --------
@@ -186,6 +196,11 @@ class Release:
     by that module itself.
     """
 
+    counts: Any
+    day: int
+    label: str | None
+    seed: int
+
     method: str = "partition"
 
     def __init__(
@@ -200,7 +215,8 @@ class Release:
         histograms: tuple[Noisy, ...] = (),
         estimate: Estimate | None = None,
         growth: float = 2.0,
-        regions: Mapping[str, Fraction] | None = None,
+        search: Search = on_weights,
+        **facts: Any,
     ) -> None:
         self.universe = universe
         self.space = space
@@ -216,8 +232,8 @@ class Release:
             self.histograms = histograms
         if histograms:
             self.histogram = histograms[-1]
-        if regions is not None:
-            self.regions = dict(regions)
+        self.search = search
+        vars(self).update(facts)
 
     def __repr__(self) -> str:
         where = (self.universe if self.space is None else self.space).name
@@ -568,18 +584,9 @@ class Release:
 
     def answer(self, question: Any) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
-        return Result(
-            question.names(self._centers(question)),
-            question.k,
-            self.method,
-            self.receipt,
-            self,
-            universe=self.universe if self.space is None else self.space,
-            power=question.power,
-        )
-
-    def _centers(self, question: Question) -> NDArray[np.int64]:
-        return question.answer(self.weights, STARTS)
+        found = self.search(self, question)
+        centers = found if found.ndim == 2 else question.names(found)
+        return Result(centers, question.k, self.method, self.receipt, self, power=question.power)
 
     @property
     def _points(self) -> type[Question]:

@@ -10,7 +10,7 @@ from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.box_release import searched
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.grid_release import REACH, pulls, weighted_quantile
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import DemandRelease, on_weights
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
 from metricdp.metrics.vectors import EuclideanMetric
@@ -91,7 +91,7 @@ class QuadtreeRelease(DemandRelease):
                 points, held, question.k, power=power, seed=question.seed, smooth=smooth
             )
         else:
-            found = points[self._centers(question)]
+            found = points[on_weights(self, question)]
         better = settled(points, self.weights, found, power=power, smooth=smooth)
         return distinct(better, points)
 

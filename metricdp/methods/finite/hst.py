@@ -19,7 +19,7 @@ from metricdp.accounting import Cost
 from metricdp.arguments import chosen, flag, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.demand_release import STARTS, DemandRelease
+from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.hst_counts import (
     MOST_LEVELS,
     TreeCounts,
@@ -42,89 +42,70 @@ _TYPICAL_LEVELS = 4
 """Levels for which the kind of noise is chosen, where their number is still open."""
 
 
-class TreeRelease(DemandRelease):
-    """Noisy counts of a tree's nodes and the weights estimated from them.
-
-    Attributes
-    ----------
-    universe : Metric
-    counts : TreeCounts
-        The noisy counts themselves.
-    weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand at every point, in the order of ``universe.ids``; noisy, some may be
-        negative.
-    receipt : Receipt
-        What it cost.
+def release_of(
+    universe: Metric, counts: TreeCounts, centers: str = "solver", seed: int = 0
+) -> Release:
+    """Noisy counts of a tree's nodes and the weights estimated from them; `centers` names the
+    search, `seed` is of the walk in "published".
     """
-
-    method = "hst"
-
-    def __init__(self, universe: Metric, counts: TreeCounts, centers: str = "solver") -> None:
-        self.counts = counts
-        self._how = centers
-        self._estimate, self._settled = counts.settled()
-        leaf = counts.tree.leaf
-        super().__init__(universe, (self._estimate / counts.tree.sizes)[leaf], counts.receipt)
-
-    def __repr__(self) -> str:
-        return (
-            f"TreeRelease({self.universe.name}, {len(self.counts.levels)} levels, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-    def initial(self, question: Question) -> NDArray[np.int64]:
-        """Centers by the paper's choice of subtrees, on consistent estimates down to the noise:
-        positions, shape (k,).
-        """
-        return hst_init(
-            self.counts.tree,
-            self._estimate,
-            question.k,
-            power=question.power,
-            candidates=question.candidates,
-            opened=question.opened,
-            known=self._settled,
-        )
-
-    def _centers(self, question: Question) -> NDArray[np.int64]:
-        if self._how == "initial":
-            return self.initial(question)
-        if self._how == "tree":
-            tree = self.counts.tree
-            at = {"candidates": question.candidates, "opened": question.opened}
-            return solve_on_tree(tree, self.weights, question.k, power=question.power, **at).centers
-        return question.answer(self.weights, STARTS)
+    weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
+    how = SEARCHES[centers]
+    return Release(
+        universe, weights, counts.receipt, method="hst", search=how, counts=counts, seed=seed
+    )
 
 
-class PublishedRelease(TreeRelease):
-    """Noisy counts of a tree's nodes, one for each of a node's levels, and Algorithm 6's centers.
-
-    The weights are as those of `TreeRelease`; `initial` makes no use of them.
+def initial(release: Release, question: Question) -> NDArray[np.int64]:
+    """Centers by the paper's choice of subtrees, on consistent estimates down to the noise:
+    positions, shape (k,).
     """
+    estimate, settled = release.counts.settled()
+    return hst_init(
+        release.counts.tree,
+        estimate,
+        question.k,
+        power=question.power,
+        candidates=question.candidates,
+        opened=question.opened,
+        known=settled,
+    )
 
-    def __init__(self, universe: Metric, counts: TreeCounts, seed: int) -> None:
-        super().__init__(universe, counts, "initial")
-        self._seed = seed
 
-    def initial(self, question: Question) -> NDArray[np.int64]:
-        """Centers by Algorithm 6: positions, shape (k,).
+def on_tree(release: Release, question: Question) -> NDArray[np.int64]:
+    """Centers by the exact k-median of the tree's metric: positions, shape (k,)."""
+    at = {"candidates": question.candidates, "opened": question.opened}
+    return solve_on_tree(
+        release.counts.tree, release.weights, question.k, power=question.power, **at
+    ).centers
 
-        The paper's clusters are named by the point that is first in the random order; a walk ends
-        at that one.
-        """
-        tree = self.counts.tree
-        counts = self.counts
-        score, first = counts.published_scores(question.power)
-        return hst_init(
-            tree,
-            first,
-            question.k,
-            candidates=question.candidates,
-            opened=question.opened,
-            known=tree.level <= counts.levels[-1],
-            score=score,
-            rank=np.random.default_rng([self._seed, tree.seed]).permutation(tree.n_points),
-        )
+
+def as_published(release: Release, question: Question) -> NDArray[np.int64]:
+    """Centers by Algorithm 6, which makes no use of the weights: positions, shape (k,).
+
+    The paper's clusters are named by the point that is first in the random order; a walk ends at
+    that one.
+    """
+    counts = release.counts
+    tree = counts.tree
+    score, first = counts.published_scores(question.power)
+    return hst_init(
+        tree,
+        first,
+        question.k,
+        candidates=question.candidates,
+        opened=question.opened,
+        known=tree.level <= counts.levels[-1],
+        score=score,
+        rank=np.random.default_rng([release.seed, tree.seed]).permutation(tree.n_points),
+    )
+
+
+SEARCHES: dict[str, Search] = {
+    "solver": on_weights,
+    "initial": initial,
+    "tree": on_tree,
+    "published": as_published,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,9 +224,8 @@ class DPHST(Method):
         counts = yield from count_levels(
             terms, tree, self._factor, levels, self.records_hint, each=self.published
         )
-        if self.published:
-            return PublishedRelease(question.metric, counts, question.seed)
-        return TreeRelease(question.metric, counts, self.centers or "solver")
+        how = "published" if self.published else self.centers or "solver"
+        return release_of(question.metric, counts, how, question.seed)
 
     def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
         return level_shares(self._factor, self.levels or levels)

@@ -43,11 +43,10 @@ from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion, Question
-from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
@@ -82,71 +81,21 @@ Centers = list[tuple[NDArray[np.int64], float]]
 """Selected balls, radius by radius: positions of their centers, and the radius."""
 
 
-class CoverageRelease(DemandRelease):
-    """Weights from counts on parts that were refined where private balls lie.
-
-    Attributes
-    ----------
-    universe : Metric
-    weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand at every point, in the order of ``universe.ids``; noisy, not negative.
-    receipt : Receipt
-        What it cost.
-    centers : list of (ndarray of int64, float)
-        The selected balls, radius by radius: positions of their centers, and the radius.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> release = mdp.k_median(metric, demand, k=2, epsilon=4, method="max-coverage").release
-    >>> len(release.weights), len(release.centers) > 0
-    (9, True)
+def moved_to_means(release: Release, question: Question) -> NDArray[np.float64]:
+    """Centers among private candidates in a box; those for means are moved to the weighted means
+    of what they serve (Lloyd), in the box again. Shape (k, d).
     """
-
-    method = "max-coverage"
-
-    def __init__(
-        self,
-        universe: Metric,
-        weights: NDArray[np.float64],
-        receipt: Receipt,
-        centers: Centers,
-        *,
-        space: EuclideanSpace | None = None,
-    ) -> None:
-        super().__init__(universe, weights, receipt, space=space)
-        self.centers = centers
-
-    def __repr__(self) -> str:
-        balls = sum(len(at) for at, _ in self.centers)
-        return (
-            f"CoverageRelease({self.universe.name}, {balls:,} balls, epsilon "
-            f"{float(self.receipt.epsilon):g})"
+    points = release.universe.points  # type: ignore[attr-defined]
+    centers: NDArray[np.float64] = points[on_weights(release, question)]
+    for _ in range(LLOYD if question.power == 2 else 0):
+        label = cdist(points, centers).argmin(axis=1)
+        mass = np.bincount(label, release.weights, len(centers))
+        sums = np.stack(
+            [np.bincount(label, release.weights * column, len(centers)) for column in points.T],
+            axis=1,
         )
-
-
-class CandidatesRelease(CoverageRelease):
-    """Weights on private candidate centers in a box. Means are moved to the weighted means of what
-    they serve (Lloyd), in the box again.
-    """
-
-    universe: EuclideanMetric
-
-    def answer(self, question: Question) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
-        points = self.universe.points
-        centers = self.universe.points[self._centers(question)]
-        for _ in range(LLOYD if question.power == 2 else 0):
-            label = cdist(points, centers).argmin(axis=1)
-            mass = np.bincount(label, self.weights, len(centers))
-            sums = np.stack(
-                [np.bincount(label, self.weights * column, len(centers)) for column in points.T],
-                axis=1,
-            )
-            centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
-        return Result(centers, question.k, self.method, self.receipt, self)
+        centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
+    return centers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,9 +247,7 @@ class MaxCoverage(Method):
         )
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return CoverageRelease(
-            metric, tree.spread(estimate), receipt, centers, space=box_of(question)
-        )
+        return self._told(metric, tree.spread(estimate), receipt, centers, box_of(question))
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space
@@ -315,7 +262,7 @@ class MaxCoverage(Method):
         share = self._share * ((yield Account()).left if self.published else 1)
         centers, weights = yield from self._covered(question, metric, radii, share)
         receipt = (yield Account()).receipt
-        return CandidatesRelease(metric, weights, receipt, centers, space=space)
+        return self._told(metric, weights, receipt, centers, space, moved_to_means)
 
     def _candidate_metric(
         self, points: NDArray[np.float64], space: EuclideanSpace, question: BoxQuestion
@@ -334,7 +281,26 @@ class MaxCoverage(Method):
         radii = published_radii(metric, self.eta, question.power)
         centers, weights = yield from self._covered(question, metric, radii, self._share)
         receipt = (yield Account()).receipt
-        return CoverageRelease(metric, weights, receipt, centers, space=box_of(question))
+        return self._told(metric, weights, receipt, centers, box_of(question))
+
+    def _told(
+        self,
+        metric: Metric,
+        weights: NDArray[np.float64],
+        receipt: Receipt,
+        centers: Centers,
+        space: EuclideanSpace | None,
+        search: Search = on_weights,
+    ) -> Release:
+        return Release(
+            metric,
+            weights,
+            receipt,
+            space=space,
+            method=self.name,
+            search=search,
+            centers=centers,
+        )
 
     def _covered(
         self, question: Any, metric: Metric, radii: list[float], share: Fraction

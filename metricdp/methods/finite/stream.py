@@ -30,19 +30,18 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
 from metricdp.arguments import chosen, file_path, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.finite.stream_course import Course, ledgers_of, told_path
 from metricdp.methods.finite.stream_file import State, StreamFile, opened
 from metricdp.methods.result import Result, checked_seed
-from metricdp.methods.saving import Release
 from metricdp.metrics.base import Metric
-from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.releases import Neighboring, Receipt
@@ -55,63 +54,6 @@ SETTLED, ALARM = 0.01, 0.05
 """Centers of the day before stay if they cost at most this much more than new ones; an alarm is
 raised if those that `recourse` allows cost this much more.
 """
-
-
-class StreamRelease(Release):
-    """A private release of the present after one day of a stream.
-
-    Attributes
-    ----------
-    universe : Metric
-    day : int
-        Number of days counted: 1 after the first.
-    label : str or None
-        The day's name, if it has one.
-    partition : PartitionTree
-    counts : ndarray of float64, shape (n_parts,)
-        Noisy counts of the present.
-    deviation : float
-        Standard deviation of their noise.
-    weights : ndarray of float64, shape (n_points,), read-only
-        Estimated demand of the present at every point.
-    receipt : Receipt
-        Of the whole stream: days do not add to it.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-    >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
-    >>> release.day, release.label, release.k_median(k=1).centers
-    (1, '2026-03-01', [2])
-    """
-
-    method = "stream"
-
-    def __init__(
-        self,
-        partition: PartitionTree,
-        state: tuple[int, str | None],
-        counts: NDArray[np.float64],
-        deviation: float,
-        receipt: Receipt,
-    ) -> None:
-        self.day, self.label = state
-        self.partition = partition
-        self.counts = counts
-        self.deviation = deviation
-        noise = Counts(
-            np.arange(partition.n_parts), counts, max(deviation / np.sqrt(2.0), 0.5), gaussian=True
-        )
-        mean = joint_posterior(partition, [noise]).mean
-        super().__init__(partition.universe, partition.spread(mean), receipt)
-
-    def __repr__(self) -> str:
-        return (
-            f"StreamRelease({self.universe.name}, day {self.day:,}, "
-            f"{self.partition.n_parts:,} parts, epsilon {float(self.receipt.epsilon):g})"
-        )
 
 
 class DayCenters(NamedTuple):
@@ -351,7 +293,7 @@ class Stream(Unique):
 
     # Days
 
-    def step(self, demand: PrivateDemand, day: Any = None) -> StreamRelease:
+    def step(self, demand: PrivateDemand, day: Any = None) -> Release:
         """Count one day's demand, and release the present after it.
 
         Late records go into the demand of the day on which they come. A day without records is
@@ -453,7 +395,7 @@ class Stream(Unique):
         return self.counting.receipt(self.days - 1)
 
     @property
-    def release(self) -> StreamRelease:
+    def release(self) -> Release:
         """The present after the last day, again: free.
 
         Raises
@@ -555,7 +497,7 @@ class Stream(Unique):
 
     # The present
 
-    def _release(self, state: State) -> StreamRelease:
+    def _release(self, state: State) -> Release:
         if not state.counter.days:
             raise InputError("no day was counted yet: stream.step(demand) counts one")
         day = state.counter.days - 1
@@ -565,17 +507,23 @@ class Stream(Unique):
             block = self.counting.schedule.block(node.block)
             counts += weight * state.released[node]
             variance += weight**2 * self.counting.variance(block)
-        return StreamRelease(
-            self._partition,
-            (day + 1, state.label),
-            counts,
-            float(np.sqrt(variance)),
+        deviation = float(np.sqrt(variance))
+        parts = np.arange(self._partition.n_parts)
+        noise = Counts(parts, counts, max(deviation / np.sqrt(2.0), 0.5), gaussian=True)
+        mean = joint_posterior(self._partition, [noise]).mean
+        return Release(
+            self.universe,
+            self._partition.spread(mean),
             self.counting.receipt(day),
+            method="stream",
+            partition=self._partition,
+            day=day + 1,
+            label=state.label,
+            counts=counts,
+            deviation=deviation,
         )
 
-    def _moved(
-        self, release: StreamRelease, k: int, before: list[int] | None
-    ) -> tuple[list[int], bool]:
+    def _moved(self, release: Release, k: int, before: list[int] | None) -> tuple[list[int], bool]:
         """Positions of the day's centers, and whether more of them should move."""
         metric = self.universe
         fresh = metric.site_positions(release.k_median(k=k, seed=self._seed).centers).tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
 from metricdp.errors import InputError
-from metricdp.methods.finite.hst import TreeRelease
+from metricdp.methods.finite.hst import release_of
 from metricdp.methods.finite.hst_counts import (
     BUDGETS,
     checked_budget,
@@ -178,7 +178,7 @@ def test_counts_of_a_chain_are_averaged_by_precision(grid):
         ]
         precision = sum(1 / noise_variance(counts.receipt.mechanisms[i]) for i in levels)
         assert counts.variance[node] == pytest.approx(1 / precision)
-    release = TreeRelease(grid, counts)
+    release = release_of(grid, counts)
     assert release.weights.sum() == pytest.approx(500, abs=20 * scales[0])
 
 

@@ -385,7 +385,7 @@ def test_candidates_and_opened_are_kept_and_the_release_answers_on():
     assert len(result.release.k_means(5).centers) == 5
     assert (result.release.weights >= 0).all()
     assert sum(len(at) for at, _ in result.release.centers) > 0
-    assert "CoverageRelease(" in repr(result.release)
+    assert "max-coverage" in repr(result.release)
 
 
 def test_demand_in_one_corner_of_a_large_universe_is_found():

@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods import DPHST
-from metricdp.methods.finite.hst import PublishedRelease
+from metricdp.methods.finite.hst import as_published, release_of
 from metricdp.methods.finite.hst_counts import TreeCounts
 from metricdp.methods.question import Question
 from metricdp.releases import Receipt
@@ -70,11 +70,11 @@ def test_centers_are_those_of_the_literal_algorithm(seed, power):
     infinite[0] = 1.0
     receipt = Receipt.of([], "add-remove", "record")
     kept = TreeCounts(tree, levels, none, infinite, receipt, tuple(counts.values()))
-    release = PublishedRelease(metric, kept, seed)
+    release = release_of(metric, kept, "published", seed)
     rank = np.random.default_rng([seed, tree.seed]).permutation(30)
     for k in range(1, len(tree.nodes_at(levels[-1])) + 1):
         question = Question(metric, k, power, None, np.empty(0, np.int64), 0, None)
-        at = release.initial(question)
+        at = as_published(release, question)
         assert len(set(at.tolist())) == k
         assert sorted(at.tolist()) == literal(tree, levels, counts, k, power, rank)
 
