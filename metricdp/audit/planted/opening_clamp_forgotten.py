@@ -15,4 +15,4 @@ def plant() -> AbstractContextManager[None]:
     """Let the bias take counts as far down as it may."""
     from metricdp.privacy import opening
 
-    return patched(opening, "held", lambda excess, bias: excess)
+    return patched(opening, "held", lambda counts, levels, bias: counts - bias * levels)
