@@ -18,6 +18,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
@@ -25,10 +27,13 @@ from metricdp.report import drawing
 from metricdp.report.colors import PALETTE
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import write_points
+from metricdp.report.qgis_project import project_row
 from metricdp.report.styles import qml
 from metricdp.universe.geo import need_geo
 
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
+_DRAWN = ("sites", "demand", "spider", "streets", "territories")
+"""Layers from top to bottom: so QGIS stacks them, with its project or without."""
 _PLACED = (".gpkg", ".geojson", ".png")
 """What `write_plan` writes."""
 
@@ -146,7 +151,7 @@ def _write_geopackage(target: Path, plan: Any) -> None:
         }
         colors = _colors(layers)
         styles = []
-        for name in reversed(layers.names):  # sites last: GDAL lists, and QGIS draws, in this order
+        for name in (n for n in _DRAWN if n in layers.names):
             frame = layers.layer(name)
             if len(frame) == 0:
                 continue
@@ -156,6 +161,9 @@ def _write_geopackage(target: Path, plan: Any) -> None:
             styles.append((name, qml(name, frame)))
         _add_receipt(draft, told)
         _add_styles(draft, styles)
+        known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
+        box = np.r_[known.min(axis=0), known.max(axis=0)]
+        _add_project(draft, project_row(target.name, styles, box, crs_of(layers.metric)))
         with whole_file(target) as file:
             file.write(draft.read_bytes())
     finally:
@@ -238,6 +246,15 @@ def _add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
             "insert into gpkg_contents (table_name, data_type, identifier) "
             "values ('layer_styles', 'attributes', 'layer_styles')"
         )
+
+
+def _add_project(draft: Path, row: tuple[str, str, str]) -> None:
+    """The project that QGIS finds in the file, in a table that is none of its layers."""
+    with _opened(draft) as file:
+        file.execute(
+            "create table qgis_projects (name text primary key, metadata blob, content blob)"
+        )
+        file.execute("insert into qgis_projects values (?, ?, ?)", row)
 
 
 class _opened:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-_HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+from metricdp.report.colors import ink_on
+
+HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 
 
 def qml(layer: str, frame: Any) -> str:
@@ -46,13 +48,24 @@ def qml(layer: str, frame: Any) -> str:
         f"<categories>{''.join(categories)}</categories><symbols>{''.join(symbols)}</symbols>"
         "</renderer-v2>"
     )
-    return _whole(renderer, _labels() if layer == "sites" else "")
+    return _whole(renderer, _labels(list(frame["color"])) if layer == "sites" else "")
+
+
+def style_body(style: str) -> str:
+    """What stands inside a style's element: a project has it inside its layer's.
+
+    Examples
+    --------
+    >>> style_body(qml("spider", {})).startswith("<renderer-v2")
+    True
+    """
+    return style[style.index(">", style.index("<qgis")) + 1 : -len("</qgis>")]
 
 
 def _whole(renderer: str, labels: str = "") -> str:
     on = ' labelsEnabled="1"' if labels else ""
     kinds = 'version="3.22" styleCategories="Symbology|Labeling"'
-    return f"{_HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
+    return f"{HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
 
 
 def _single(kind: str, symbol: str, options: str) -> str:
@@ -113,23 +126,31 @@ def _options(**values: str) -> str:
 def _sized(demand: list[float]) -> str:
     """An area proportional to the demand, at most 6 mm wide."""
     most = max(demand, default=1.0) or 1.0
-    expression = quoteattr(f'max(0.4, 6 * sqrt("demand" / {most:.9g}))')
-    return (
-        '<data_defined_properties><Option type="Map"><Option type="QString" name="name" value=""/>'
-        '<Option type="Map" name="properties"><Option type="Map" name="size">'
-        '<Option type="bool" name="active" value="true"/>'
-        f'<Option type="QString" name="expression" value={expression}/>'
-        '<Option type="int" name="type" value="3"/></Option></Option>'
-        '<Option type="QString" name="type" value="collection"/></Option>'
-        "</data_defined_properties>"
-    )
+    expression = f'max(0.4, 6 * sqrt("demand" / {most:.9g}))'
+    return f"<data_defined_properties>{_property('size', expression)}</data_defined_properties>"
 
 
-def _labels() -> str:
+def _labels(colors: list[str]) -> str:
+    """Ranks, on light colors in black."""
+    light = ", ".join(f"'{c}'" for c in sorted(set(colors)) if ink_on(c) != "#ffffff")
+    chosen = f"if(\"color\" in ({light}), '#000000', '#ffffff')" if light else "'#ffffff'"
     return (
         '<labeling type="simple"><settings calloutType="simple">'
         '<text-style fieldName="rank" fontSize="7" fontWeight="75" textColor="255,255,255,255" '
         'isExpression="0" fontFamily="Sans Serif" fontSizeUnit="Point" textOpacity="1"/>'
         '<placement placement="1" quadOffset="4" centroidInside="0" dist="0"/>'
-        '<rendering displayAll="1" drawLabels="1" obstacle="0"/></settings></labeling>'
+        '<rendering displayAll="1" drawLabels="1" obstacle="0"/>'
+        f"<dd_properties>{_property('Color', chosen)}</dd_properties></settings></labeling>"
+    )
+
+
+def _property(name: str, expression: str) -> str:
+    """A property that an expression decides."""
+    return (
+        '<Option type="Map"><Option type="QString" name="name" value=""/>'
+        f'<Option type="Map" name="properties"><Option type="Map" name="{name}">'
+        '<Option type="bool" name="active" value="true"/>'
+        f'<Option type="QString" name="expression" value={quoteattr(expression)}/>'
+        '<Option type="int" name="type" value="3"/></Option></Option>'
+        '<Option type="QString" name="type" value="collection"/></Option>'
     )

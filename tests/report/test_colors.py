@@ -59,7 +59,7 @@ def test_numbers_are_read_on_every_color_and_colors_on_both_grounds() -> None:
         return (b + 0.05) / (a + 0.05)
 
     for color in PALETTE:
-        assert contrast(color, ink_on(color)) > 3.4, color
+        assert contrast(color, ink_on(color)) >= 4.5, color
     grounds = re.findall(r"--ground: (#\w{6});", asset("common.css"))
     lightness = oklab(grounds)[:, 0]
     assert len(grounds) == 2

@@ -1,9 +1,12 @@
 """A plan in every format, read back by others; layers where they belong, to the meter."""
 
+import io
 import json
 import shutil
 import sqlite3
 import subprocess
+import zipfile
+from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.errors import InputError
+from metricdp.report.colors import ink_on
 from tests import geo_world as world
 
 gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
@@ -87,6 +91,27 @@ def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
     told = pyogrio.read_info(path, layer="sites")["dataset_metadata"]
     assert json.loads(told["METRICDP_RECEIPT"])["epsilon_exact"] == "5"
     assert not list(tmp_path.glob(".metricdp*"))
+
+
+def test_the_geopackage_holds_a_project_with_sites_on_top(tmp_path, result):
+    path = result.save(tmp_path / "plan.gpkg")
+    with sqlite3.connect(path) as file:
+        (content,) = file.execute("select content from qgis_projects").fetchone()
+        labels = file.execute(
+            "select styleQML from layer_styles where f_table_name = 'sites'"
+        ).fetchone()
+    packed = zipfile.ZipFile(io.BytesIO(bytes.fromhex(content)))
+    told = ElementTree.fromstring(packed.read("metricdp.qgs"))
+    order = ["sites", "demand", "spider", "streets", "territories"]
+    assert [layer.get("name") for layer in told.iter("layer-tree-layer")] == order
+    for layer, name in zip(told.iter("maplayer"), order, strict=True):
+        assert layer.findtext("datasource") == f"./plan.gpkg|layername={name}"
+        assert layer.findtext("srs/spatialrefsys/authid") == "EPSG:32719"
+        assert layer.find("renderer-v2") is not None
+    assert list(gpd.list_layers(path).dropna()["name"]) == order
+    colors = gpd.read_file(path, layer="sites")["color"]
+    light = [c for c in colors if ink_on(c) != "#ffffff"]
+    assert all(f"'{c}'" in labels[0] for c in light) and "'#000000'" in labels[0]
 
 
 @pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="GDAL's ogrinfo is not installed")

@@ -40,6 +40,26 @@ const number = (v) =>
       ? Math.round(v).toLocaleString("en-US")
       : String(Number(v.toPrecision(3)));
 const amount = (v) => (Math.abs(v) < 0.005 ? "0" : number(v)); // of demand: noise has no digits
+const UNITS = { m: [1, "m"], km: [1000, "m"], s: [1, "s"], min: [60, "s"], h: [3600, "s"] };
+const STEPS = {
+  m: [
+    [1000, 1000, "km"],
+    [0, 1, "m"],
+  ],
+  s: [
+    [7200, 3600, "h"],
+    [120, 60, "min"],
+    [0, 1, "s"],
+  ],
+};
+const inWords = (v, unit) => {
+  // a distance in the unit that suits it, as metrics/units.py says it
+  if (!UNITS[unit]) return number(v) + (unit ? " " + unit : "");
+  const [size, kind] = UNITS[unit],
+    all = v * size;
+  const [, step, name] = STEPS[kind].find(([least]) => all >= 0.9995 * least);
+  return number(all / step) + " " + name;
+};
 const many = (n, word) => n.toLocaleString("en-US") + " " + word;
 
 // ---- the scale bar, and text at the pointer

@@ -121,7 +121,8 @@ const told = (px, py) => {
   return [point, same ? null : sum].filter(Boolean).join("\n\n");
 };
 const pointers = () => {
-  // one finger or the mouse moves, two fingers zoom, a tap tells what the mouse tells by hovering
+  // the mouse or two fingers move, two fingers zoom, one scrolls the page, a tap tells what the
+  // mouse tells by hovering
   const held = new Map();
   let start = null,
     moved = false;
@@ -162,6 +163,7 @@ const pointers = () => {
     }
     if (!moved && Math.hypot(at[0] - before[0], at[1] - before[1]) < 4) return; // a tap trembles
     moved = true;
+    if (e.pointerType === "touch" && held.size < 2) return; // the page's
     map.classList.add("held");
     held.set(e.pointerId, at);
     const { middle, apart } = grip();
@@ -183,6 +185,14 @@ const pointers = () => {
   map.addEventListener("pointerleave", (e) => {
     if (e.pointerType === "mouse") tip.hidden = true;
   });
+  for (const kind of ["touchstart", "touchmove"])
+    map.addEventListener(
+      kind,
+      (e) => {
+        if (e.touches.length > 1 && e.cancelable) e.preventDefault(); // the map's
+      },
+      { passive: false },
+    );
   map.addEventListener("dblclick", lookAtWhole);
   map.addEventListener(
     "wheel",

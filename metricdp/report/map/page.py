@@ -237,7 +237,7 @@ def _scene(
     told = net.told() | {
         "levels": [net.answer(centers, label, color, noisy)],
         "mass": mass,
-        "measure": f" {unit_shown(metric) or ''}".rstrip(),
+        "measure": unit_shown(metric) or "",
         "mean": _mean_distance(distance, noisy),
         "notes": net.remarks() + _unplaced(net.everywhere[position]),
         "ids": None,

@@ -122,15 +122,45 @@ def test_fingers_move_and_zoom(visit: Visit) -> None:
             touch({"type": "touchMove" if i else "touchStart", "touchPoints": points})
         touch({"type": "touchEnd", "touchPoints": []})
 
-    drag([(200, 200)], [(230, 200)], [(260, 210)])
+    drag([(200, 300)], [(200, 280)], [(200, 240)], [(200, 180)])
+    until(page, "scrollY > 40")  # one finger scrolls the page, and the map stays
+    assert seen(page) == first
+    page.evaluate("scrollTo(0, 0)")
+    until(page, "scrollY === 0")
+    drag(*([(x, y), (x, y + 40)] for x, y in [(200, 200), (230, 200), (260, 210)]))
     per = first[0] / stage["width"]
     until(page, f"stage.seen().view.x < {first[1] + first[0] / 2 - 59.5 * per}")
+    assert page.evaluate("scrollY") == 0
     before = seen(page)
     assert before == pytest.approx((first[0], first[1] - 60 * per, first[2] + 10 * per))
     drag([(150, 200), (250, 200)], [(120, 200), (280, 200)], [(100, 200), (300, 200)])
     after = reached(page, before[0] / 2)
     middle = before[1] + before[0] * 200 / stage["width"]
     assert after[1] + after[0] * 200 / stage["width"] == pytest.approx(middle)
+    assert page.troubles == []
+
+
+def test_what_fingers_aim_at_is_wide_enough(visit: Visit) -> None:
+    page = visit(390, 800, has_touch=True, is_mobile=True)
+    for box in page.locator("#tools button, tbody tr button, summary:visible").all():
+        size = box.bounding_box()
+        assert size["height"] >= 44 and size["width"] >= 44
+    assert page.troubles == []
+
+
+def test_distances_have_the_unit_that_suits_them(show: Show, tmp_path: Path) -> None:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {i: {"x": 2.0 * i, "y": 0.0} for i in graph})
+    nx.set_edge_attributes(graph, {(0, 1): 847.3, (1, 2): 12_400.0}, "length")
+    metric = mdp.GraphMetric(graph)
+    metric.measured_in = "m"
+    page = show(mdp.k_median(metric, k=1, opened=[0]).save(tmp_path / "units.html"))
+    stage = page.locator("#stage").bounding_box()
+    per = page.evaluate("stage.seen().view.per")
+    for away, said in ((0.0, "847 m"), (2.0, "13.2 km")):  # the middle vertex is in the middle
+        middle = stage["x"] + stage["width"] / 2, stage["y"] + stage["height"] / 2
+        page.mouse.move(middle[0] + away / per, middle[1])
+        until(page, f"tip.textContent.includes('distance to it {said}')")
     assert page.troubles == []
 
 
