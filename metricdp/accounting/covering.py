@@ -60,6 +60,8 @@ WHOLE_LOOP = "whole-loop bound"
 PUBLISHED = "published bound"
 _GRID = 2**60
 """Exponents are rounded down to multiples of 1 / _GRID."""
+LEAST = Fraction(1, 10**40)
+"""Of epsilon: below, the 60 digits of the bound would not tell exp(epsilon) from 1."""
 
 
 class Exponent(NamedTuple):
@@ -139,6 +141,8 @@ def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fr
     """Largest multiple x of 1/_GRID, up to epsilon, at which the theorem's delta is at most the one
     given: by bisection.
     """
+    if epsilon < LEAST:
+        raise InputError(f"epsilon is too small for a cover, got {float(epsilon):g}")
     if _safe(epsilon, epsilon, delta, neighboring):
         return epsilon
     low = 0

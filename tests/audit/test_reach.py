@@ -22,7 +22,7 @@ SEAMS = {
         "statement",
         "from_frame, DuckDB, one key, a line, add-remove, users of 2",
     ),
-    "a tally's total": (Tally, "total", "a tally, HistogramQuery, a path, add-remove"),
+    "a tally's sums": (Tally, "sums", "a tally, HistogramQuery, a path, add-remove"),
     "a tally's sample": (Tally, "thinned", "thinned tally, a line, add-remove"),
     "thinning": (gate.engines, "thinned", "thinned, a box, add-remove"),
     "coins": (sources.Coins, "__call__", "thinned, a box, add-remove"),

@@ -25,6 +25,7 @@ from metricdp.accounting.scales import laplace_scale
 from metricdp.audit import laws
 from metricdp.audit.worlds import Labels
 from metricdp.errors import BudgetError, InputError
+from metricdp.kernels.scores import CAP
 from metricdp.local.randomizers import KRR
 from metricdp.privacy import HistogramQuery, measure
 from metricdp.privacy.noise import DiscreteLaplace
@@ -77,11 +78,14 @@ def test_histogram(case, monkeypatch):
 
 
 def test_noise_saturates_as_the_reference_does():
-    """The end of int64 is reached by OpenDP's own sum, which no coins of ours can steer."""
+    """Exact answers end at 2^61 on both sides, where the gate saturates them: no noise wraps."""
     noise = DiscreteLaplace(1, Fraction(1))
-    ends = np.array([reference.MOST] * 200 + [reference.LEAST] * 200)
+    ends = np.array([CAP] * 200 + [-CAP] * 200)
     noisy = noise(ends)
-    assert (noisy[:200] > 0).all() and (noisy[200:] < 0).all()  # nothing wraps
+    assert (noisy[:200] > 0).all() and (noisy[200:] < 0).all()
+    for beyond in (CAP + 1, -CAP - 1, reference.MOST, reference.LEAST):
+        with pytest.raises(AssertionError, match="stated range"):
+            noise(np.array([beyond]))
 
 
 @pytest.mark.parametrize("case", VECTORS["laplace_scale"], ids=lambda c: c["epsilon"])
