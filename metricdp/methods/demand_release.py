@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
+from metricdp.methods.box.anywhere import on_points
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.looks import FAST_GROWTH
-from metricdp.methods.question import PointsQuestion, Question
+from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
@@ -177,9 +178,12 @@ class Release:
         last.
     search : callable
         How centers are found for a question: a function of the release and the question.
+    asks : type
+        Of its questions: `BoxQuestion` where centers may be anywhere in a box.
     **facts
         What else a method tells, attributes of its own: ``regions`` (epsilon of each), ``counts``
-        of a tree, the ``day`` of a stream.
+        of a tree, the ``day`` of a stream, the ``sides`` of a grid's cells, shape (n_points, d),
+        in which `sample` draws.
 
     Examples
     --------
@@ -196,7 +200,13 @@ class Release:
     by that module itself.
     """
 
+    universe: Any
+    space: Any
+    search: Search
     counts: Any
+    sides: NDArray[np.float64] | None = None
+    standing: Any
+    subspace: Any
     day: int
     label: str | None
     seed: int
@@ -215,7 +225,8 @@ class Release:
         histograms: tuple[Noisy, ...] = (),
         estimate: Estimate | None = None,
         growth: float = 2.0,
-        search: Search = on_weights,
+        search: Search | None = None,
+        asks: Any = None,
         **facts: Any,
     ) -> None:
         self.universe = universe
@@ -232,7 +243,8 @@ class Release:
             self.histograms = histograms
         if histograms:
             self.histogram = histograms[-1]
-        self.search = search
+        self.search = search or (on_weights if space is None else on_points)
+        self.asks = asks or (Question if space is None else BoxQuestion)
         vars(self).update(facts)
 
     def __repr__(self) -> str:
@@ -462,7 +474,7 @@ class Release:
         """
         at = np.flatnonzero(self.weights > 0)
         if k is not None:
-            question = self._points.checked(self.universe, k, 1)
+            question = PointsQuestion.checked(self.universe, k, 1)
             if self.space is None:
                 raise InputError(
                     "a small coreset needs a box: in a finite universe, its points would be means"
@@ -514,7 +526,10 @@ class Release:
         coins = np.random.default_rng(seed)
         at = drawn(self.universe, self.weights, number, coins)
         if self.space is not None:
-            points = self._points_at(at, coins)
+            points = self._named(at)
+            if self.sides is not None:
+                shift = (coins.random((len(at), self.space.dimension)) - 0.5) * self.sides[at]
+                points = self.space.clip(points + shift)
             crs = crs_of(self.space)
             return SyntheticPoints(points, points, None, self.receipt, crs)
         names = self._named(at)
@@ -523,15 +538,10 @@ class Release:
         places = None if where is None else where[at]
         return SyntheticPoints(names, places, system, self.receipt, crs_of(self.universe))
 
-    def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> NDArray[np.float64]:
-        """Points of a box at these positions of its weighted points, shape (n, d)."""
-        found: NDArray[np.float64] = self._named(at)
-        return found
-
     def _named(self, at: NDArray[np.int64]) -> Any:
         """Ids of weighted points, or their coordinates in a box, shape (n, d)."""
         if self.space is not None:
-            return self.universe.points[at]  # type: ignore[attr-defined]
+            return self.universe.points[at]
         return [self.universe.ids[i] for i in at.tolist()]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -588,15 +598,9 @@ class Release:
         centers = found if found.ndim == 2 else question.names(found)
         return Result(centers, question.k, self.method, self.receipt, self, power=question.power)
 
-    @property
-    def _points(self) -> type[Question]:
-        return Question if self.space is None else PointsQuestion
-
-    def _question(self, k: int, power: int, **asked: Any) -> Any:
-        return self._points.checked(self.universe, k, power, **asked)
-
     def _asked(self, k: int, power: int, **asked: Any) -> Result:
-        return self.answer(self._question(k, power, **asked))
+        where = self.space if self.asks is BoxQuestion else self.universe
+        return self.answer(self.asks.checked(where, k, power, **asked))
 
 
 DemandRelease = Release

@@ -28,7 +28,7 @@ from metricdp.accounting import Ledger, exact
 from metricdp.arguments import chosen, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box.box_release import starts_for
+from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.charging import checked_universe
 from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method

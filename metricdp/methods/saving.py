@@ -23,7 +23,6 @@ from metricdp.archives import read_archive
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
-from metricdp.methods.box.box_release import BoxRelease
 from metricdp.methods.demand_release import Release
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -95,7 +94,7 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
         if points is None or points.shape != shape or not np.isfinite(points).all():
             raise InputError(f"{source}: is damaged; its release must be made again")
         held = np.maximum(weights, 0.0)
-        return BoxRelease(universe, EuclideanMetric(points), held, receipt, method=method)
+        return Release(EuclideanMetric(points), held, receipt, space=universe, method=method)
     if len(weights) != len(universe):
         raise InputError(f"{source}: is damaged; its release must be made again")
     release = Release(universe, weights, receipt, method=method)

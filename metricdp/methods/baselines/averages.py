@@ -22,14 +22,16 @@ from metricdp.accounting.budget import MIN_EPSILON
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
-from metricdp.methods.box.box_release import BoxRelease, searched
+from metricdp.methods.box.anywhere import anywhere, searched
+from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.shares import Terms, clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.privacy.queries import HistogramQuery
-from metricdp.releases import Receipt, Release
+from metricdp.releases import Receipt
+from metricdp.releases import Release as Noisy
 from metricdp.solvers.stopping import Deadline
 
 COUNTS_SHARE = Fraction(1, 4)
@@ -59,7 +61,7 @@ def averages(
     sum_share: Fraction,
     radius: float,
     around: Any = None,
-) -> Generator[Ask, Release, Averages]:
+) -> Generator[Ask, Noisy, Averages]:
     """Noisy means of all parts: noisy sums of the records' offsets over noisy counts.
 
     Parameters
@@ -132,33 +134,23 @@ class Baseline(Method):
         return [Ask(clipped_sums(WholeBox(question.space)), self.least_share)]
 
 
-class MeansRelease(BoxRelease):
-    """Noisy means and counts of the parts of a partition of the box: a coreset for any number of
-    questions.
+@anywhere
+def on_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k points of low cost for the means."""
+    points = release.universe.points
+    return searched(points, release.weights, k, power=power, seed=seed, deadline=deadline)
 
-    Attributes
-    ----------
-    universe : EuclideanMetric
-        The means.
-    space : EuclideanSpace
-    partition : Partition
-    weights : ndarray of float64, shape (n_means,), read-only
-        Noisy counts, not negative.
-    receipt : Receipt
-    """
 
-    def __init__(self, method: str, partition: Any, found: Averages, receipt: Receipt) -> None:
-        self.method = method
-        self.partition = partition
-        weights = np.maximum(found.counts, 0.0)
-        super().__init__(partition.universe, EuclideanMetric(found.means), weights, receipt)
-
-    def __repr__(self) -> str:
-        return (
-            f"MeansRelease({self.method}, {self.space.name}, {len(self.weights):,} means, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points = self.universe.points
-        return searched(points, self.weights, k, power=power, seed=seed, deadline=deadline)
+def release_of(
+    method: str, partition: Any, found: Averages, receipt: Receipt, search: Any = on_means
+) -> Release:
+    """The release of noisy means and counts of the parts of a partition of the box."""
+    return Release(
+        EuclideanMetric(found.means),
+        np.maximum(found.counts, 0.0),
+        receipt,
+        space=partition.universe,
+        method=method,
+        partition=partition,
+        search=search,
+    )

@@ -19,6 +19,7 @@ nodes is made on noisy numbers.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,10 @@ from metricdp.methods.baselines.averages import (
     COUNTS_SHARE,
     Array,
     Baseline,
-    MeansRelease,
     averages,
+    release_of,
 )
+from metricdp.methods.box.anywhere import anywhere
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Terms
 from metricdp.partitions.box.simhash import HashCells, SimHash
@@ -39,12 +41,11 @@ from metricdp.solvers.stopping import Deadline
 BITS = 9
 
 
-class VariatesRelease(MeansRelease):
-    """Noisy draws and counts of the nodes; every question is answered by a seeding of its own."""
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points: Array = self.universe.points
-        return seeded(points, self.weights, k, power, np.random.default_rng([seed, 29]))
+@anywhere
+def drawn(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k means by a seeding of the question's own."""
+    points: Array = release.universe.points
+    return seeded(points, release.weights, k, power, np.random.default_rng([seed, 29]))
 
 
 def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Generator) -> Array:
@@ -107,4 +108,5 @@ class KVariates(Baseline):
         )
         kept = found.standing.copy()
         kept[int(np.argmax(found.counts))] = True
-        return VariatesRelease(self.name, cells, found.at(kept), (yield Account()).receipt)
+        receipt = (yield Account()).receipt
+        return release_of(self.name, cells, found.at(kept), receipt, drawn)

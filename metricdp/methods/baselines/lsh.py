@@ -28,7 +28,7 @@ from metricdp.accounting import Cost
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
-from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, MeansRelease, averages
+from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Terms, deviation
 from metricdp.partitions.box.simhash import HashCells, SimHash
@@ -105,7 +105,7 @@ class LSHCoreset(Baseline):
         )
         kept = found.counts >= fewest
         kept[int(np.argmax(found.counts))] = True
-        return MeansRelease(self.name, cells, found.at(kept), (yield Account()).receipt)
+        return release_of(self.name, cells, found.at(kept), (yield Account()).receipt)
 
     def _tree(
         self, terms: Terms, hashed: SimHash, k: int

@@ -4,8 +4,8 @@ questions about centers.
 **The default** releases one noisy histogram (or, beyond three dimensions, noisy counts and means
 around candidates) with the whole budget, by the default method's own steps 1 to 3
 (`metricdp.methods.box.default`), and answers from it. Its coreset holds all that was counted:
-cells that do not stand out of the noise one by one are told by large blocks (`WholeRelease`).
-`DemandRelease.coreset` with a number of centers makes it as small as the paper's by the paper's
+cells that do not stand out of the noise one by one are told by large blocks (`whole`).
+`Release.coreset` with a number of centers makes it as small as the paper's by the paper's
 rounds, run on what is released: free.
 
 **Published** (Feldman, Xiang, Zhu & Rus, IPSN 2017, Algorithm 1, PRIVATE-K-MEAN). The number of
@@ -49,9 +49,8 @@ import numpy as np
 from metricdp.arguments import chosen, flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
-from metricdp.methods.box.box_release import Array, BoxRelease, searched
+from metricdp.methods.box.anywhere import Array, anywhere, searched
 from metricdp.methods.box.good_center import GoodCenter, Prices, check_average, peeled
-from metricdp.methods.box.grid_release import GridRelease
 from metricdp.methods.box.rec_concave import (
     published_promise,
     rec_concave,
@@ -59,13 +58,14 @@ from metricdp.methods.box.rec_concave import (
     selections_of,
 )
 from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes
+from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.chunks import Chunks
-from metricdp.partitions.box.grid import Grid
+from metricdp.partitions.box.grid import Grid, NestedGrid
 from metricdp.partitions.box.slabs import middles
 from metricdp.privacy.balls import PeeledQuery
 from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
@@ -88,92 +88,66 @@ RESERVE = 64
 """Public points that answer where no round was possible."""
 
 
-class CoresetRelease(BoxRelease):
-    """The balls' centers and how many records each stands for.
-
-    Attributes
-    ----------
-    space : EuclideanSpace
-    universe : EuclideanMetric
-        The centers; a public net where there was no round.
-    weights : ndarray of float64, shape (n_points,), read-only
-    receipt : Receipt
-        What it cost.
+def release_of(space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt) -> Release:
+    """The release of the balls' centers and how many records each stands for; of a public net where
+    there was no round.
     """
-
-    method = "coreset"
-
-    def __init__(
-        self, space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt
-    ) -> None:
-        if not len(points):
-            points = space.net(RESERVE).points
-            weights = np.zeros(RESERVE)
-        distinct, place = np.unique(points, axis=0, return_inverse=True)
-        total = np.bincount(place.ravel(), weights, len(distinct)).astype(np.float64)
-        super().__init__(space, EuclideanMetric(distinct), total, receipt)
-
-    def __repr__(self) -> str:
-        return (
-            f"CoresetRelease({self.space.name}, {len(self.weights):,} points, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points = self.universe.points
-        weights = self.weights
-        if k > len(points):
-            points = np.concatenate([points, self.space.net(k).points])
-            weights = np.r_[weights, np.zeros(k)]
-        return searched(points, weights, k, power=power, seed=seed, deadline=deadline)
+    if not len(points):
+        points = space.net(RESERVE).points
+        weights = np.zeros(RESERVE)
+    distinct, place = np.unique(points, axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), weights, len(distinct)).astype(np.float64)
+    return Release(
+        EuclideanMetric(distinct), total, receipt, space=space, method="coreset", search=on_balls
+    )
 
 
-class WholeRelease(BoxRelease):
-    """A release of a box's cells for publication: whole, where `GridRelease` leaves out cells that
+@anywhere
+def on_balls(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k points of low cost: among a public net too, where there are more centers than balls."""
+    points = release.universe.points
+    weights = release.weights
+    if k > len(points):
+        points = np.concatenate([points, release.space.net(k).points])
+        weights = np.r_[weights, np.zeros(k)]
+    return searched(points, weights, k, power=power, seed=seed, deadline=deadline)
+
+
+def whole(standing: Any) -> Release:
+    """A release of a box's cells for publication: whole, where the default's leaves out cells that
     do not stand out of the noise.
 
     Lone records in such cells are few, but far away, and cost much. Their noisy counts are summed
     over large blocks. Sums above a standard deviation of their noise are scaled to the signed total
-    of all, and spread over each block's cells. Centers are found without them.
-
-    Attributes
-    ----------
-    space : EuclideanSpace
-    universe : EuclideanMetric
-        Middles of the grid's cells.
-    weights : ndarray of float64, shape (n_points,), read-only
-    standing : GridRelease
-        The release without the rest.
-    receipt : Receipt
-        What it cost.
+    of all, and spread over each block's cells. Centers are found without them, on ``standing``.
     """
+    weights = standing.weights * standing.receipt.grains
+    rest = np.flatnonzero(~standing.standing)
+    blocks = Grid(standing.space, BLOCKS)
+    block = blocks.encode(standing.universe.points[rest])
+    counts = standing.histogram.values[rest].astype(np.float64)
+    sums = np.bincount(block, counts, blocks.n_parts)
+    extent = np.bincount(block, minlength=blocks.n_parts)
+    sums[sums <= deviation(standing.histogram) * np.sqrt(extent)] = 0.0
+    if sums.sum() > 0:
+        sums *= max(float(counts.sum()), 0.0) / sums.sum()
+    weights[rest] = (sums / extent.clip(1))[block]
+    return Release(
+        standing.universe,
+        weights,
+        standing.receipt,
+        space=standing.space,
+        method="coreset",
+        search=on_standing,
+        histograms=standing.histograms,
+        standing=standing,
+    )
 
-    method = "coreset"
 
-    def __init__(self, standing: GridRelease) -> None:
-        self.standing = standing
-        self.histogram = standing.histogram
-        weights = standing.weights.copy()
-        rest = np.flatnonzero(~standing.standing)
-        blocks = Grid(standing.space, BLOCKS)
-        block = blocks.encode(standing.universe.points[rest])
-        counts = standing.histogram.values[rest].astype(np.float64)
-        sums = np.bincount(block, counts, blocks.n_parts)
-        extent = np.bincount(block, minlength=blocks.n_parts)
-        sums[sums <= deviation(standing.histogram) * np.sqrt(extent)] = 0.0
-        if sums.sum() > 0:
-            sums *= max(float(counts.sum()), 0.0) / sums.sum()
-        weights[rest] = (sums / extent.clip(1))[block]
-        super().__init__(standing.space, standing.universe, weights, standing.receipt)
-
-    def __repr__(self) -> str:
-        return (
-            f"WholeRelease({self.space.name}, {len(self.weights):,} cells, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        return self.standing._found(k, power, seed, deadline)
+def on_standing(release: Release, question: BoxQuestion) -> Array:
+    """Centers for the cells that stand out, shape (k, d)."""
+    found: Array = release.standing.search(release.standing, question)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +302,7 @@ class Coreset(Method):
             found = yield Parts(Chunks(space, n_parts), [each] * n_parts, works, "chunks")
         points = np.concatenate([np.empty((0, space.dimension)), *(at for at, _ in found)])
         weights = np.concatenate([np.empty(0), *(numbers for _, numbers in found)])
-        return CoresetRelease(space, points, weights, (yield Account()).receipt)
+        return release_of(space, points, weights, (yield Account()).receipt)
 
     def _rounds(
         self, terms: Terms, left: Fraction, records: int, question: BoxQuestion
@@ -422,8 +396,8 @@ class ReleasedCoreset(Method):
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the coreset they were computed from."""
         release = yield from self.source.work(terms, replace(question, k=0))
-        whole = WholeRelease(release) if isinstance(release, GridRelease) else release
-        return replace(whole.answer(question), method=self.name)
+        told = whole(release) if isinstance(release.partition, NestedGrid) else release
+        return replace(told.answer(question), method=self.name)
 
 
 def paper_cells(records: int, dimension: int) -> int:

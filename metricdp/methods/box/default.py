@@ -64,8 +64,9 @@ from metricdp.methods.box.directions import (
 )
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.box.focus import focused_grid
-from metricdp.methods.box.grid_release import GridRelease
-from metricdp.methods.box.rounds import ALONG, WHOLE, Round, RoundsRelease, two_rounds
+from metricdp.methods.box.grid_release import radii_and_mass, release_of
+from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
+from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
@@ -137,8 +138,8 @@ class GridMethod(Method):
             return (yield from grid_release(terms, question.space, Fraction(1), self.records_hint))
         share = 1 - STEP_SHARE
         noisy = yield from grid_release(terms, question.space, share, self.records_hint)
-        centers = noisy.centers(question)
-        radii, mass = noisy.radii_and_mass(centers, question.power)
+        centers = noisy.search(noisy, question)
+        radii, mass = radii_and_mass(noisy, centers, question.power)
         cells = VoronoiCells(noisy.space, centers)
         left = (yield Account()).left
         moved = yield from descended(cells, centers, Step(radii, mass, MARGIN), left)
@@ -148,7 +149,7 @@ class GridMethod(Method):
 
 def grid_release(
     terms: Terms, space: EuclideanSpace, share: Fraction, records_hint: float | None = None
-) -> Generator[Any, Any, GridRelease]:
+) -> Generator[Any, Any, Release]:
     """Spend a share on one release of demand in a box of few dimensions; see the module's text for
     the steps and the guarantee.
 
@@ -170,7 +171,7 @@ def grid_release(
     grid = yield from focused_grid(share * SURVEY_SHARE, space, records, n_cells, MOST_CELLS)
     left = (yield Account()).left
     histogram = yield Ask(HistogramQuery(grid), left - kept)
-    return GridRelease(grid, histogram, (yield Account()).receipt)
+    return release_of(grid, histogram, (yield Account()).receipt)
 
 
 def number_of_cells(records: float, scale: float, dimension: int) -> int:
@@ -219,7 +220,8 @@ class RoundsMethod(Method):
         )
         if not question.k:
             return found.release
-        moved = yield from last_step(found, found.release.centers(question), question.power)
+        centers = found.release.search(found.release, question)
+        moved = yield from last_step(found, centers, question.power)
         return Result(moved, question.k, self.name, (yield Account()).receipt, found.release)
 
 
@@ -228,14 +230,14 @@ class Rounds(NamedTuple):
 
     Attributes
     ----------
-    release : RoundsRelease
+    release : Release
     seen : Image
         The records that the rounds read: all, or a sample.
     shares : Shares
         Of the budget.
     """
 
-    release: RoundsRelease
+    release: Release
     seen: Image
     shares: Shares
 
@@ -295,7 +297,7 @@ def rounds_release(
         counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
         found = Round(cells, counted, mean.point[None], np.maximum(counted.values, 1.0))
     receipt = (yield Account()).receipt
-    return Rounds(RoundsRelease(design, subspace, found, sampled, receipt), seen, paid)
+    return Rounds(release_of_rounds(design, subspace, found, sampled, receipt), seen, paid)
 
 
 def last_step(found: Rounds, centers: Array, power: int) -> Generator[Any, Any, Array]:

@@ -12,19 +12,20 @@ clipped counts add up.
 
 from __future__ import annotations
 
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box.box_release import BoxRelease, searched
-from metricdp.methods.demand_release import Coreset
+from metricdp.methods.box.anywhere import anywhere, searched
+from metricdp.methods.demand_release import Coreset, Release
 from metricdp.methods.shares import deviation
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.grid import NestedGrid
 from metricdp.partitions.box.standing import standing_groups
-from metricdp.releases import Receipt, Release
+from metricdp.releases import Receipt
+from metricdp.releases import Release as Noisy
 from metricdp.solvers.lloyd import settled
 from metricdp.solvers.stopping import Deadline
 
@@ -42,92 +43,67 @@ and for k-means.
 Array = NDArray[np.float64]
 
 
-class GridRelease(BoxRelease):
-    """A private release of where the demand is in a box, good for any number of questions.
+def release_of(grid: NestedGrid, histogram: Noisy, receipt: Receipt) -> Release:
+    """The release of a grid's cells: noisy counts of the standing ones, where cells stand out
+    together only their mean, negative ones as 0; 0 elsewhere.
 
-    Attributes
-    ----------
-    universe : EuclideanMetric
-        Middles of the grid's cells.
-    space : EuclideanSpace
-    partition : NestedGrid
-    weights : ndarray of float64, shape (n_cells,), read-only
-        Noisy counts of the standing cells, where cells stand out together only their mean, negative
-        ones as 0; 0 elsewhere.
-    histogram : Release
-        The noisy counts themselves.
-    signed : Coreset
-        The standing cells and their noisy counts as they are; the whole grid, counted alike, if
-        nothing stands out.
-    standing : ndarray of bool, shape (n_cells,)
-    receipt : Receipt
-        What it cost.
+    It tells besides ``standing``, shape (n_cells,), and ``signed``: the standing cells and their
+    noisy counts as they are; the whole grid, counted alike, if nothing stands out.
     """
+    noise = deviation(histogram)
+    least = (STANDS_OUT * noise, STANDS_OUT_FAR * noise)
+    group = standing_groups(grid, histogram.values, least)[0]
+    standing = group >= 0
+    at = group[standing]
+    counts = (np.bincount(at, histogram.values[standing]) / np.bincount(at))[at]
+    weights = np.zeros(grid.n_parts)
+    weights[standing] = np.maximum(counts, 0.0)
+    shown = standing if weights.sum() > 0 else np.ones(grid.n_parts, bool)
+    sides = [np.broadcast_to(g.side, (g.n_own, len(g.side))) for g in grid.grids()]
+    return Release(
+        EuclideanMetric(grid.centers),
+        weights,
+        receipt,
+        space=grid.universe,
+        partition=grid,
+        histograms=(histogram,),
+        search=on_cells,
+        standing=standing,
+        signed=Coreset(
+            grid.centers[shown],
+            counts if shown is standing else np.ones(grid.n_parts),
+            crs=grid.universe.crs,
+        ),
+        diagonals=grid.diagonals[shown],
+        sides=np.concatenate(sides),
+    )
 
-    def __init__(self, grid: NestedGrid, histogram: Release, receipt: Receipt) -> None:
-        self.partition = grid
-        self.histogram = histogram
-        noise = deviation(histogram)
-        least = (STANDS_OUT * noise, STANDS_OUT_FAR * noise)
-        group = standing_groups(grid, histogram.values, least)[0]
-        self.standing = group >= 0
-        at = group[self.standing]
-        mass = np.bincount(at, histogram.values[self.standing])
-        self._counts = (mass / np.bincount(at))[at]
-        weights = np.zeros(grid.n_parts)
-        weights[self.standing] = np.maximum(self._counts, 0.0)
-        super().__init__(grid.universe, EuclideanMetric(grid.centers), weights, receipt)
 
-    def __repr__(self) -> str:
-        return (
-            f"GridRelease({self.space.name}, {self.partition.n_parts:,} cells, epsilon "
-            f"{float(self.receipt.epsilon):g})"
-        )
+@anywhere
+def on_cells(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k points of low cost for the clipped counts, then for the signed ones."""
+    points, counts = release.signed
+    smooth = release.diagonals / 4
+    held = np.maximum(counts, 0.0)
+    found = searched(points, held, k, power=power, seed=seed, deadline=deadline, smooth=smooth)
+    return settled(points, counts, found, power=power, smooth=smooth)
 
-    def _points_at(self, at: NDArray[np.int64], coins: np.random.Generator) -> Array:
-        """Uniform points of the cells."""
-        grids = self.partition.grids()
-        sides = np.concatenate([np.broadcast_to(g.side, (g.n_own, len(g.side))) for g in grids])
-        offset = (coins.random((len(at), sides.shape[1])) - 0.5) * sides[at]
-        return self.space.clip(self.partition.centers[at] + offset)
 
-    @cached_property
-    def signed(self) -> Coreset:
-        """The standing cells and their noisy counts as they are; the whole grid, counted alike, if
-        nothing stands out.
-        """
-        if self.weights.sum() <= 0:
-            return Coreset(self.partition.centers, np.ones(len(self.weights)), crs=self.space.crs)
-        return Coreset(self.partition.centers[self.standing], self._counts, crs=self.space.crs)
-
-    @cached_property
-    def _diagonals(self) -> Array:
-        """Lengths of the diagonals of `signed`'s cells."""
-        diagonals = self.partition.diagonals
-        return diagonals[self.standing] if self.weights.sum() > 0 else diagonals
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        points, counts = self.signed
-        smooth = self._diagonals / 4
-        held = np.maximum(counts, 0.0)
-        found = searched(points, held, k, power=power, seed=seed, deadline=deadline, smooth=smooth)
-        return settled(points, counts, found, power=power, smooth=smooth)
-
-    def radii_and_mass(self, centers: Array, power: int) -> tuple[Array, Array]:
-        """For a step from these centers: where their records' offsets are clipped, and what their
-        sums are divided by, both of shape (k,).
-        """
-        points, counts = self.signed
-        label, square = nearest_centers(points, centers)
-        distance = np.sqrt(square)
-        half = self._diagonals / 2
-        within = np.maximum(distance, half)
-        radii = np.empty(len(centers))
-        for j in range(len(centers)):
-            at = label == j
-            far = weighted_quantile(within[at], counts[at], REACH[power])
-            radii[j] = half.min() if far is None else far
-        return radii, pulls(counts, distance, radii[label], label, power, len(centers))
+def radii_and_mass(release: Any, centers: Array, power: int) -> tuple[Array, Array]:
+    """For a step from these centers: where their records' offsets are clipped, and what their sums
+    are divided by, both of shape (k,).
+    """
+    points, counts = release.signed
+    label, square = nearest_centers(points, centers)
+    distance = np.sqrt(square)
+    half = release.diagonals / 2
+    within = np.maximum(distance, half)
+    radii = np.empty(len(centers))
+    for j in range(len(centers)):
+        at = label == j
+        far = weighted_quantile(within[at], counts[at], REACH[power])
+        radii[j] = half.min() if far is None else far
+    return radii, pulls(counts, distance, radii[label], label, power, len(centers))
 
 
 def weighted_quantile(values: Array, weights: Array, share: float) -> float | None:

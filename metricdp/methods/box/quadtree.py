@@ -45,7 +45,8 @@ from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
 from metricdp.methods.box.quadtree_means import improved_means
-from metricdp.methods.box.quadtree_release import QuadtreeRelease
+from metricdp.methods.box.quadtree_release import radii_and_mass, release_of
+from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.method import Method
@@ -242,7 +243,7 @@ class Quadtree(Method):
         power = question.power
         (first, *more), steps = self._split(space, power)
 
-        def run(which: int, share: Fraction) -> Generator[Any, Any, tuple[QuadtreeRelease, Any]]:
+        def run(which: int, share: Fraction) -> Generator[Any, Any, tuple[Release, Any]]:
             made = yield from self._release(terms, space, question.seed + (which << 128), share)
             return made, made.answer(question.among(made.universe)).centers
 
@@ -254,7 +255,7 @@ class Quadtree(Method):
         if self.published and steps:
             centers = yield from lloyd_steps(terms, space, centers, steps, power=power)
         for share in () if self.published else steps:
-            step = Step(*release.radii_and_mass(centers, power), MARGIN)
+            step = Step(*radii_and_mass(release, centers, power), MARGIN)
             cells = VoronoiCells(space, centers)
             centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
         return Result(centers, question.k, self.name, (yield Account()).receipt, release)
@@ -296,7 +297,7 @@ class Quadtree(Method):
 
     def _release(
         self, terms: Terms, space: EuclideanSpace, seed: int, share: Fraction, kept: Any = None
-    ) -> Generator[Any, Any, QuadtreeRelease]:
+    ) -> Generator[Any, Any, Release]:
         """Steps 1 to 3, for a share; `kept` makes of cells what is counted: one more part holds
         other records.
         """
@@ -325,9 +326,7 @@ class Quadtree(Method):
             cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
         estimate, how = ("own", "tree") if self.published else ("supported", "solver")
         receipt = Receipt.combined((yield Account()).receipts[len(before.receipts) :])
-        return QuadtreeRelease(
-            cells, known, receipt, self.estimate or estimate, self.centers or how
-        )
+        return release_of(cells, known, receipt, self.estimate or estimate, self.centers or how)
 
     def _rounds(
         self,

@@ -29,15 +29,17 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask, Image
-from metricdp.methods.box.box_release import BoxRelease, searched
+from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.box.directions import Design, Shares
 from metricdp.methods.box.distances import measured_together
+from metricdp.methods.demand_release import Release
 from metricdp.methods.shares import Terms, clipped_sums, deviation, least_radius
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.subspace import Subspace, ball
 from metricdp.privacy.queries import HistogramQuery
-from metricdp.releases import Receipt, Release
+from metricdp.releases import Receipt
+from metricdp.releases import Release as Noisy
 from metricdp.solvers.stopping import Deadline
 
 FEWEST = 16
@@ -104,60 +106,44 @@ class Round(NamedTuple):
     """
 
     cells: VoronoiCells
-    counted: Release
+    counted: Noisy
     means: Array
     weights: Array
 
 
-class RoundsRelease(BoxRelease):
-    """A private release of where the demand is in a box: means and counts of cells that stand out
-    of the noise.
-
-    Attributes
-    ----------
-    universe : EuclideanMetric
-        Those means; the candidates, counted alike, if nothing stands out.
-    space : EuclideanSpace
-    design : Design
-        Which reads there were, and how the budget was shared.
-    subspace : Subspace
-        Where the rounds took place.
-    partition : VoronoiCells
-        Around the second round's candidates, in the subspace's coordinates.
-    weights : ndarray of float64, shape (n_means,), read-only
-        Noisy counts.
-    histogram : Release
-        The noisy counts of all cells, of the sample that the rounds read.
-    receipt : Receipt
+def release_of_rounds(
+    design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
+) -> Release:
+    """The release of two rounds' means and counts: the candidates, counted alike, if nothing stands
+    out. It tells besides its ``design`` and ``subspace``.
     """
+    return Release(
+        EuclideanMetric(subspace.outside(found.means)),
+        found.weights / sampled,
+        receipt,
+        space=subspace.universe,
+        partition=found.cells,
+        histograms=(found.counted,),
+        search=around_means,
+        design=design,
+        subspace=subspace,
+        places=found.means,
+    )
 
-    def __init__(
-        self, design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
-    ) -> None:
-        self.design = design
-        self.subspace = subspace
-        self.partition = found.cells
-        self.histogram = found.counted
-        self._places = found.means
-        places = EuclideanMetric(subspace.outside(found.means))
-        super().__init__(subspace.universe, places, found.weights / sampled, receipt)
 
-    def __repr__(self) -> str:
-        design = f"{self.design.name}, {self.partition.n_parts:,} cells"
-        epsilon = f"epsilon {float(self.receipt.epsilon):g}"
-        return f"RoundsRelease({self.space.name}, {design}, {epsilon})"
-
-    def _found(self, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-        places = self._places
-        rng = np.random.default_rng(seed)
-        missing = max(k - len(places), 0)
-        size = self.subspace.ellipsoid
-        found = searched(
-            places, self.weights, k - missing, power=power, seed=seed, deadline=deadline
-        )
-        parent = rng.choice(len(places), missing, p=self.weights / self.weights.sum())
-        others = places[parent] + NEAR * ball(missing, len(size), rng) @ size
-        return self.subspace.outside(np.concatenate([found, others]))
+@anywhere
+def around_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k points of low cost for the means, and around them where there are more centers."""
+    places = release.places
+    weights = release.weights
+    rng = np.random.default_rng(seed)
+    missing = max(k - len(places), 0)
+    size = release.subspace.ellipsoid
+    found = searched(places, weights, k - missing, power=power, seed=seed, deadline=deadline)
+    parent = rng.choice(len(places), missing, p=weights / weights.sum())
+    others = places[parent] + NEAR * ball(missing, len(size), rng) @ size
+    outside: Array = release.subspace.outside(np.concatenate([found, others]))
+    return outside
 
 
 def two_rounds(
@@ -228,7 +214,7 @@ def one_round(
     radius: float,
     shares: tuple[Fraction, Fraction],
     stands_out: float,
-) -> Generator[Ask, Release, Round]:
+) -> Generator[Ask, Noisy, Round]:
     """Cells of the candidates, their noisy counts, and means and counts of those that stand out of
     the noise; sums are clipped at a radius.
     """

@@ -46,7 +46,7 @@ from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.method import Composition, Method
-from metricdp.methods.question import BoxQuestion, Question
+from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
@@ -85,7 +85,7 @@ def moved_to_means(release: Release, question: Question) -> NDArray[np.float64]:
     """Centers among private candidates in a box; those for means are moved to the weighted means
     of what they serve (Lloyd), in the box again. Shape (k, d).
     """
-    points = release.universe.points  # type: ignore[attr-defined]
+    points = release.universe.points
     centers: NDArray[np.float64] = points[on_weights(release, question)]
     for _ in range(LLOYD if question.power == 2 else 0):
         label = cdist(points, centers).argmin(axis=1)
@@ -299,6 +299,7 @@ class MaxCoverage(Method):
             space=space,
             method=self.name,
             search=search,
+            asks=None if space is None else PointsQuestion,
             centers=centers,
         )
 

@@ -610,3 +610,22 @@ def test_the_command_line_saves_by_the_ending(tmp_path, monkeypatch, capsys):
         for f in features
     )
     assert sum(f["properties"]["weight"] for f in features) == pytest.approx(400, abs=150)
+
+
+def test_the_coreset_of_people_of_one_unit_each_weighs_as_many_as_they_are():
+    """Cells that stand out were divided twice by a unit's grains."""
+    points = np.repeat([[0.2, 0.2], [0.8, 0.7]], 2000, axis=0)
+    space = mdp.EuclideanSpace([0, 0], [1, 1])
+    user = np.repeat(np.arange(2000), 2)
+    demand = mdp.PrivateDemand(space, points, user=user, weighting="share")
+    release = mdp.k_means(space, demand, k=2, epsilon=4, method="coreset").release
+    assert release.receipt.grains > 1
+    assert release.weights.sum() == pytest.approx(2000, rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["partition", "coreset", "quadtree"])
+def test_means_that_a_release_answers_are_means(method):
+    space = mdp.EuclideanSpace([0, 0], [1, 1])
+    demand = mdp.PrivateDemand(space, np.repeat([[0.2, 0.2], [0.8, 0.7]], 2000, axis=0))
+    release = mdp.k_means(space, demand, k=2, epsilon=4, method=method).release
+    assert (release.k_median(2).power, release.k_means(2).power) == (1, 2)

@@ -18,6 +18,8 @@ from metricdp.methods import runner
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
+from metricdp.methods.box.quadtree_release import tree_centers
+from metricdp.methods.question import PointsQuestion
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
@@ -188,12 +190,12 @@ def test_one_release_answers_many_questions():
         for answer in (release.k_median(k), release.k_means(k)):
             assert answer.centers.shape == (k, 2) == np.unique(answer.centers, axis=0).shape
             assert ((answer.centers >= 0) & (answer.centers <= 10)).all()
-    assert release.tree_centers(50).shape == (50, 2)
+    assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
     coreset = release.coreset()
     assert len(coreset.points) == len(coreset.weights) and coreset.weights.sum() == pytest.approx(
         20_000, rel=0.05
     )
-    assert "cells" in repr(release)
+    assert "quadtree" in repr(release)
 
 
 @pytest.mark.parametrize("method", ["quadtree", Quadtree(published=True)])

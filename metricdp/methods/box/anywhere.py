@@ -1,0 +1,75 @@
+"""Centers anywhere in a box, for released weights of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.methods.box.descent import distinct_in
+from metricdp.solvers.lloyd import lloyd
+from metricdp.solvers.stopping import NEVER, Deadline
+
+MOST_STARTS = 24
+FEW_CENTERS = 64
+"""Seedings on a release, down to one where there are many more than so many centers."""
+
+Array = NDArray[np.float64]
+
+
+def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[[Any, Any], Array]:
+    """What a release is searched with, by a function of it, k, power, seed and deadline: distinct
+    points of the box, shape (k, d), where `find` may repeat some.
+    """
+
+    @wraps(find)
+    def search(release: Any, question: Any) -> Array:
+        with Deadline(question.time_limit) as deadline:
+            found = find(release, question.k, question.power, question.seed, deadline)
+        return distinct_in(release.space, found)
+
+    return search
+
+
+@anywhere
+def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+    """k points of low cost for the weights: of a public net where there are more centers than
+    points.
+    """
+    points = release.universe.points
+    n = min(k, len(points))
+    found = searched(points, release.weights, n, power=power, seed=seed, deadline=deadline)
+    return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])
+
+
+def searched(
+    points: Array,
+    weights: Array,
+    k: int,
+    *,
+    power: int,
+    seed: int,
+    deadline: Deadline = NEVER,
+    smooth: float | Array = 0.0,
+) -> Array:
+    """k centers of low cost for released weights, by Lloyd's or Weiszfeld's method from several
+    seedings, shape (k, d).
+    """
+    return lloyd(
+        points,
+        weights,
+        k,
+        power=power,
+        seed=seed,
+        starts=starts_for(k),
+        smooth=smooth,
+        deadline=deadline,
+    )
+
+
+def starts_for(k: int) -> int:
+    """Seedings that are tried for k centers."""
+    return int(np.clip(MOST_STARTS * FEW_CENTERS // k, 1, MOST_STARTS))
