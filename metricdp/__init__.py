@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
     from metricdp.methods.caps import Caps as Caps
     from metricdp.methods.contributions import Contributions, contributions
-    from metricdp.methods.demand_release import Coreset
+    from metricdp.methods.demand_release import Coreset, PartitionRelease, Release
     from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
     from metricdp.methods.finite.covering_sets import Coverage, max_coverage
     from metricdp.methods.finite.stream import Stream
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
-    from metricdp.methods.saving import PartitionRelease, Release
     from metricdp.methods.solution import Solution
     from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403
@@ -56,8 +55,7 @@ _HOME = {
     "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.methods.contributions": ("Contributions", "contributions"),
     "metricdp.methods.registry": ("METHODS",),
-    "metricdp.methods.demand_release": ("Coreset",),
-    "metricdp.methods.saving": ("PartitionRelease", "Release"),
+    "metricdp.methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
     "metricdp.methods.solution": ("Solution",),
     "metricdp.methods.solving": ("solve",),
     "metricdp.methods.finite.stream": ("Stream",),

@@ -25,7 +25,6 @@ BY_NAME = {
     "cli/__init__.py": "commands, one file each",
     "cli/bench.py": "suites, one file each",
     "methods/registry.py": "methods, by their catalogue",
-    "methods/saving.py": "files of releases",
     "progress.py": "a module of Numba, if it was loaded",
     "testing/metrics.py": "libraries of tables",
 }

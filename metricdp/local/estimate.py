@@ -218,7 +218,7 @@ class LocalEstimate:
         metric : Metric
             Finite universes: the one that the parameters were made for.
         asked
-            `candidates`, `opened`, `seed`, `time_limit` as `DemandRelease.k_median`; in a box
+            `candidates`, `opened`, `seed`, `time_limit` as `Release.k_median`; in a box
             `seed` alone.
 
         Examples

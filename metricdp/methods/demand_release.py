@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed, shown
 from metricdp.errors import InputError
+from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.looks import FAST_GROWTH
@@ -193,11 +194,6 @@ class Release:
     >>> release = mdp.release(metric, demand, epsilon=4)
     >>> sorted(release.k_median(k=2).centers), len(release.sample(3))
     ([1, 7], 3)
-    """
-
-    files: ClassVar[Any]
-    """Saves and loads: `metricdp.methods.saving`, which knows all kinds of releases, is told here
-    by that module itself.
     """
 
     universe: Any
@@ -565,7 +561,7 @@ class Release:
         >>> sorted(mdp.Release.load(path, metric).k_median(k=2).centers)
         [1, 7]
         """
-        self.files.save(self, path)
+        saving.save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str], universe: Any) -> Release:
@@ -589,8 +585,7 @@ class Release:
         >>> mdp.Release.load(path, metric).k_median(k=1).centers
         [3]
         """
-        found: Release = Release.files.load(path, universe)
-        return found
+        return Release(**saving.load(path, universe))
 
     def answer(self, question: Any) -> Result:
         """Centers for a question that was checked already: post-processing, free."""
@@ -603,5 +598,5 @@ class Release:
         return self.answer(self.asks.checked(where, k, power, **asked))
 
 
-DemandRelease = Release
-"""The same class, by an older name."""
+PartitionRelease = Release
+"""The same class, by the name that it had until 0.1.0 in a finite universe."""

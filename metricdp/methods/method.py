@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 from metricdp.accounting import Cost
 from metricdp.arguments import positive
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.demand_release import DemandRelease
+from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of
@@ -149,7 +149,7 @@ class Method(ABC):
 
 def answer_of(outcome: Any, question: Any) -> Result:
     """The answer to a question by a method's last word: free."""
-    if not isinstance(outcome, DemandRelease):
+    if not isinstance(outcome, Release):
         return cast(Result, outcome)
     if isinstance(question, BoxQuestion):
         question = question.among(cast(EuclideanMetric, outcome.universe))

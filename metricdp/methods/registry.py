@@ -7,7 +7,6 @@ from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
-from metricdp.methods import saving as saving  # so that releases of all methods can be saved
 from metricdp.methods.box.coreset import Coreset, ReleasedCoreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
 from metricdp.methods.catalogue import LISTED

@@ -23,7 +23,6 @@ from metricdp.archives import read_archive
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
-from metricdp.methods.demand_release import Release
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
@@ -36,7 +35,7 @@ FORMAT = "metricdp release, 1"
 Array = NDArray[np.float64]
 
 
-def save(release: Release, path: Any) -> None:
+def save(release: Any, path: Any) -> None:
     """Write a release to a file, wholly or not at all; links are followed.
 
     Raises
@@ -64,8 +63,8 @@ def save(release: Release, path: Any) -> None:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
 
-def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
-    """Read a release of this universe from a file.
+def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
+    """Read what a release of this universe is made of from a file.
 
     Raises
     ------
@@ -94,17 +93,18 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> Release:
         if points is None or points.shape != shape or not np.isfinite(points).all():
             raise InputError(f"{source}: is damaged; its release must be made again")
         held = np.maximum(weights, 0.0)
-        return Release(EuclideanMetric(points), held, receipt, space=universe, method=method)
+        told: dict[str, Any] = {"universe": EuclideanMetric(points), "space": universe}
+        return told | {"weights": held, "receipt": receipt, "method": method}
     if len(weights) != len(universe):
         raise InputError(f"{source}: is damaged; its release must be made again")
-    release = Release(universe, weights, receipt, method=method)
+    told = {"universe": universe, "weights": weights, "receipt": receipt, "method": method}
     if "labels" in arrays:
         try:
-            release.estimate = _estimate(universe, arrays, bool(header["any_share"]))
-            release.growth = float(header["growth"])
+            told["estimate"] = _estimate(universe, arrays, bool(header["any_share"]))
+            told["growth"] = float(header["growth"])
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError(f"{source}: is damaged; its release must be made again") from None
-    return release
+    return told
 
 
 def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
@@ -194,8 +194,3 @@ def _read(
             f"{source}: is not a release that this version of metricdp wrote, or is damaged"
         )
     return found
-
-
-Release.files = sys.modules[__name__]
-PartitionRelease = Release
-"""The same class, by the name that it had until 0.1.0 in a finite universe."""
