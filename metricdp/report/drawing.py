@@ -20,6 +20,7 @@ from scipy.spatial import cKDTree
 
 from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
+from metricdp.universe.bends import Bends
 
 EARTH_RADIUS_KM = 6371.0088
 _SHADE_PIXELS = 760
@@ -43,6 +44,8 @@ class Plane:
 
     points: Points
     unit: str | None
+    bends: Bends | None = None
+    """Of the metric's graph, drawn alike; None too where the plane is cut at a meridian."""
 
 
 def project(metric: Any) -> Plane:
@@ -59,12 +62,20 @@ def project(metric: Any) -> Plane:
     xy = np.array(xy, dtype=np.float64)
     xy[~np.isfinite(xy).all(axis=1)] = np.nan
     unit = ""
+    scale = np.ones(2)
+    bends = None if metric.graph is None else metric.graph.bends
     if metric.coordinate_system == "lonlat":
         unit = "km"
-        xy[:, 0] = _unwrapped(xy[:, 0])
+        east = _unwrapped(xy[:, 0])
+        bends = bends if np.array_equal(east, xy[:, 0], equal_nan=True) else None
+        xy[:, 0] = east
         middle = np.radians((np.nanmin(xy[:, 1]) + np.nanmax(xy[:, 1])) / 2)
-        xy = np.radians(xy) * EARTH_RADIUS_KM * [max(float(np.cos(middle)), 0.01), 1.0]
-    return Plane(xy - (np.nanmin(xy, axis=0) + np.nanmax(xy, axis=0)) / 2, unit)
+        scale = np.radians(1.0) * EARTH_RADIUS_KM * np.array([max(float(np.cos(middle)), 0.01), 1])
+    xy *= scale
+    zero = (np.nanmin(xy, axis=0) + np.nanmax(xy, axis=0)) / 2
+    if bends is not None:
+        bends = Bends(bends.offsets, bends.xy * scale - zero)
+    return Plane(xy - zero, unit, bends)
 
 
 def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -143,7 +154,7 @@ class Ground:
         }
 
 
-def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
+def ground(points: Points, pairs: NDArray[np.int64], bends: Bends | None = None) -> Ground:
     """Find the nearest point of every pixel near the network.
 
     Parameters
@@ -152,11 +163,18 @@ def ground(points: Points, pairs: NDArray[np.int64]) -> Ground:
         Finite places.
     pairs : ndarray of int64, shape (m, 2)
         Edges; long ones count as points along them, each half with the owner of its end.
+    bends : Bends or None
+        Their courses, whose places count too.
     """
     low = points.min(axis=0)
     high = points.max(axis=0)
     reach = 0.018 * float(max(high - low))
     places, end = _along_edges(points, pairs, reach)
+    if bends is not None:
+        ends = pairs[bends.line()]
+        away = ((points[ends] - bends.xy[:, None]) ** 2).sum(axis=2)
+        places = np.vstack([places, bends.xy])
+        end = np.r_[end, np.where(away[:, 0] <= away[:, 1], ends[:, 0], ends[:, 1])]
     low = low - reach
     high = high + reach
     pixel = float(max(high - low)) / _SHADE_PIXELS

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
+from metricdp.universe.bends import cut, polylines
 from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo
 
@@ -170,22 +171,26 @@ class Layers:
         assert graph is not None
         label = self.nearest[0]
         pairs = graph.pairs()
-        u, v = pairs[np.isfinite(self.xy[pairs]).all(axis=(1, 2))].T
-        start, end = self.xy[u], self.xy[v]
+        placed = np.flatnonzero(np.isfinite(self.xy[pairs]).all(axis=(1, 2)))
+        u, v = pairs[placed].T
+        bends = graph.bends
+        if bends is not None:
+            bends = bends.taken(placed, np.zeros(len(placed), bool))
+        whole = polylines(self.xy[u], self.xy[v], bends)
         share = self._shares(graph, u, v)
-        cut = start + share[:, None] * (end - start)
-        same = np.asarray(label[u] == label[v])
-        first, second = ~same & (share > 0), ~same & (share < 1)
-        pieces = np.concatenate(
-            [
-                np.stack([start, end], axis=1)[same],
-                np.stack([start, cut], axis=1)[first],
-                np.stack([cut, end], axis=1)[second],
-            ]
-        )
-        of = np.concatenate([label[u][same], label[u][first], label[v][second]])
-        lines = shapely.linestrings(pieces)
-        shapes = [shapely.multilinestrings(lines[of == c]) for c in range(len(self.sites))]
+        share = np.where(label[u] == label[v], 1.0, share)
+        pieces: list[Any] = []
+        owners: list[Any] = []
+        parts = cut(*whole, share)
+        for (xy, line), end, has in zip(parts, (u, v), (share > 0, share < 1)):
+            kept = has[line]
+            number = np.cumsum(has) - 1
+            if kept.any():
+                pieces.append(shapely.linestrings(xy[kept], indices=number[line[kept]]))
+                owners.append(label[end][has])
+        lines = np.concatenate(pieces) if pieces else np.empty(0, object)
+        owner = np.concatenate(owners) if owners else np.empty(0, np.int64)
+        shapes = [shapely.multilinestrings(lines[owner == c]) for c in range(len(self.sites))]
         ranked = {name: self.facts[name] for name in ("rank", "center")}
         return self._frame(ranked, shapes)
 

@@ -72,7 +72,8 @@ def graph_from(
     -----
     Coordinates are the node attributes x and y, in the system that the graph's attribute ``crs``
     declares, as OSMnx writes it, else planar; or lon and lat, or the pair pos. The system is kept
-    (`Graph.crs`). Vertices without any have NaN. O(n + m log m) time.
+    (`Graph.crs`), and of networkx the lines in the edge attribute ``geometry`` (`Graph.bends`).
+    Vertices without any place have NaN. O(n + m log m) time.
 
     Examples
     --------
@@ -152,9 +153,10 @@ def _from_networkx(graph: Any, weight: Hashable | None) -> EdgeData:
     name = graph.graph.get("name")
     label = name if isinstance(name, str) and name else "graph"
     both: dict[str, Any] = {"crs": crs, "measured": _measured(weight)}
-    return EdgeData(
+    found = EdgeData(
         tails, heads, lengths, ids, graph.is_directed(), "shortest", xy, system, label, **both
     )
+    return found.drawn([e[-1] for e in graph.edges(data="geometry")])
 
 
 def _measured(weight: Hashable | None) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import check_distinct, shown
 from metricdp.errors import GraphFileError, InputError
+from metricdp.universe.bends import Bends, bends_of
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
@@ -65,6 +66,8 @@ class EdgeData:
         As `Graph.crs`.
     measured : str
         As `Graph.measured`.
+    bends : Bends or None
+        Courses of the edges in the same system as the coordinates.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class EdgeData:
     name: str = "graph"
     crs: str | None = None
     measured: str = ""
+    bends: Bends | None = None
 
     def build(
         self,
@@ -122,7 +126,25 @@ class EdgeData:
             name=self.name,
             crs=self.crs,
             measured=self.measured,
+            bends=self.bends,
         )
+
+    def drawn(self, lines: Sequence[Any]) -> EdgeData:
+        """Attach the courses of the edges: lines in the system of the coordinates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricdp.universe.edges import EdgeData
+        >>> ends, places = (np.array([0]), np.array([1])), np.array([[0.0, 0.0], [2.0, 0.0]])
+        >>> edges = EdgeData(*ends, None, ["a", "b"], False, coordinates=places)
+        >>> edges.drawn(["LINESTRING (0 0, 1 1, 2 0)"]).bends.xy
+        array([[1., 1.]])
+        """
+        if self.coordinates is None:
+            return self
+        starts, ends = self.coordinates[self.tails], self.coordinates[self.heads]
+        return replace(self, bends=bends_of(lines, starts, ends))
 
     def with_coordinates(
         self,
@@ -174,7 +196,7 @@ class EdgeData:
         if (at < 0).all():
             raise InputError(f"{source}: none of its node ids is a vertex of the graph")
         xy = np.where((at >= 0)[:, None], points[at], np.nan)
-        return replace(self, coordinates=xy, coordinate_system=system, crs=crs)
+        return replace(self, coordinates=xy, coordinate_system=system, crs=crs, bends=None)
 
 
 def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSystem | None) -> None:

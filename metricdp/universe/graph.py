@@ -7,7 +7,7 @@ direction, components, parallel edges, self-loops and lengths once, for all of t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from metricdp.errors import (
     InputError,
     ShatteredGraphError,
 )
+from metricdp.universe.bends import Bends, bends_of_pairs
 
 CoordinateSystem = Literal["lonlat", "xy"]
 _LEAST_KEPT = 0.25
@@ -93,6 +94,8 @@ class Graph:
         What the lengths are, in words, where the reader knows: "column 'length'", "hops".
     left_out : int
         Vertices outside the largest component, where that was asked for.
+    bends : Bends or None
+        Courses of the edges, in the order of `pairs`; None where all are straight.
 
     Examples
     --------
@@ -117,6 +120,7 @@ class Graph:
     crs: str | None = None
     measured: str = ""
     left_out: int = 0
+    bends: Bends | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -160,6 +164,7 @@ def build_graph(
     name: str = "graph",
     crs: str | None = None,
     measured: str = "",
+    bends: Bends | None = None,
 ) -> Graph:
     """Validate edges and build the `Graph`.
 
@@ -185,6 +190,8 @@ def build_graph(
         Which of several edges between the same vertices counts; "last" is OR-Library's rule.
     coordinates, coordinate_system, name, crs, measured
         As on `Graph`.
+    bends : Bends or None
+        Courses of the edges, as given.
 
     Raises
     ------
@@ -229,6 +236,8 @@ def build_graph(
     xy = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
     if xy is not None and xy.shape != (n, 2):
         raise InputError(f"coordinates must have shape ({n}, 2), got {xy.shape}")
+    drawn = (t, h, w if parallel == "shortest" else -np.arange(len(w), dtype=np.float64))
+    position = np.arange(n)
     t, h, w, unmatched = _merged_arcs(t, h, w, n, directed=directed, parallel=parallel)
     asymmetry = None
     if unmatched and symmetrize:
@@ -252,7 +261,7 @@ def build_graph(
             raise ShatteredGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
         left_out = n - int(sizes.max())
         kept = label == sizes.argmax()
-        position = np.cumsum(kept) - 1
+        position = np.where(kept, np.cumsum(kept) - 1, -1)
         inside = kept[t] & kept[h]
         t = position[t[inside]]
         h = position[h[inside]]
@@ -266,7 +275,11 @@ def build_graph(
     system = coordinate_system if xy is not None else None
     kept = one_way and unmatched > 0
     said = (kept, asymmetry, crs if xy is not None else None, measured, left_out)
-    return Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, *said)
+    graph = Graph(ids, indptr, h.astype(np.int32), w, xy, system, name, *said)
+    if bends is None or xy is None:
+        return graph
+    tails, heads, rank = position[drawn[0]], position[drawn[1]], drawn[2]
+    return replace(graph, bends=bends_of_pairs(bends, tails, heads, rank, graph.pairs()))
 
 
 def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:

@@ -92,21 +92,47 @@ const open = (i) =>
       return (ready[i] = { ...l, at, weight, label, hue, image });
     })());
 
-const [shared, tails, reach] = await Promise.all([
+const [shared, firsts, reach] = await Promise.all([
   points(data.x, data.y),
   integers(data.tails),
   integers(data.reach),
 ]);
-const heads = reach.map((r, e) => r + tails[e]);
+const seconds = reach.map((r, e) => r + firsts[e]);
+const bent = async (bends) => {
+  // edges in straight pieces, whose ends are points or, after these, places where edges bend;
+  // and the two points that each piece's edge joins
+  if (!bends) return { x: shared.x, y: shared.y, tails: firsts, heads: seconds, firsts, seconds };
+  const [count, bx, by] = await Promise.all([bends.count, bends.x, bends.y].map(integers));
+  const n = shared.n,
+    pieces = firsts.length + bx.length;
+  const places = (own, more, from) => {
+    const all = new Float64Array(n + more.length);
+    all.set(own);
+    more.forEach((v, i) => (all[n + i] = from + unit * v));
+    return all;
+  };
+  const [tails, heads, a, b] = Array.from({ length: 4 }, () => new Int32Array(pieces));
+  for (let e = 0, i = 0, p = 0; e < firsts.length; e++)
+    for (let j = 0; j <= count[e]; j++, p++) {
+      tails[p] = j ? n + i - 1 : firsts[e];
+      heads[p] = j < count[e] ? n + i++ : seconds[e];
+      [a[p], b[p]] = [firsts[e], seconds[e]];
+    }
+  const x = places(shared.x, bx, box[0]),
+    y = places(shared.y, by, box[1]);
+  return { x, y, tails, heads, firsts: a, seconds: b };
+};
+const road = await bent(data.bends),
+  { tails, heads } = road;
 const edgeBlocks = bounded(
   tails.length,
-  (e) => Math.min(shared.y[tails[e]], shared.y[heads[e]]),
-  (e) => Math.max(shared.y[tails[e]], shared.y[heads[e]]),
-  (e) => Math.min(shared.x[tails[e]], shared.x[heads[e]]),
-  (e) => Math.max(shared.x[tails[e]], shared.x[heads[e]]),
+  (e) => Math.min(road.y[tails[e]], road.y[heads[e]]),
+  (e) => Math.max(road.y[tails[e]], road.y[heads[e]]),
+  (e) => Math.min(road.x[tails[e]], road.x[heads[e]]),
+  (e) => Math.max(road.x[tails[e]], road.x[heads[e]]),
 );
 const inkLength = tails.reduce((sum, a, e) => {
-  const dx = shared.x[a] - shared.x[heads[e]],
-    dy = shared.y[a] - shared.y[heads[e]];
+  const dx = road.x[a] - road.x[heads[e]],
+    dy = road.y[a] - road.y[heads[e]];
   return sum + Math.max(Math.abs(dx), Math.abs(dy));
 }, 0);

@@ -48,17 +48,19 @@ const plain = (W, H, s, left, top, dpr) => {
   );
 };
 const network = (level, W, H, s, left, top, dpr) => {
-  const { n, x, y } = shared,
+  const n = shared.n,
+    { x, y } = road,
     hue = layers.territories ? level.hue : null,
     dots = layers.network || (hue && !level.image); // without them no territory would be seen
   if (!n || !(layers.network || dots)) return;
-  if (screen.x.length !== n) screen = { x: new Float32Array(n), y: new Float32Array(n) };
+  if (screen.x.length !== x.length)
+    screen = { x: new Float32Array(x.length), y: new Float32Array(x.length) };
   const sx = screen.x,
     sy = screen.y,
     seen = within(edgeBlocks, 2),
     key = [W, H, s, left, top].join();
   if (key !== drawn)
-    for (let i = 0; i < n; i++) {
+    for (let i = 0; i < x.length; i++) {
       sx[i] = (x[i] - left) * s;
       sy[i] = (top - y[i]) * s;
     }
@@ -81,7 +83,8 @@ const strokes = (seen, hue, sx, sy, s, dpr) => {
     for (let e = b * BLOCK; e < Math.min(tails.length, (b + 1) * BLOCK); e++) {
       const a = tails[e],
         c = heads[e],
-        p = paths[hue && hue[a] === hue[c] ? hue[a] : palette.length];
+        own = hue && hue[road.firsts[e]],
+        p = paths[hue && own === hue[road.seconds[e]] ? own : palette.length];
       p.moveTo(sx[a], sy[a]);
       p.lineTo(sx[c], sy[c]);
     }
@@ -178,8 +181,8 @@ const color = (hue) => {
       continue;
     }
     const e = last[i],
-      h = hue ? hue[tails[e]] : -1;
-    out[i] = (h >= 0 && h === hue[heads[e]] ? swapped[h] : grey) + alpha[tally[i]];
+      h = hue ? hue[road.firsts[e]] : -1;
+    out[i] = (h >= 0 && h === hue[road.seconds[e]] ? swapped[h] : grey) + alpha[tally[i]];
   }
   ink.putImageData(frame, 0, 0);
   pen.drawImage(sketch, 0, 0);

@@ -71,6 +71,8 @@ class Network:
         Their places.
     edges : ndarray of int64, shape (m, 2)
         Ends as numbers in `order`.
+    bends : Bends or None
+        Courses of the edges from the first to the second end.
     """
 
     def __init__(self, metric: Any) -> None:
@@ -85,8 +87,14 @@ class Network:
         self.box = [*self.points.min(axis=0).tolist(), *self.points.max(axis=0).tolist()]
         new = np.full(len(plane.points), -1, dtype=np.int64)
         new[self.order] = np.arange(len(self.order))
-        ends = np.sort(new[drawing.all_edges(metric, plane.points)], axis=1)
-        self.edges = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+        given = new[drawing.all_edges(metric, plane.points)]
+        ends = np.sort(given, axis=1)
+        sorting = np.lexsort((ends[:, 1], ends[:, 0]))
+        self.edges = ends[sorting]
+        self.bends = plane.bends
+        if self.bends is not None:
+            placed = np.flatnonzero((new[metric.graph.pairs()] >= 0).all(axis=1))
+            self.bends = self.bends.taken(placed[sorting], (given[:, 0] > given[:, 1])[sorting])
 
     @cached_property
     def ground(self) -> drawing.Ground | None:
@@ -94,7 +102,7 @@ class Network:
         somewhere = len(self.points) > 2 and bool(np.ptp(self.points, axis=0).any())
         if self.unit is None or not somewhere:
             return None
-        return drawing.ground(self.points, self.edges)
+        return drawing.ground(self.points, self.edges, self.bends)
 
     def told(self) -> dict[str, Any]:
         """What all answers share."""
@@ -102,7 +110,15 @@ class Network:
         tails, heads = self.edges[:, 0], self.edges[:, 1]
         parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
         squeezed = {name: drawing.squeezed(values) for name, values in parts.items()}
-        return frame(self.unit, self.noun, self.box) | squeezed
+        return frame(self.unit, self.noun, self.box) | squeezed | {"bends": self._bent()}
+
+    def _bent(self) -> dict[str, Any] | None:
+        """How many places each edge bends at, and where: they may lie outside of the box."""
+        if self.bends is None:
+            return None
+        at = np.rint((self.bends.xy - self.box[:2]) / span(self.box) * (STEPS - 1))
+        parts = {"count": np.diff(self.bends.offsets), "x": at[:, 0], "y": at[:, 1]}
+        return {name: drawing.squeezed(values) for name, values in parts.items()}
 
     def colors(self, label: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
         """A color for each territory, shape (k,), unlike its neighbors'."""

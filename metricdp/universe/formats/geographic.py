@@ -218,7 +218,8 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
         facts["lengths"] = facts["lengths"] * share
     edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
     where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
-    return edgelist._with_directions(table, replace(edges, **facts, **where))
+    edges = replace(edges, **facts, **where).drawn(list(shapes.array))
+    return edgelist._with_directions(table, edges)
 
 
 def _by_ids(
@@ -229,11 +230,13 @@ def _by_ids(
     edges = EdgeData(tails, heads, None, ids, False)
     points = _points(file)
     if points is not None:
-        return edges.with_coordinates(*points, source=file.path, crs=crs)
+        placed = edges.with_coordinates(*points, source=file.path, crs=crs)
+        return placed.drawn(list(shapes.array))
     places = np.full((len(ids), 2), np.nan)
     for at, where in zip((tails, heads), _tips(file, shapes)):
         places[at] = where
-    return replace(edges, coordinates=places, coordinate_system=_kind(crs), crs=crs)
+    placed = replace(edges, coordinates=places, coordinate_system=_kind(crs), crs=crs)
+    return placed.drawn(list(shapes.array))
 
 
 def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:

@@ -100,3 +100,21 @@ def test_what_is_told_is_json_of_any_universe() -> None:
         assert net.told()["layout"] == (net.unit is None) == (net.ground is None)
     assert "not geography" in Network(social).remarks()[0]
     assert frame("km", "vertices", [0, 0, 1, 1])["steps"] == STEPS
+
+
+def test_edges_are_drawn_along_their_courses():
+    graph = nx.MultiDiGraph(crs="EPSG:4326")
+    for name, x in (("a", 10.0), ("b", 10.02), ("c", 10.04)):
+        graph.add_node(name, x=x, y=50.0)
+    bent = "LINESTRING (10 50, 10.005 50.01, 10.02 50)"
+    graph.add_edge("b", "a", length=1.0, geometry=bent)
+    graph.add_edge("c", "b", length=1.0)
+    net = Network(mdp.GraphMetric(graph, symmetrize=True))
+    by_name = {net.metric.ids[i]: net.points[p] for p, i in enumerate(net.order.tolist())}
+    (at,) = net.bends.xy
+    assert np.diff(net.bends.offsets).sum() == 1
+    edge = net.edges[net.bends.line()[0]]
+    assert {net.metric.ids[i] for i in net.order[edge].tolist()} == {"a", "b"}
+    step = (by_name["b"] - by_name["a"])[0]  # kilometers of 0.02 degrees of longitude
+    np.testing.assert_allclose(at - by_name["a"], [step / 4, 1.112], atol=1e-3)
+    assert net.told()["bends"]["x"]["n"] == 1

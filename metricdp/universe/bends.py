@@ -1,0 +1,219 @@
+"""The courses of edges: the places at which streets bend between their ends.
+
+They decide nothing, and are drawn: distances, territories and releases know the ends alone. All
+those of a graph are two arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """Places between the ends of each of some lines, from tail to head.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_lines + 1,)
+        Where each line's places begin; a straight line has none.
+    xy : ndarray of float64, shape (n_places, 2)
+
+    Examples
+    --------
+    >>> bends = Bends(np.array([0, 0, 2]), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> bends.taken(np.array([1]), np.array([True])).xy
+    array([[1., 1.],
+           [1., 0.]])
+    """
+
+    offsets: NDArray[np.int64]
+    xy: Floats
+
+    def line(self) -> NDArray[np.int64]:
+        """Number of the line of each place, shape (n_places,).
+
+        Examples
+        --------
+        >>> Bends(np.array([0, 0, 2]), np.zeros((2, 2))).line()
+        array([1, 1])
+        """
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def taken(self, which: NDArray[np.int64], backward: NDArray[np.bool_]) -> Bends:
+        """Those of some lines, in the order asked for, some of them backward; -1 stands for a
+        straight line.
+
+        Examples
+        --------
+        >>> bends = Bends(np.array([0, 1]), np.array([[1.0, 0.0]]))
+        >>> bends.taken(np.array([-1, 0]), np.zeros(2, bool)).offsets
+        array([0, 0, 1])
+        """
+        count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
+        offsets = np.zeros(len(which) + 1, np.int64)
+        np.cumsum(count, out=offsets[1:])
+        line = np.repeat(np.arange(len(which)), count)
+        rank = np.arange(offsets[-1]) - offsets[line]
+        rank = np.where(backward[line], count[line] - 1 - rank, rank)
+        return Bends(offsets, self.xy[self.offsets[which[line]] + rank])
+
+
+def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None:
+    """The bends of edges that are drawn by Shapely's lines, by text (WKT, as OSMnx writes GraphML),
+    or not at all; None where all are straight.
+
+    Parameters
+    ----------
+    lines : sequence of length n_edges
+        What is no line in one piece is straight; a line that runs from the edge's head to its tail
+        is turned.
+    starts, ends : ndarray of float64, shape (n_edges, 2)
+        Places of the edges' tails and heads; NaN where there is none.
+
+    Examples
+    --------
+    >>> ends = np.array([[0.0, 0.0]]), np.array([[2.0, 0.0]])
+    >>> bends_of(["LINESTRING (2 0, 1 1, 0 0)"], *ends).xy
+    array([[1., 1.]])
+    """
+    drawn = [_places(line) for line in lines]
+    inner = [places[1:-1] for places in drawn]
+    offsets = np.zeros(len(drawn) + 1, np.int64)
+    np.cumsum([len(places) for places in inner], out=offsets[1:])
+    if not offsets[-1]:
+        return None
+    nowhere = np.full((1, 2), np.nan)
+    first = np.concatenate([places[:1] if len(places) else nowhere for places in drawn])
+    last = np.concatenate([places[-1:] if len(places) else nowhere for places in drawn])
+    as_is = np.abs(first - starts).sum(axis=1) + np.abs(last - ends).sum(axis=1)
+    turned = np.abs(first - ends).sum(axis=1) + np.abs(last - starts).sum(axis=1)
+    every = np.arange(len(drawn))
+    return Bends(offsets, np.concatenate(inner)).taken(every, np.asarray(turned < as_is))
+
+
+_STRAIGHT = np.empty((0, 2))
+
+
+def _places(line: Any) -> Floats:
+    """All places of a line, shape (n, 2)."""
+    found: Floats = _STRAIGHT
+    if isinstance(line, str):
+        head, _, rest = line.strip().partition("(")
+        if head.strip().upper() == "LINESTRING":
+            found = _numbers(rest.rstrip(") "))
+    elif getattr(line, "geom_type", None) == "LineString":
+        found = np.asarray(line.coords, np.float64)[:, :2]
+    return found if len(found) > 1 and np.isfinite(found).all() else _STRAIGHT
+
+
+def _numbers(text: str) -> Floats:
+    try:
+        return np.array([pair.split() for pair in text.split(",")], np.float64).reshape(-1, 2)
+    except ValueError:
+        return _STRAIGHT
+
+
+def bends_of_pairs(
+    bends: Bends,
+    tails: NDArray[np.int64],
+    heads: NDArray[np.int64],
+    rank: Floats,
+    pairs: NDArray[np.int64],
+) -> Bends | None:
+    """The bends of a graph's edges (`Graph.pairs`), from those of what it was built of; None where
+    all are straight.
+
+    Parameters
+    ----------
+    bends : Bends
+        Of n_edges edges.
+    tails, heads : ndarray of int64, shape (n_edges,)
+        Positions in the graph; -1 of vertices that it has not.
+    rank : ndarray of float64, shape (n_edges,)
+        Of parallel edges, that with the least counts.
+    pairs : ndarray of int64, shape (n_pairs, 2)
+        Ascending.
+
+    Examples
+    --------
+    >>> bends = Bends(np.array([0, 2]), np.array([[3.0, 0.0], [1.0, 0.0]]))
+    >>> ends = np.array([1]), np.array([0])
+    >>> bends_of_pairs(bends, *ends, np.zeros(1), np.array([[0, 1]])).xy
+    array([[1., 0.],
+           [3., 0.]])
+    """
+    low, high = np.minimum(tails, heads), np.maximum(tails, heads)
+    n = int(pairs.max(initial=0)) + 1
+    rows = np.flatnonzero((low >= 0) & (low != high))
+    rows = rows[np.lexsort((rank[rows], low[rows] * n + high[rows]))]
+    keys, first = np.unique(low[rows] * n + high[rows], return_index=True)
+    which = rows[first[np.searchsorted(keys, pairs[:, 0] * n + pairs[:, 1])]]
+    kept = bends.taken(which, tails[which] > heads[which])
+    return kept if len(kept.xy) else None
+
+
+def polylines(
+    starts: Floats, ends: Floats, bends: Bends | None
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Whole lines: all places in order, the line of each, and how far along it is, from 0 to 1.
+
+    Examples
+    --------
+    >>> one = Bends(np.array([0, 1]), np.array([[1.0, 1.0]]))
+    >>> polylines(np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]), one)[2]
+    array([0. , 0.5, 1. ])
+    """
+    m = len(starts)
+    of = np.empty(0, np.int64) if bends is None else bends.line()
+    inner = np.empty((0, 2)) if bends is None else bends.xy
+    line = np.concatenate([np.arange(m), of, np.arange(m)])
+    order = np.argsort(line, kind="stable")
+    xy, line = np.concatenate([starts, inner, ends])[order], line[order]
+    first = np.searchsorted(line, np.arange(m))
+    step = np.hypot(*np.diff(xy, axis=0, prepend=xy[:1]).T)
+    step[first] = 0.0
+    so_far = np.cumsum(step)
+    so_far -= so_far[first][line]
+    whole = so_far[np.searchsorted(line, np.arange(m), side="right") - 1][line] if m else so_far
+    last = np.r_[line[1:] != line[:-1], True] if len(line) else np.empty(0, bool)
+    along = np.divide(so_far, whole, out=np.zeros_like(so_far), where=whole > 0)
+    return xy, line, np.where(last, 1.0, np.minimum(along, 1.0))
+
+
+def cut(
+    xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats
+) -> tuple[tuple[Floats, NDArray[np.int64]], tuple[Floats, NDArray[np.int64]]]:
+    """Places and lines of what `polylines` gives before, and after, a share of each.
+
+    Examples
+    --------
+    >>> whole = polylines(np.array([[0.0, 0.0]]), np.array([[4.0, 0.0]]), None)
+    >>> cut(*whole, np.array([0.25]))[0][0]
+    array([[0., 0.],
+           [1., 0.]])
+    """
+    m = len(share)
+    after = np.searchsorted(line + along / 2, np.arange(m) + share / 2)  # along is at most 1
+    after = np.clip(after, np.searchsorted(line, np.arange(m)) + 1, None) if m else after
+    low, high = along[after - 1], along[after]
+    part = np.divide(share - low, high - low, out=np.zeros(m), where=high > low)
+    at = xy[after - 1] + part[:, None] * (xy[after] - xy[after - 1])
+    position = np.arange(len(xy))
+    before = position < after[line]
+    every = np.arange(m)
+
+    def joined(kept: NDArray[np.bool_], cut_first: bool) -> tuple[Floats, NDArray[np.int64]]:
+        both = [(at, every), (xy[kept], line[kept])][:: 1 if cut_first else -1]
+        of = np.concatenate([one[1] for one in both])
+        order = np.argsort(of, kind="stable")
+        return np.concatenate([one[0] for one in both])[order], of[order]
+
+    return joined(before, False), joined(~before, True)
