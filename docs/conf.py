@@ -33,12 +33,13 @@ project_copyright = author
 version = release = installed("metricdp")
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md", "tests/vectors/*.md"]
-exclude_patterns = ["docs/_templates", "docs/gallery", ".venv", "build"]
+include_patterns.append("notebooks/*.ipynb")
+exclude_patterns = ["docs/_templates", "docs/gallery", "docs/examples/**.ipynb", ".venv", "build"]
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",  # pages in Markdown, and notebooks
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = [str(ROOT / "docs" / "_templates")]  # absolute, as autosummary starts at ROOT
@@ -60,6 +61,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 10_000,
 }
+nb_execution_mode = "off"  # notebooks/run.py saves them with their outputs
 myst_heading_anchors = 4  # links to headings, as code hosts make them
 
 html_theme = "pydata_sphinx_theme"
@@ -89,7 +91,7 @@ def contents(page: str, text: str) -> str:
     if page == root_doc:
         linked = list(ENTRANCES)
     else:
-        linked = re.findall(r"\]\(([^)#\s]+)\.(?:md|rst)\)", text)
+        linked = re.findall(r"\]\(([^)#\s]+)\.(?:md|rst|ipynb)\)", text)
     if page == PROOFS:
         linked = [target for target in linked if target[0].isdigit()]
     if page == "docs/explanation":
@@ -131,6 +133,8 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
     """Ends an entrance with its table of contents, which code hosts would show as code. Where a
     checkout has the scripts of the gallery, the site has the pages made of them.
     """
+    if page.startswith("notebooks/"):
+        return  # JSON
     source[0] = source[0].replace("(gallery/README.rst)", "(examples/index.rst)")
     if page in {root_doc, PROOFS, *(f"docs/{entrance}" for entrance in ENTRANCES)}:
         source[0] += contents(page, source[0])
