@@ -11,7 +11,7 @@ Layers are in the universe's own system. One without coordinates has no layers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from metricdp.universe.geo import need_geo
 LAYERS = ("sites", "territories", "streets", "spider", "demand")
 """Names of the layers, as `Solution.to_geopandas` takes them."""
 _MARGIN = 0.01
+_DRAWN = 2.0**-24  # of the width: what a drawing tells apart
 """By how much areas reach beyond the outermost points, as a share of the extent."""
 
 Floats = NDArray[np.float64]
@@ -134,18 +135,7 @@ class Layers:
 
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
         stretch = self._stretch()
-        flat = self.xy[kept] * stretch
-        places, first = np.unique(flat, axis=0, return_index=True)
-        label = self.nearest[0][kept[first]]
-        k = len(self.sites)
-        edge = _MARGIN * float(np.ptp(flat, axis=0).max() or 1.0)
-        hull = shapely.buffer(shapely.convex_hull(shapely.MultiPoint(places)), edge)
-        cells = _voronoi(places, hull)
-        areas: list[Any] = []
-        for c in range(k):
-            own = cells[label == c]
-            whole = shapely.coverage_union_all(own) if len(own) else None
-            areas.append(None if whole is None else _clipped(whole, hull))
+        areas = _areas(self.xy[kept] * stretch, self.nearest[0][kept], len(self.sites))
         back = [
             None if a is None else shapely.transform(a, lambda points: points / stretch)
             for a in areas
@@ -306,22 +296,29 @@ def center_facts(
     return columns
 
 
-def _clipped(area: Any, hull: Any) -> Any:
-    """The polygons of an area inside the hull."""
+def _areas(places: Floats, label: NDArray[np.int64], k: int) -> list[Any]:
+    """Unions of the Voronoi cells of each label, a little beyond the hull of all places: the faces
+    between the Voronoi edges that part two labels, each of the label of the place nearest to it.
+    Places nearer than a drawing shows are one. O(n log n).
+    """
     import shapely
+    from scipy.spatial import Voronoi, cKDTree
 
-    inside = shapely.intersection(shapely.make_valid(area), hull)
-    polygons = [p for p in shapely.get_parts(inside) if shapely.get_type_id(p) == 3]
-    return shapely.multipolygons(polygons)
-
-
-def _voronoi(places: Floats, hull: Any) -> NDArray[Any]:
-    """Cells of distinct places, in their order."""
-    import shapely
-
-    if len(places) == 1:
-        return np.array([hull], dtype=object)
-    cells = shapely.get_parts(
-        shapely.voronoi_polygons(shapely.MultiPoint(places), extend_to=hull, ordered=True)
-    )
-    return np.asarray(cells, dtype=object)
+    wide = float(np.ptp(places, axis=0).max() or 1.0)
+    places, first = np.unique(np.round(places / (wide * _DRAWN)), axis=0, return_index=True)
+    places, label = places * (wide * _DRAWN), label[first]
+    hull = shapely.buffer(shapely.convex_hull(shapely.MultiPoint(places)), _MARGIN * wide)
+    west, south, east, north = shapely.bounds(hull) + 10 * wide * np.array([-1, -1, 1, 1])
+    frame = [[west, south], [east, south], [east, north], [west, north]]
+    found = Voronoi(np.concatenate((places, frame)))
+    owner = np.append(label, [k] * 4)[found.ridge_points]
+    parting = np.asarray(found.ridge_vertices)[owner[:, 0] != owner[:, 1]]
+    edges = shapely.linestrings(found.vertices[parting[(parting >= 0).all(axis=1)]])
+    united = partial(shapely.union_all, grid_size=wide * _DRAWN / 4)
+    lines = united([*edges, shapely.boundary(hull)])
+    faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
+    inside = shapely.point_on_surface(faces)
+    faces, inside = (each[shapely.within(inside, hull)] for each in (faces, inside))
+    near = label[cKDTree(places).query(shapely.get_coordinates(inside))[1]]
+    parts = [shapely.get_parts(united(faces[near == c])) for c in range(k)]
+    return [shapely.multipolygons(part) if len(part) else None for part in parts]

@@ -49,7 +49,7 @@ def scripts(*own: str) -> str:
 
 def styles(*own: str) -> str:
     """The styles of all pages around those of one."""
-    return "".join(map(asset, ("common.css", *own, "print.css")))
+    return "".join(map(asset, ("common.css", "phone.css", *own, "print.css")))
 
 
 def notes_html(notes: Iterable[str], heading: str = "Reading this page") -> str:
