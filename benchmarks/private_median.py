@@ -9,7 +9,7 @@ data and noise.
 
 Objective perturbation (approximate minima perturbation: Iyengar et al., IEEE S&P 2019, on the
 smoothed norm of Cohen-Addad et al.) is here for comparison alone: its noise is continuous, it knows
-n, and it reads public data. `metricdp.methods.box.private_centers` says why it is not offered.
+n, and it reads public data. `metricdp.running.private_centers` says why it is not offered.
 
     python -m benchmarks private_median [--runs 5] [--epsilon 1] [--records 1000 10000]
     [--dimensions 2 10 50] [--outliers 0.05]

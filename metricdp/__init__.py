@@ -28,15 +28,8 @@ from metricdp import metrics
 if TYPE_CHECKING:
     from metricdp import datasets, methods
     from metricdp.errors import BudgetError, InputError, MetricDPError
-    from metricdp.methods.box.private_centers import private_lloyd, private_mean, private_median
     from metricdp.methods.caps import Caps as Caps
-    from metricdp.methods.contributions import Contributions, contributions
     from metricdp.methods.demand_release import Coreset, PartitionRelease, Release
-    from metricdp.methods.evaluation import Evaluation, evaluate, plan_evaluation
-    from metricdp.methods.finite.covering_sets import Coverage, max_coverage
-    from metricdp.methods.finite.stream import Stream
-    from metricdp.methods.front import k_means, k_median, release
-    from metricdp.methods.planning import Plan, plan
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
     from metricdp.methods.solution import Solution
@@ -47,20 +40,27 @@ if TYPE_CHECKING:
     from metricdp.releases import Receipt
     from metricdp.report.evidence.front import Evidence, evidence
     from metricdp.report.explore.front import Exploration, explore
+    from metricdp.running.contributions import Contributions, contributions
+    from metricdp.running.covering_sets import Coverage, max_coverage
+    from metricdp.running.evaluation import Evaluation, evaluate, plan_evaluation
+    from metricdp.running.front import k_means, k_median, release
+    from metricdp.running.planning import Plan, plan
+    from metricdp.running.private_centers import private_lloyd, private_mean, private_median
+    from metricdp.running.stream import Stream
     from metricdp.solvers import objectives
 
 _HOME = {
-    "metricdp.methods.front": ("k_means", "k_median", "release"),
-    "metricdp.methods.finite.covering_sets": ("Coverage", "max_coverage"),
-    "metricdp.methods.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
-    "metricdp.methods.contributions": ("Contributions", "contributions"),
+    "metricdp.running.front": ("k_means", "k_median", "release"),
+    "metricdp.running.covering_sets": ("Coverage", "max_coverage"),
+    "metricdp.running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
+    "metricdp.running.contributions": ("Contributions", "contributions"),
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
     "metricdp.methods.solution": ("Solution",),
     "metricdp.methods.solving": ("solve",),
-    "metricdp.methods.finite.stream": ("Stream",),
-    "metricdp.methods.planning": ("Plan", "plan"),
-    "metricdp.methods.box.private_centers": ("private_lloyd", "private_mean", "private_median"),
+    "metricdp.running.stream": ("Stream",),
+    "metricdp.running.planning": ("Plan", "plan"),
+    "metricdp.running.private_centers": ("private_lloyd", "private_mean", "private_median"),
     "metricdp.methods.result": ("Result",),
     "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
     "metricdp.metrics": metrics.__all__,

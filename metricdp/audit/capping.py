@@ -81,7 +81,7 @@ def contribution_cases() -> Iterator[tuple[Case, bool]]:
 
 
 def _chosen(users: Any, ledger: Any) -> Any:
-    from metricdp.methods.contributions import contributions
+    from metricdp.running.contributions import contributions
 
     found = contributions(users, epsilon=1, ledger=ledger)
     return found.max_contributions, found.counts

@@ -45,9 +45,9 @@ class Heavy:
 def evaluation_cases() -> Iterator[tuple[Case, bool]]:
     """Cases, and whether each is in the short form too."""
     import metricdp as mdp
-    from metricdp.methods import evaluation
     from metricdp.privacy import measure
     from metricdp.privacy.totals import TotalsQuery
+    from metricdp.running import evaluation
     from metricdp.solvers.estimate import intervals
 
     box, three, two = (worlds()[name] for name in ("a box", "three points", "two points"))

@@ -79,7 +79,7 @@ def _searches() -> Iterator[tuple[Case, bool]]:
     from metricdp.accounting import Cost
     from metricdp.methods.finite.local_search import LocalSearch
     from metricdp.methods.question import Question
-    from metricdp.methods.runner import answered
+    from metricdp.running.runner import answered
 
     world = worlds()["a path"]
 

@@ -136,7 +136,7 @@ def _run(case: Days, demand: Demand) -> Told:
     """All releases of one run of the real code."""
     import metricdp as mdp
     from metricdp.accounting import continual as shapes
-    from metricdp.methods.finite import stream as streams
+    from metricdp.running import stream as streams
     from metricdp.privacy.noise import Noise
 
     metric = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])

@@ -393,7 +393,7 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     method = _method(args, metric)
     if method == "partition" and args.save_release is not None:
         hierarchy(metric, args.seed)  # public, long, and so before anything is paid
-    from metricdp.methods.runner import price_of
+    from metricdp.running.runner import price_of
 
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
     budget.check_budget(args, price)  # caps may make use of a delta: known only now

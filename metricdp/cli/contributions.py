@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
     """Check, charge, count, tell."""
     import metricdp as mdp
     from metricdp.accounting import Cost
-    from metricdp.methods.contributions import question_of
+    from metricdp.running.contributions import question_of
 
     budget.check_options(args)
     streams.check_stdout([args.output])

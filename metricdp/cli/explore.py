@@ -208,7 +208,7 @@ def _add_price(group: Any) -> None:
 
 def _check(args: Namespace) -> list[str] | None:
     """Refuse all that can be refused without reading anything; return the names of the levels."""
-    from metricdp.methods.planning import checked_epsilons
+    from metricdp.running.planning import checked_epsilons
 
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)

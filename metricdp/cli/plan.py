@@ -75,7 +75,7 @@ def register(subparsers: parsing.Subparsers) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
-    from metricdp.methods.planning import checked_epsilons
+    from metricdp.running.planning import checked_epsilons
 
     checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)

@@ -161,7 +161,7 @@ def run_init(args: Namespace) -> int:
 def run_step(args: Namespace) -> int:
     """Check, count, tell."""
     import metricdp as mdp
-    from metricdp.methods.finite.stream_file import opened
+    from metricdp.running.stream_file import opened
 
     parsing.check_columns(args)
     streams.check_stdout([args.output])
@@ -196,7 +196,7 @@ def run_step(args: Namespace) -> int:
 
 def run_show(args: Namespace) -> int:
     """Print what the file says in public; perhaps a page of it."""
-    from metricdp.methods.finite.stream_file import public_facts
+    from metricdp.running.stream_file import public_facts
 
     facts = public_facts(Path(args.state))
     if args.html is None:

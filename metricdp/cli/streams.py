@@ -157,7 +157,7 @@ def _is_kept(path: Path) -> bool:
     with path.open("rb") as file:
         start = file.read(len(_JOURNAL))
     if start.startswith(_ARCHIVE):
-        from metricdp.methods.finite.stream_file import opened
+        from metricdp.running.stream_file import opened
 
         with suppress(InputError):
             return bool(opened(path))

@@ -18,13 +18,13 @@ from metricdp.local.items import BallItems, HierarchyItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters
 from metricdp.local.shuffle import shuffled_epsilon
-from metricdp.methods.attesting import attested
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Mechanism, Receipt
+from metricdp.running.attesting import attested
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 LOCAL = 16

@@ -3,7 +3,7 @@
 A universe and centers say for every place which center is nearest and at what distance. From that
 come public maps of a record by itself: its *territory* (the nearest center), its *band* (the
 distance, between public edges), and *amounts* (the distance as integers that are added up).
-`metricdp.methods.evaluation` asks for their counts and sums.
+`metricdp.running.evaluation` asks for their counts and sums.
 """
 
 from __future__ import annotations

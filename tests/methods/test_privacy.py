@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods import question, runner
+from metricdp.methods import question
 from metricdp.methods.finite import looks as rules
 from metricdp.methods.finite.looks import FEWEST_PARTS
 from metricdp.methods.result import Result
@@ -28,6 +28,7 @@ from metricdp.privacy import (
     measure,
 )
 from metricdp.releases import Release
+from metricdp.running import runner
 from tests.metrics.test_diameter import road_like
 
 SECRET = "CANARY-48611"

@@ -10,9 +10,9 @@ from metricdp.accounting import Cost
 from metricdp.errors import BudgetError
 from metricdp.methods.asking import Account, Ask
 from metricdp.methods.box.distances import shells_together
-from metricdp.methods.runner import Run
 from metricdp.methods.shares import count_records
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand
+from metricdp.running.runner import Run
 
 DELTA = Fraction(1, 10**6)
 

@@ -14,9 +14,9 @@ CAUGHT_BY = ("release, a box, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Decide on whether a record is in the first third of the box."""
-    from metricdp.methods import runner
     from metricdp.methods.box import focus
     from metricdp.privacy import _vault
+    from metricdp.running import runner
 
     real = runner.released
 

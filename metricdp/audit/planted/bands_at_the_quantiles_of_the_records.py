@@ -18,10 +18,10 @@ CAUGHT_BY = ("evaluate, two points, add-remove", "evaluate, two points, replace-
 
 def plant() -> AbstractContextManager[None]:
     """Choose the edges by the exact counts of the points."""
-    from metricdp.methods import evaluation
     from metricdp.partitions.service import Bands
     from metricdp.privacy import HistogramQuery
     from metricdp.privacy.evaluation import exact_counts
+    from metricdp.running import evaluation
 
     honest = evaluation._asked
 

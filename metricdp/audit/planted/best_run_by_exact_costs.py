@@ -16,9 +16,9 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Answer the comparison exactly, at its price."""
-    from metricdp.methods.runner import Run
     from metricdp.privacy import _vault
     from metricdp.privacy.totals import TotalsQuery
+    from metricdp.running.runner import Run
 
     real = Run._measured
 

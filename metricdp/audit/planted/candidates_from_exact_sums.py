@@ -16,8 +16,8 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Draw and charge for the sums as before, and tell the exact ones."""
-    from metricdp.methods.runner import Run
     from metricdp.privacy import SumsQuery, _vault
+    from metricdp.running.runner import Run
 
     real = Run._measured
 

@@ -16,8 +16,8 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Draw and charge as before, and tell the exact counts of the levels."""
-    from metricdp.methods.runner import Run
     from metricdp.privacy import HistogramQuery, _vault
+    from metricdp.running.runner import Run
 
     real = Run._measured
 

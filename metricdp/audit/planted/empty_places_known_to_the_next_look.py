@@ -19,9 +19,9 @@ CAUGHT_BY = (
 
 def plant() -> AbstractContextManager[None]:
     """Put the density to 0 wherever the exact histogram is."""
-    from metricdp.methods import runner
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
+    from metricdp.running import runner
 
     real = runner.released
     add = partition.Looked.add

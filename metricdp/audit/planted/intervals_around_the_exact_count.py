@@ -16,8 +16,8 @@ CAUGHT_BY = ("evaluate, two points, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Count once more, without the gate, after the report is made."""
-    from metricdp.methods import evaluation
     from metricdp.privacy.evaluation import exact_counts
+    from metricdp.running import evaluation
     from metricdp.solvers.estimate.intervals import Interval
 
     honest = evaluation._asked

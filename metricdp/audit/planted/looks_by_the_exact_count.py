@@ -14,9 +14,9 @@ CAUGHT_BY = ("release, two looks, two pairs, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Decide on the length of what the vault holds."""
-    from metricdp.methods import runner
     from metricdp.methods.finite import partition
     from metricdp.privacy import _vault
+    from metricdp.running import runner
 
     real = runner.released
     planned = partition.planned

@@ -15,9 +15,9 @@ CAUGHT_BY = ("coreset, a projected center, a box, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Tell the exact number and the noisy sum."""
-    from metricdp.methods.runner import Run
     from metricdp.privacy import _vault
     from metricdp.privacy.balls import PeeledSums
+    from metricdp.running.runner import Run
 
     real = Run._measured
 

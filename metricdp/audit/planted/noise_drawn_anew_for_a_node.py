@@ -14,7 +14,7 @@ CAUGHT_BY = ("Stream, event level, 4 days, add-remove", "Stream, event level, 4 
 
 def plant() -> AbstractContextManager[None]:
     """Release the day's open sums too, as a day's counts with another draw of noise."""
-    from metricdp.methods.finite import stream as streams
+    from metricdp.running import stream as streams
     from metricdp.privacy import continual
 
     real = streams.observe

@@ -12,7 +12,7 @@ TABLE = (
             "release, two looks, two pairs, replace-one",
         ),
         Mutation(
-            "methods.runner:Run._measured",
+            "running.runner:Run._measured",
             "measure(self._seen(image), query, self.terms.part(share), self.grant)",
             "measure(self._seen(image), query, *(\n"
             "        (self.terms.part(share), self.grant)\n"

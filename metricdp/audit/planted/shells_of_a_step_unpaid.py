@@ -16,8 +16,8 @@ CAUGHT_BY = ("private_mean, a box, add-remove", "private_median, a box, add-remo
 def plant() -> AbstractContextManager[None]:
     """Give the histogram a grant of its own."""
     from metricdp.accounting import Cost, Grant
-    from metricdp.methods.runner import Run
     from metricdp.partitions.box.cells import Shells
+    from metricdp.running.runner import Run
 
     real = Run._measured
 

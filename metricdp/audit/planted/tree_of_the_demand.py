@@ -15,8 +15,8 @@ CAUGHT_BY = ("k_median, hst, two points, add-remove",)
 
 def plant() -> AbstractContextManager[None]:
     """Seed the tree with the number of records."""
-    from metricdp.methods import runner
     from metricdp.privacy import _vault
+    from metricdp.running import runner
 
     real = runner.released
 

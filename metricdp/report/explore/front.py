@@ -32,11 +32,7 @@ from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
-from metricdp.methods.attesting import attested, provenance
-from metricdp.methods.charging import Payer, checked_universe
-from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
-from metricdp.methods.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
 from metricdp.methods.question import asked_of
 from metricdp.methods.registry import answering
 from metricdp.metrics.base import Metric
@@ -45,6 +41,10 @@ from metricdp.privacy import PrivateDemand
 from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
 from metricdp.report.explore.scene import Level, level_names
+from metricdp.running.attesting import attested, provenance
+from metricdp.running.charging import Payer, checked_universe
+from metricdp.running.front import k_means, k_median
+from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
 
 SIMULATING = 30.0
 """Seconds for the predictions of a page: more runs are surer, and whoever waits is to choose."""

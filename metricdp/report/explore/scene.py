@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from metricdp.methods.planning import Forecast
 from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
@@ -32,6 +31,7 @@ from metricdp.report.canvas.network import (
     steps,
 )
 from metricdp.report.words import sureness
+from metricdp.running.planning import Forecast
 
 _BOX_PIXELS = 400
 _MATCHED = 400

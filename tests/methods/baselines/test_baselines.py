@@ -15,11 +15,11 @@ from metricdp.errors import InputError
 from metricdp.methods.baselines import balcan, k_variates, lsh
 from metricdp.methods.baselines.lloyd import _random, count_share
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.runner import Run
 from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
+from metricdp.running.runner import Run
 
 M = mdp.methods
 NAMES = ("lloyd", "lsh", "k-variates", "balcan")

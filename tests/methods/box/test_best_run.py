@@ -8,8 +8,8 @@ import pytest
 import metricdp as mdp
 from metricdp.methods import Quadtree
 from metricdp.methods.box.best_run import BITS, CLIP, Differences, best_run, shares_of_runs
-from metricdp.methods.runner import Run
 from metricdp.privacy.totals import TotalsQuery
+from metricdp.running.runner import Run
 
 BOX = mdp.EuclideanSpace([0, 0], [10, 10])
 RNG = np.random.default_rng(5)

@@ -562,7 +562,7 @@ def test_a_pool_is_not_overspent():
     ledger = mdp.Ledger(1, "1/1000000", neighboring="replace-one")
     pool = ledger.charge(Coreset(published=True).price(1, "1/1000000"))
     from metricdp.methods.question import BoxQuestion
-    from metricdp.methods.runner import answered
+    from metricdp.running.runner import answered
 
     question = BoxQuestion.checked(PLANE, 3, 2)
     answered(Coreset(published=True, cells=100), mdp.PrivateDemand(PLANE, points), pool, question)

@@ -142,7 +142,7 @@ def test_results_are_functions_of_the_noisy_values(d, hint, delta, monkeypatch):
         values = np.random.default_rng(5).integers(-30, 3000, len(release.values))
         return Release(values, query, release.receipt)
 
-    monkeypatch.setattr("metricdp.methods.runner.measure", deaf)
+    monkeypatch.setattr("metricdp.running.runner.measure", deaf)
     for n, spread in ((3, 1), (9000, 4)):
         demand = PrivateDemand(space, np.random.default_rng(n).random((n, d)) ** spread)
         result = mdp.k_means(space, demand, 4, epsilon=0.8, delta=delta, records_hint=hint)

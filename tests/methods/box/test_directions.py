@@ -19,11 +19,11 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
-from metricdp.methods.runner import Run
 from metricdp.partitions.box.cells import Halves
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, mapped
+from metricdp.running.runner import Run
 
 DELTA = Fraction(1, 10**6)
 

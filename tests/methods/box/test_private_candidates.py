@@ -13,9 +13,9 @@ from metricdp.accounting import Cost
 from metricdp.audit.worlds import finest
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.finite.max_coverage import MaxCoverage
-from metricdp.methods.runner import Run
 from metricdp.partitions.box.buckets import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
+from metricdp.running.runner import Run
 from tests import naive
 
 BOX = mdp.EuclideanSpace([-1.0, 0.0, 2.0], [1.0, 4.0, 3.0])

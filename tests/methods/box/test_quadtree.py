@@ -14,7 +14,6 @@ import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
-from metricdp.methods import runner
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
@@ -24,6 +23,7 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
 from metricdp.releases import Mechanism, Receipt, Release
+from metricdp.running import runner
 from metricdp.solvers.reverse_greedy import reverse_greedy
 from tests import naive_centers
 from tests import naive_quadtree as naive

@@ -21,9 +21,9 @@ from metricdp.methods.finite.hst_counts import (
     number_of_levels,
     splitting_levels,
 )
-from metricdp.methods.runner import Run
 from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
+from metricdp.running.runner import Run
 
 DPHST = mdp.methods.DPHST
 few = settings(max_examples=60, deadline=None, derandomize=True)

@@ -18,9 +18,9 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
-from metricdp.methods.runner import Run
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import exact_cost
+from metricdp.running.runner import Run
 from metricdp.solvers.best_swaps import best_swaps
 from tests import naive
 from tests.records.sums.test_swap_costs import metric_of

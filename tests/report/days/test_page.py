@@ -11,9 +11,9 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.methods.finite.stream import PastDay
 from metricdp.report import days_page, write_days
 from metricdp.report.days.page import _kept
+from metricdp.running.stream import PastDay
 from tests.cli_world import run
 from tests.report.conftest import canvas, until
 

@@ -19,12 +19,12 @@ from typing import Any
 
 from metricdp.accounting import Budget, Cost, Grant, Ledger
 from metricdp.errors import InputError
-from metricdp.methods.runner import terms_of
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Neighboring
+from metricdp.running.runner import terms_of
 
 Price = Callable[[Any, Any, Terms], Cost]
 """What a recipe charges for a call that may spend (epsilon, delta)."""

@@ -31,7 +31,7 @@ class PublicUniverse:
     Examples
     --------
     >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.methods.attesting import PublicUniverse
+    >>> from metricdp.running.attesting import PublicUniverse
     >>> facts = PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts()
     >>> facts["kind"], facts["points"]
     ('GraphMetric', 3)
@@ -46,7 +46,7 @@ class PublicUniverse:
         Examples
         --------
         >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.attesting import PublicUniverse
+        >>> from metricdp.running.attesting import PublicUniverse
         >>> sorted(PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts())
         ['kind', 'name', 'points', 'sha256']
         """

@@ -11,7 +11,7 @@ sums that the present still needs, and public facts. The file is its owner's alo
 - *Payment* happens once a period: the file is made first, under a name; the ledger's entry bears
   that name; a crash in between finds it there.
 - *A copy*, or an older state of the file, is refused by the ledger, whose journal the file names:
-  it knows which day was told last, and its mark (`metricdp.methods.finite.stream_course`).
+  it knows which day was told last, and its mark (`metricdp.running.stream_course`).
 """
 
 from __future__ import annotations

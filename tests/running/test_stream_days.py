@@ -8,7 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.methods.finite.stream import _name
+from metricdp.running.stream import _name
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 

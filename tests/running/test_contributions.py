@@ -11,10 +11,10 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
-from metricdp.methods.contributions import _least
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.records.engines.sizes import doublings
+from metricdp.running.contributions import _least
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 

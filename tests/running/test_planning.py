@@ -12,9 +12,9 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.methods import planning
-from metricdp.methods.planning import SHAPES, Plan, Shape, checked_epsilons, plan, searched
 from metricdp.methods.remarks import percent
+from metricdp.running import planning
+from metricdp.running.planning import SHAPES, Plan, Shape, checked_epsilons, plan, searched
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
 FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))

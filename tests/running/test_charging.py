@@ -7,7 +7,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.errors import BudgetError, InputError
-from metricdp.methods.charging import Payer
+from metricdp.running.charging import Payer
 
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 DEMAND = mdp.PrivateDemand(BOX, [[0.5, 0.5]] * 3)

@@ -29,8 +29,6 @@ from metricdp.arguments import chosen, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
-from metricdp.methods.charging import checked_universe
-from metricdp.methods.front import k_means, k_median
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question, checked_time_limit
 from metricdp.methods.registry import answering
@@ -42,6 +40,8 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.privacy import PrivateDemand
 from metricdp.progress import progress
 from metricdp.releases import Neighboring
+from metricdp.running.charging import checked_universe
+from metricdp.running.front import k_means, k_median
 from metricdp.solvers.lloyd import lloyd, settled
 
 Objective = Literal["k-median", "k-means"]

@@ -10,12 +10,12 @@ import pytest
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import place_coins, projected, squares_from
-from metricdp.methods import runner
 from metricdp.methods.box.distances import N_SHELLS, RATIO, Distances
 from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
 from metricdp.partitions.box.rings import Rings
 from metricdp.releases import Mechanism, Receipt, Release
+from metricdp.running import runner
 from tests import naive_centers as naive
 
 BOX = mdp.EuclideanSpace([0, 0], [100, 100])

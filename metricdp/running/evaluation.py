@@ -31,9 +31,6 @@ from metricdp.arguments import listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask
-from metricdp.methods.attesting import attest, provenance
-from metricdp.methods.charging import Payer, checked_universe
-from metricdp.methods.runner import Run
 from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -42,6 +39,9 @@ from metricdp.partitions.service import BITS, Bands, Differences, Distances, Ser
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.releases import Receipt
+from metricdp.running.attesting import attest, provenance
+from metricdp.running.charging import Payer, checked_universe
+from metricdp.running.runner import Run
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ import metricdp as mdp
 from metricdp import atomic
 from metricdp.accounting import journal, ledger
 from metricdp.audit.patch import patched
-from metricdp.methods.finite import stream, stream_course, stream_file
+from metricdp.running import stream, stream_course, stream_file
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 

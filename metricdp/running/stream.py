@@ -37,14 +37,14 @@ from metricdp.arguments import chosen, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
-from metricdp.methods.finite.stream_course import Course, ledgers_of, told_path
-from metricdp.methods.finite.stream_file import State, StreamFile, opened
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.releases import Neighboring, Receipt
+from metricdp.running.stream_course import Course, ledgers_of, told_path
+from metricdp.running.stream_file import State, StreamFile, opened
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
 

@@ -9,18 +9,18 @@ from typing import Any
 from metricdp.accounting import Grant
 from metricdp.arguments import flag
 from metricdp.errors import InputError
-from metricdp.methods.attesting import attest, provenance
-from metricdp.methods.charging import Payer, check_private, checked_universe
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, asked_of
 from metricdp.methods.registry import answering, default_of
 from metricdp.methods.result import Result, public_weights
-from metricdp.methods.runner import answered, released
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import Budget, PrivateDemand
 from metricdp.provenance import Provenance
+from metricdp.running.attesting import attest, provenance
+from metricdp.running.charging import Payer, check_private, checked_universe
+from metricdp.running.runner import answered, released
 
 
 def k_median(

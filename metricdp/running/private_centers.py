@@ -32,7 +32,6 @@ from metricdp.accounting import Budget
 from metricdp.arguments import chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
-from metricdp.methods.attesting import attest, provenance
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.methods.box.private_lloyd import (
@@ -42,14 +41,15 @@ from metricdp.methods.box.private_lloyd import (
     lloyd_step,
     lloyd_steps,
 )
-from metricdp.methods.charging import Payer
 from metricdp.methods.result import Result, checked_seed
-from metricdp.methods.runner import Run
 from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.partitions.box.rings import Rings
 from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.running.attesting import attest, provenance
+from metricdp.running.charging import Payer
+from metricdp.running.runner import Run
 
 METHODS = ("geometric", "rings")
 STEPS = {1: 6, 2: 4}

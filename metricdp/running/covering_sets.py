@@ -10,7 +10,6 @@ from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import flag, integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.attesting import attested, provenance
 from metricdp.metrics.base import Metric
 from metricdp.metrics.set_systems import ListedSets
 from metricdp.partitions.finite.labels import Labels
@@ -20,6 +19,7 @@ from metricdp.privacy import (
     cover,
 )
 from metricdp.releases import Neighboring, Receipt
+from metricdp.running.attesting import attested, provenance
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Where private demand and public methods meet: the runner, and the front doors that call it."""
