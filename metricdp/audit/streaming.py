@@ -136,8 +136,8 @@ def _run(case: Days, demand: Demand) -> Told:
     """All releases of one run of the real code."""
     import metricdp as mdp
     from metricdp.accounting import continual as shapes
-    from metricdp.running import stream as streams
     from metricdp.privacy.noise import Noise
+    from metricdp.running import stream as streams
 
     metric = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
     told = Told()

@@ -15,9 +15,9 @@ import metricdp as mdp
 from metricdp import atomic
 from metricdp.accounting import journal, ledger
 from metricdp.audit.patch import patched
-from metricdp.running import stream, stream_course, stream_file
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
+from metricdp.running import stream, stream_course, stream_file
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
 MODULES = (stream, stream_course, stream_file, continual, atomic, ledger, journal)

@@ -14,8 +14,8 @@ CAUGHT_BY = ("Stream, event level, 4 days, add-remove", "Stream, event level, 4 
 
 def plant() -> AbstractContextManager[None]:
     """Release the day's open sums too, as a day's counts with another draw of noise."""
-    from metricdp.running import stream as streams
     from metricdp.privacy import continual
+    from metricdp.running import stream as streams
 
     real = streams.observe
 
