@@ -62,6 +62,17 @@ collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
 """A module that is nothing without its library."""
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _names_of_examples(doctest_namespace: dict[str, object]) -> None:
+    """What examples in docstrings take for granted; docs/api.rst says so to those who copy them."""
+    import networkx
+    import numpy
+
+    import metricdp
+
+    doctest_namespace |= {"mdp": metricdp, "np": numpy, "nx": networkx}
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Processes for ``-n auto``: one for each processor this one may use, within reason."""

@@ -57,15 +57,6 @@ class held:
     deliver : bool
         Raise KeyboardInterrupt when the block is done, if one was held; else `asked` tells. Within
         another such block, that one is told in any case, and raises when it is done itself.
-
-    Examples
-    --------
-    >>> import signal
-    >>> with held(deliver=False) as stop:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     bought = "a release"
-    >>> bought, stop.asked
-    ('a release', True)
     """
 
     def __init__(self, say: Callable[[], None] | None = None, *, deliver: bool = True) -> None:
@@ -92,15 +83,6 @@ class held:
     def optional(self, work: Callable[[], Made]) -> Made | None:
         """What `work` makes, or None where an interruption was held before, or ends it: for what
         the block may go without. The block itself goes on.
-
-        Examples
-        --------
-        >>> import signal
-        >>> with held(deliver=False) as stop:
-        ...     nothing = stop.optional(lambda: signal.raise_signal(signal.SIGINT))
-        ...     bought = "a release"
-        >>> nothing, bought, stop.asked
-        (None, 'a release', True)
         """
         try:
             try:

@@ -33,12 +33,6 @@ class Waiting:
         A terminal; on anything else nothing is written.
     wait : float
         Seconds of silence.
-
-    Examples
-    --------
-    >>> import io
-    >>> with Waiting(io.StringIO()) as waiting:  # no terminal
-    ...     waiting.doing("reading roads.csv")
     """
 
     def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
@@ -176,11 +170,6 @@ def progress(
         What is being done, in the user's words.
     unit : str
         Name of one step.
-
-    Examples
-    --------
-    >>> sum(progress([1, 2, 3], label="adding"))
-    6
     """
     bar = tqdm(
         steps,

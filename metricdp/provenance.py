@@ -24,11 +24,6 @@ def package_facts() -> dict[str, Any]:
 
     The checksum is over the paths below the package and the bytes of all its source files, in order
     of the paths; one reading a process.
-
-    Examples
-    --------
-    >>> sorted(package_facts())
-    ['libraries', 'name', 'python', 'sha256', 'version']
     """
     return {
         "name": "metricdp",

@@ -99,32 +99,16 @@ class _PrivateCenters(
         X : array_like or data frame, shape (n, d)
             Private. Rows outside the bounds are moved to the nearest point inside. No rows at all
             is an answer like any other.
-        y : ignored
         user : sequence of length n, optional
             Whose each row is: then users are protected, of whom `max_contributions` rows are kept.
         ledger : metricdp.Ledger, optional
             Where the call is charged, under that ledger's neighboring relation. By default nothing
             keeps count of several calls: their costs add up all the same.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         InputError (a ValueError), BudgetError
             A wrong argument, or a budget that does not suffice: nothing was charged.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> from metricdp.sklearn import PrivateKMeans
-        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
-        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> ledger = mdp.Ledger(2)
-        >>> _ = model.fit(X, ledger=ledger)
-        >>> ledger.left
-        Fraction(1, 1)
         """
         import metricdp as mdp
         from metricdp.arguments import integer, shown
@@ -186,15 +170,6 @@ class _PrivateCenters(
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Nearest center of every row, shape (n,): for who may see that row, as it is an exact
         function of it.
-
-        Examples
-        --------
-        >>> from metricdp.sklearn import PrivateKMeans
-        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
-        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> far, near = model.fit(X).predict([[0.8, 0.6], [0.2, 0.2]])
-        >>> bool(far != near)
-        True
         """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -205,29 +180,12 @@ class _PrivateCenters(
         )
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> NDArray[np.int64]:
-        """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept.
-
-        Examples
-        --------
-        >>> from metricdp.sklearn import PrivateKMeans
-        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
-        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> len(set(model.fit_predict(X)))
-        2
-        """
+        """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
         return self.fit(X, y, **options).predict(X)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Distance of every row to every center, shape (n, n_clusters): an exact function of that
         row, like `predict`.
-
-        Examples
-        --------
-        >>> from metricdp.sklearn import PrivateKMeans
-        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
-        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> bool(model.fit(X).transform([[0.2, 0.2]]).min() < 0.2)
-        True
         """
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -243,16 +201,6 @@ class _PrivateCenters(
 
         Choosing parameters by it (`GridSearchCV`) reads X without protection: use public data, or
         data that stands for it.
-
-        Examples
-        --------
-        >>> import warnings
-        >>> from metricdp.sklearn import PrivateKMeans
-        >>> X = [[0.2, 0.2]] * 3000 + [[0.8, 0.6]] * 2000
-        >>> model = PrivateKMeans(2, epsilon=1, bounds=(0, 1))
-        >>> with warnings.catch_warnings(action="ignore"):
-        ...     model.fit(X).score([[0.2, 0.2], [0.8, 0.6]]) > -0.1
-        True
         """
         from metricdp.privacy import PrivateDataWarning
 
@@ -420,15 +368,7 @@ def _warn_of_search(epsilon: Any) -> None:
 
 
 def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit.
-
-    Examples
-    --------
-    >>> [c.tolist() for c in _corners([(0, 1), (5, 9), (0, 2)], 3)]
-    [[0.0, 5.0, 0.0], [1.0, 9.0, 2.0]]
-    >>> [c.tolist() for c in _corners(([0, 0], [1, 2]), 2)]
-    [[0.0, 0.0], [1.0, 2.0]]
-    """
+    """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit."""
     from metricdp.arguments import floats, listed
 
     rule = (

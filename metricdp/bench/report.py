@@ -19,7 +19,6 @@ class Column:
     ----------
     key : str
         Its key in the rows.
-    heading : str
     form : str
         Format specification of its values, such as ``".3f"``; without one they are text, aligned
         left.
@@ -41,7 +40,6 @@ class Report:
 
     Attributes
     ----------
-    suite : str
     settings : dict
         What was asked for, so that it can be asked again.
     columns : sequence of Column
@@ -65,19 +63,7 @@ class Report:
     unfinished: str = ""
 
     def table(self) -> str:
-        """Headings, rows and the summary in words, as aligned text.
-
-        Examples
-        --------
-        >>> columns = [Column("name", "instance"), Column("gap", "gap %", ".2f")]
-        >>> rows = [{"name": "a", "gap": 1.0}, {"name": "b", "gap": None}]
-        >>> print(Report("toy", {}, columns, rows, {}, ["2 instances"]).table(), end="")
-        instance  gap %
-        a          1.00
-        b             -
-        <BLANKLINE>
-        2 instances
-        """
+        """Headings, rows and the summary in words, as aligned text."""
         return "\n".join([*aligned(self.columns, self.rows), "", *self.lines]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,11 +111,6 @@ def gathered(
     unfinished : str
         Empty, or after how many steps the run was interrupted. (Before the end of the first it is:
         there is nothing to keep.)
-
-    Examples
-    --------
-    >>> gathered(lambda n: [{"n": n}], [1, 2], label="counting", unit="number")
-    ([{'n': 1}, {'n': 2}], '')
     """
     rows: list[dict[str, Any]] = []
     done = 0

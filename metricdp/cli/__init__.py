@@ -83,12 +83,6 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
     **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception
     may quote the data, so of it only the type is shown when a demand file takes part.
     ``METRICDP_DEBUG=1`` in the environment shows the whole traceback all the same.
-
-    Examples
-    --------
-    >>> from metricdp.cli import main
-    >>> main(["cluster", "no-such-file.csv", "-k", "5"])  # one line on stderr says why
-    2
     """
     args = Namespace(demand="unknown yet: tell nothing")
     try:
@@ -154,14 +148,7 @@ def complete(parser: Parser) -> None:
 
 
 def build_parser() -> Parser:
-    """Return the parser of all commands.
-
-    Examples
-    --------
-    >>> from metricdp.cli import build_parser
-    >>> build_parser().parse_args(["cluster", "roads.csv", "-k", "5"]).k
-    5
-    """
+    """Return the parser of all commands."""
     parser = Parser(
         prog="metricdp",
         description="Clustering in metric spaces under differential privacy: the space is "

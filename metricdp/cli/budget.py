@@ -151,8 +151,6 @@ def check_budget(args: Namespace, price: Any, *, question: str | None = None) ->
 
     Parameters
     ----------
-    args : Namespace
-    price : Cost
     question : str, optional
         Of a call that comes before any that says who is protected, and is paid for once
         (`Ledger.answer_once`).

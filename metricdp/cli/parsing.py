@@ -200,13 +200,7 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
 
 
 def caps(text: str) -> tuple[int, int]:
-    """Parts of a user, and records of a user in a part, at most: "20" or "20,2".
-
-    Examples
-    --------
-    >>> caps("20,2"), caps("8")
-    ((20, 2), (8, 1))
-    """
+    """Parts of a user, and records of a user in a part, at most: "20" or "20,2"."""
     plain = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?", text)
     found = (int(plain[1]), int(plain[2] or 1)) if plain else (0, 0)
     if not 1 <= found[0] * found[1] < 2**31:
@@ -252,13 +246,7 @@ def add_measured_in(group: Any) -> None:
 
 
 def unit(text: str) -> str:
-    """Return the name of a unit.
-
-    Examples
-    --------
-    >>> unit("min")
-    'min'
-    """
+    """Return the name of a unit."""
     from metricdp.metrics.units import UNITS
 
     if text not in UNITS:
@@ -318,13 +306,7 @@ def column(text: str) -> str:
 
 
 def box(text: str) -> list[float]:
-    """Return the four numbers of a box.
-
-    Examples
-    --------
-    >>> box("-71.4,-30,-71,-29.5")
-    [-71.4, -30.0, -71.0, -29.5]
-    """
+    """Return the four numbers of a box."""
     try:
         edges = [float(part) for part in text.split(",")]
     except ValueError:

@@ -18,7 +18,6 @@ def all_at_once(path: str, options: dict[str, Any], first: InputError) -> InputE
 
     Parameters
     ----------
-    path : str
     options : dict
         Of `metricdp.read_graph`, which refused them.
     first : InputError

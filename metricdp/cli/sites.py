@@ -24,7 +24,6 @@ def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> li
     ----------
     path : str
         JSON, or what `read_vertices` reads, by the ending.
-    metric : GraphMetric
     layer : str, optional
         Of a geographic file with several; the usual one is ``sites``.
 

@@ -347,7 +347,6 @@ def block_swaps(
 
     Parameters
     ----------
-    block, fixed, centers, labels : see the module's text
     weights : ndarray of float64, shape (n_demand,)
         May be negative.
     losses : ndarray of float64, shape (k,)
@@ -458,7 +457,6 @@ def block_relink(
 
     Parameters
     ----------
-    block, weights, fixed : as `block_swaps`
     start, target : ndarray of int64, shape (k,)
         Rows; the same first `fixed` ones.
     found : ndarray of int64, shape (k,)

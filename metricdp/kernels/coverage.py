@@ -57,13 +57,11 @@ def add_balls(
     ----------
     graph : tuple
         ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    sources : ndarray of int64
     amounts : ndarray of int64, same shape
     radius : int
         In units of the grid; the rim belongs to the ball.
     total : ndarray of int64, shape (n_points,)
         Updated in place.
-    space : Workspace
 
     Returns
     -------

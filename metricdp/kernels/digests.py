@@ -19,10 +19,6 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
     ----------
     words : ndarray of uint64, shape (n, d)
 
-    Returns
-    -------
-    int64
-
     Examples
     --------
     >>> rows = np.array([[1, 2], [3, 4]], np.uint64)

@@ -22,7 +22,6 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
     free : ndarray of bool, shape (n_nodes,)
         Nodes that may be taken; with a node all its descendants that hold a free one. Changed:
         ancestors of a taken node are free no more.
-    wanted : int
 
     Returns
     -------

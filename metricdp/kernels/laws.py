@@ -15,7 +15,6 @@ def law_cost(distance: float, law: Any) -> Any:
 
     Parameters
     ----------
-    distance : float
     law : int or tuple of float
         1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep, after,
         shift)`` as

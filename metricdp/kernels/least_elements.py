@@ -115,7 +115,6 @@ def graph_entries(
         such a vertex all are.
     trial : ndarray, as `known`
         A copy of `known` of this thread; restored. To label, `known` itself.
-    space : Workspace
     ends : ndarray of int64, shape (n_sources,)
         Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start
         at 0.
@@ -272,7 +271,6 @@ def keep_entries(
 
     Parameters
     ----------
-    points, distances : ndarray of int
     ends : ndarray of int64, shape (n_sources,)
         Where the entries of each source end.
     numbers : ndarray of int32, shape (n_sources,)

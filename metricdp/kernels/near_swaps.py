@@ -29,12 +29,9 @@ class Near(NamedTuple):
     ----------
     start : ndarray of int64, shape (n + 1,)
         Where each demand point's entries begin in `site` and `cost`; they go up in cost.
-    site : ndarray of int32
     cost : ndarray of float32 or float64
     site_start : ndarray of int64, shape (m + 1,)
         The same entries by candidate: where each one's begin in `client` and `site_cost`.
-    client : ndarray of int32
-    site_cost : ndarray of the type of `cost`
     weights : ndarray of float64, shape (n,)
     far : ndarray of float64, shape (n,)
         What a demand point costs that no open candidate is near.

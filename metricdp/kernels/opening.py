@@ -89,10 +89,6 @@ def open_and_close(
         In which closed sites are tried.
     tolerance : float
         Least improvement that counts.
-
-    Returns
-    -------
-    float
     """
     m, n = costs.shape
     near, d1, d2 = np.empty(n, np.int64), np.empty(n), np.empty(n)

@@ -64,7 +64,6 @@ def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
     ----------
     bits : ndarray of uint64, shape (n, d)
         Coordinates as their bits.
-    key : uint64
     """
     found = np.empty(len(bits), np.float64)
     for i in range(len(bits)):

@@ -69,7 +69,6 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
         Points in steps of the box, below 2**BITS.
     axes : ndarray of int64, shape (depth,)
         The coordinate that each depth cuts across, each at most `MOST_CUTS` times.
-    root : uint64
 
     Returns
     -------
@@ -111,7 +110,6 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
     grid : ndarray of uint64, shape (n, d)
     axes : ndarray of int64, shape (depth,)
         At most 64 more than `start`.
-    root : uint64
     start : int
         Halves of the cells of this depth, and of deeper ones, count.
 
@@ -219,7 +217,6 @@ def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple
     ----------
     grid : ndarray of uint64, shape (n, d)
     axes : ndarray of int64, shape (depth,)
-    root : uint64
     unit : ndarray of float64, shape (d,)
         Lengths of a step.
 

@@ -65,7 +65,6 @@ def race(
     scores : ndarray of int64, shape (n,)
         ``abs(scores) <= 2**61``.
     bits : ndarray of uint64, shape (n,)
-    start : int
     eta : float
         Within one unit in its last place of the exact factor.
     gumbel : bool

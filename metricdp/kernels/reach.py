@@ -20,7 +20,6 @@ def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, spa
     ----------
     graph : tuple
         ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    source, radius : int
     reached : ndarray of int64, shape (n_points,)
         Filled from the left with distances, in the order of ``space[1]``.
     space : tuple of (distance, touched, keys, payload)
@@ -67,7 +66,6 @@ def add_marks(
     ----------
     sites : ndarray of int32 or int64
     distances : ndarray of float64, same shape
-    radius : float
     mark : ndarray of uint64, shape (2,)
     marks : ndarray of uint64, shape (n_sites, 2)
         Exclusive-or of the marks of the lists that hold a site: sites of equal marks are in the
@@ -163,7 +161,6 @@ def lower_by_table(
 
     Parameters
     ----------
-    places : ndarray of int32
     which : ndarray of int64
         Into `places` and `amounts`.
     away : ndarray of float64
@@ -171,8 +168,6 @@ def lower_by_table(
     low, step : float
         Entry c is for distances from ``low + c * step``; the first for all below, the last for all
         above.
-    table : ndarray of float64
-    amounts : ndarray of float64, same length as `places`
     """
     last = len(table) - 1
     for i in which:

@@ -18,7 +18,6 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
     ----------
     starts, rows : ndarray of int64
         Column c has the rows ``rows[starts[c]:starts[c + 1]]``, ascending, at least one.
-    n_rows : int
     order : ndarray of int64
         Columns, those of more rows first.
     """
@@ -75,8 +74,6 @@ def cover_rows(
         The matrix by columns and by rows; every row has a column.
     chosen : ndarray of int64, shape (k,)
         Distinct columns; overwritten.
-    steps : int
-    seed : int
 
     Returns
     -------

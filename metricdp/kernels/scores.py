@@ -28,7 +28,6 @@ def add_costs(
         0 to 2**62, below 2**31 if `squared`.
     shift : int
         Bits by which distances are made coarser.
-    squared : bool
     total : ndarray of int64, shape (n_candidates,)
         0 to CAP; updated in place.
 

@@ -22,11 +22,6 @@ def summed_area(counts: NDArray) -> NDArray:
     -------
     ndarray, shape (g_1 + 1, …, g_d + 1)
         Entry (i, j, …) is ``counts[:i, :j, …].sum()``.
-
-    Examples
-    --------
-    >>> summed_area(np.array([[1, 2], [3, 4]])).tolist()
-    [[0, 0, 0], [0, 1, 3], [0, 4, 10]]
     """
     table = np.zeros(tuple(n + 1 for n in counts.shape), counts.dtype)
     table[(slice(1, None),) * counts.ndim] = counts
@@ -45,7 +40,6 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
         Of `summed_area`.
     middles : sequence of d ndarrays of int64
         Of every axis the coordinates of the lattice.
-    radius : int
 
     Returns
     -------

@@ -58,7 +58,6 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
     ----------
     graph : tuple
         ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    bound : int
     space : tuple
         ``distance`` (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and
         ``later`` (n_points,).
@@ -160,10 +159,6 @@ def claim_pages(
         The first `n_free` are the numbers of empty pages.
     used : int
         How many pages there are.
-
-    Returns
-    -------
-    n_free, used
     """
     for j in range(len(vertices)):
         page = vertices[j] >> PAGE_BITS

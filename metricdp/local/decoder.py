@@ -45,7 +45,6 @@ class Decoder:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.cycle_graph(12), weight=None)
     >>> parameters = mdp.local.public_parameters(metric, epsilon=4, users=2000, k=2)
     >>> encoder, decoder = mdp.local.Encoder(parameters), mdp.local.Decoder(parameters)

@@ -36,7 +36,6 @@ class Encoder:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(40), weight=None)
     >>> parameters = mdp.local.public_parameters(metric, epsilon=2, users=1000)
     >>> message = mdp.local.Encoder(parameters).encode(7)

@@ -53,7 +53,6 @@ class LocalEstimate:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
     >>> estimate = mdp.local.Decoder(pub).fit(mdp.local.simulated_messages(pub, [1, 7] * 2000))
@@ -171,17 +170,6 @@ class LocalEstimate:
         ------
         InputError
             It is another, or the items are points of a box.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> release = estimate.release(metric)
-        >>> sorted(release.k_median(k=2).centers), len(release.weights)
-        ([1, 7], 9)
         """
         self._finite()
         ids = self.items.ids
@@ -220,32 +208,11 @@ class LocalEstimate:
         asked
             `candidates`, `opened`, `seed`, `time_limit` as `Release.k_median`; in a box
             `seed` alone.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> sorted(estimate.k_median(metric=metric, k=2).centers)
-        [1, 7]
         """
         return self._asked(k, 1, metric, asked)
 
     def k_means(self, k: int, *, metric: Metric | None = None, **asked: Any) -> Result:
-        """k centers of low sum of squared distances; parameters as `k_median`.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
-        >>> messages = mdp.local.simulated_messages(pub, [1, 7] * 2000)
-        >>> estimate = mdp.local.Decoder(pub).fit(messages)
-        >>> sorted(estimate.k_means(metric=metric, k=2).centers)
-        [1, 7]
-        """
+        """k centers of low sum of squared distances; parameters as `k_median`."""
         return self._asked(k, 2, metric, asked)
 
     def _asked(self, k: int, power: int, metric: Metric | None, asked: dict[str, Any]) -> Result:

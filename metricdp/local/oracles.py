@@ -67,20 +67,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Add valid outputs, one array a number, to the sketch's array.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> array = np.zeros(oracle.shape, np.int64)
-        >>> oracle.add(array, [np.array([0, 2, 2])])
-        >>> array
-        array([1, 0, 2])
-        """
+        """Add valid outputs, one array a number, to the sketch's array."""
 
 
 class FrequencyOracle(Oracle):
@@ -125,19 +112,7 @@ class FrequencyOracle(Oracle):
         return max(self.other, 1 - self.other) / (self.held - self.other)
 
     def counts(self, array: Ints, n: int) -> Floats:
-        """Unbiased estimate of how many of n users have each value, shape (domain,).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.oracles import oracle_of
-        >>> from metricdp.local.randomizers import KRR
-        >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-        >>> expected = np.array([oracle.held, oracle.other, oracle.other]) * 1000
-        >>> oracle.counts(expected, 1000).round(6) + 0.0
-        array([1000.,    0.,    0.])
-        """
+        """Unbiased estimate of how many of n users have each value, shape (domain,)."""
         return (self.supports(array) - n * self.other) / (self.held - self.other)
 
     def supports(self, array: Ints) -> Floats:
@@ -318,11 +293,6 @@ def best_frequency_randomizer(
 ) -> FrequencyRandomizer:
     """The frequency randomizer of least variance for a value that few users have, among those of at
     most `most_bytes` bytes.
-
-    Examples
-    --------
-    >>> [best_frequency_randomizer(Fraction(e), 160).kind for e in (1, 2, 5)]
-    ['local-hashing', 'local-hashing', 'k-rr']
     """
     bits = max(1, (domain - 1).bit_length())
     candidates: list[FrequencyRandomizer] = [KRR(epsilon, domain)]
@@ -373,7 +343,6 @@ class Sketch:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
     >>> decoder = mdp.local.Decoder(pub)

@@ -50,11 +50,6 @@ def favored_weight(epsilon: Fraction, unit: int = UNIT) -> int:
     """An integer A with A / unit <= exp(epsilon), and short of it by less than 2 / unit.
 
     Partial sums of the exponential series are below it; they are summed as exact rationals.
-
-    Examples
-    --------
-    >>> favored_weight(Fraction(1)) / UNIT
-    2.718281828...
     """
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
         raise InputError(
@@ -82,19 +77,8 @@ class Randomizer(ABC):
     ----------
     kind : str
         Its name in the public parameters.
-    epsilon : Fraction
     unit : int
         Weight B; smaller than `UNIT` only in tests, which go through all coins.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from secrets import randbelow
-    >>> from metricdp.local.randomizers import KRR
-    >>> report = KRR(Fraction(1), domain=10)
-    >>> output = report.draw(3, randbelow)
-    >>> report.kind, report.limits, len(report.pack(output)) == report.n_bytes
-    ('k-rr', (10,), True)
     """
 
     kind: ClassVar[str]
@@ -115,17 +99,7 @@ class Randomizer(ABC):
 
     @abstractmethod
     def draw(self, value: Any, below: Below) -> tuple[int, ...]:
-        """A random output for a value.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> 0 <= report.draw(3, randbelow)[0] < 10
-        True
-        """
+        """A random output for a value."""
 
     @property
     def n_bytes(self) -> int:
@@ -142,10 +116,6 @@ class Randomizer(ABC):
 class FrequencyRandomizer(Randomizer):
     """A report about which of `domain` values the user has.
 
-    Attributes
-    ----------
-    domain : int
-
     Examples
     --------
     >>> from fractions import Fraction
@@ -160,17 +130,7 @@ class FrequencyRandomizer(Randomizer):
 
     @abstractmethod
     def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """Weight of an output: its probability is this over `total`.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from secrets import randbelow
-        >>> from metricdp.local.randomizers import KRR
-        >>> report = KRR(Fraction(1), domain=10)
-        >>> report.weight(3, (3,)) == report.favored, report.weight(3, (4,)) == report.unit
-        (True, True)
-        """
+        """Weight of an output: its probability is this over `total`."""
 
     @property
     @abstractmethod
@@ -186,14 +146,7 @@ def _one_of(size: int, favored: int, unit: int, below: Below) -> int:
 
 @dataclass(frozen=True)
 class KRR(FrequencyRandomizer):
-    """k-ary randomized response [1]_: the value itself is favored.
-
-    Examples
-    --------
-    >>> report = KRR(Fraction(1), 10)
-    >>> report.n_bytes, 0 <= report.draw(3, __import__("secrets").randbelow)[0] < 10
-    (1, True)
-    """
+    """k-ary randomized response [1]_: the value itself is favored."""
 
     kind = "k-rr"
     epsilon: Fraction
@@ -230,16 +183,6 @@ class LocalHashing(FrequencyRandomizer):
     row), so the counts' estimator is unbiased exactly; and since hashes are linear, all counts come
     out of one Walsh–Hadamard transform (`metricdp.local.oracles`) instead of a hash for every
     message and value.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from secrets import randbelow
-    >>> from metricdp.local.randomizers import LocalHashing
-    >>> report = LocalHashing(Fraction(1), domain=1000, log_buckets=2)
-    >>> function, bucket = report.draw(3, randbelow)
-    >>> report.value_bits, 0 <= bucket < 4
-    (10, True)
     """
 
     kind = "local-hashing"
@@ -259,15 +202,7 @@ class LocalHashing(FrequencyRandomizer):
         return 1 << (self.value_bits + self.log_buckets - 1), 1 << self.log_buckets
 
     def hash(self, function: int, value: int) -> int:
-        """The hash of a value: bit i is the parity of the bits of value and row i.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from metricdp.local.randomizers import LocalHashing
-        >>> LocalHashing(Fraction(1), domain=8, log_buckets=2).hash(function=0b0101, value=6)
-        3
-        """
+        """The hash of a value: bit i is the parity of the bits of value and row i."""
         found = 0
         for i in range(self.log_buckets):
             found |= (((function >> i) & value).bit_count() & 1) << i
@@ -294,15 +229,6 @@ class LocalHashing(FrequencyRandomizer):
 class SubsetSelection(FrequencyRandomizer):
     """Subset selection [3]_: of all subsets of `size` values, those that hold the value are
     favored.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from secrets import randbelow
-    >>> from metricdp.local.randomizers import SubsetSelection
-    >>> report = SubsetSelection(Fraction(1), domain=10, size=3)
-    >>> report.draw(3, randbelow)[0].bit_count()
-    3
     """
 
     kind = "subset"
@@ -363,16 +289,6 @@ class TopVectors(Randomizer):
     **Privacy.** Given nonce, character and that rounding, exactly `top` of the indices have weight
     A, the others B: A / B bounds the ratio for any two vectors and buckets, however the scores were
     rounded. Averaging over the rounding keeps it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from metricdp.local.randomizers import TopVectors
-    >>> report = TopVectors(Fraction(1), dimension=32, candidates=8, top=2, bucket_bits=1)
-    >>> along = np.eye(32)[0]
-    >>> sorted(report.ranked(nonce=5, vector=along, sign=1))
-    [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
     kind = "top-vectors"
@@ -406,18 +322,7 @@ class TopVectors(Randomizer):
         return character, nonce, self.ranked(nonce, vector, -1 if flipped else 1)[rank]
 
     def ranked(self, nonce: int, vector: Any, sign: int) -> list[int]:
-        """Indices of the candidates, those that point most along sign · vector first.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fractions import Fraction
-        >>> from metricdp.local.randomizers import TopVectors
-        >>> report = TopVectors(Fraction(1), dimension=32, candidates=8, top=2, bucket_bits=1)
-        >>> along = np.eye(32)[0]
-        >>> report.ranked(5, along, sign=1)[0] == report.ranked(5, along, sign=-1)[-1]
-        True
-        """
+        """Indices of the candidates, those that point most along sign · vector first."""
         return [
             int(i)
             for i in (

@@ -106,7 +106,6 @@ def public_parameters(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
     >>> pub.message_bytes < 20, pub.users

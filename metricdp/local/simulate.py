@@ -52,7 +52,6 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> pub = mdp.local.public_parameters(metric, epsilon=4, users=4000, k=2)
     >>> mdp.local.simulated_messages(pub, [1, 7, 7], seed=0).shape[0]

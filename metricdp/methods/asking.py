@@ -58,13 +58,6 @@ class Image:
         The gate's map (`metricdp.privacy`), and `rule` its public argument.
     of : Image or None
         What the map is applied to.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> everyone = Image(mdp.EuclideanSpace([0, 0], [1, 1]))
-    >>> everyone.thinned(0.5).of is everyone
-    True
     """
 
     universe: Any
@@ -90,14 +83,7 @@ class Image:
 
 
 class Ask(NamedTuple):
-    """A noisy answer, paid with a share of the budget; answered by a `metricdp.releases.Release`.
-
-    Examples
-    --------
-    >>> from metricdp.privacy.queries import CountQuery
-    >>> Ask(CountQuery(), Fraction(1, 20)).share
-    Fraction(1, 20)
-    """
+    """A noisy answer, paid with a share of the budget; answered by a `metricdp.releases.Release`."""
 
     query: Query
     share: Fraction

@@ -40,7 +40,6 @@ class Caps(UserCaps):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(200), weight=None)
     >>> users = [i % 40 for i in range(4000)]
     >>> caps = mdp.Caps(parts=20, records=2)

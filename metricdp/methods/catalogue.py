@@ -32,12 +32,6 @@ class Entry(NamedTuple):
         Its class there; ``kind.name`` is the name by which it is listed.
     summary : str
         What it does, in a line.
-
-    Examples
-    --------
-    >>> from metricdp.methods.catalogue import LISTED
-    >>> LISTED["partition"].home
-    'finite.partition'
     """
 
     home: str
@@ -80,13 +74,7 @@ LISTED = {
 
 
 def of_finite_universes() -> dict[str, str]:
-    """What each method of finite universes does, by name.
-
-    Examples
-    --------
-    >>> of_finite_universes()["uniform"]
-    'ignores the demand and costs nothing'
-    """
+    """What each method of finite universes does, by name."""
     return {
         name: entry.summary for name, entry in LISTED.items() if entry.home.startswith("finite.")
     }

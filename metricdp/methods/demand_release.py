@@ -68,7 +68,6 @@ class Coreset(_Pair):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> coreset = mdp.release(metric, demand, epsilon=4).coreset()
@@ -112,18 +111,6 @@ class Coreset(_Pair):
             Another ending, or GeoJSON without coordinates in the plane.
         MissingExtraError
             Parquet without pyarrow (extra: parquet).
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.csv"
-        >>> release.coreset().save(path)
-        >>> path.read_text().splitlines()[0]
-        'vertex,weight'
         """
         ending = coreset_format(path, self.coordinates, self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
@@ -188,7 +175,6 @@ class Release:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> release = mdp.release(metric, demand, epsilon=4)
@@ -278,7 +264,6 @@ class Release:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
         >>> release = mdp.release(metric, demand, epsilon=4)
@@ -336,7 +321,6 @@ class Release:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [7] * 900), epsilon=1)
         >>> release.solve(mdp.objectives.PCenter(k=1, threshold=100)).centers
@@ -380,7 +364,6 @@ class Release:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
         >>> release = mdp.release(metric, homes, epsilon=1)
@@ -460,7 +443,6 @@ class Release:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
         >>> release = mdp.release(metric, demand, epsilon=4)
@@ -505,16 +487,6 @@ class Release:
         Notes
         -----
         O(n log n) time, and once a universe that of its public hierarchy.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> made_up = release.sample(100, seed=0)
-        >>> len(made_up)
-        100
         """
         number = checked_number(n)
         if seed is not None and (integer(seed) is None or seed < 0):
@@ -548,18 +520,6 @@ class Release:
         ------
         InputError, OSError
             The path is none, or cannot be written.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
-        >>> release.save(path)
-        >>> sorted(mdp.Release.load(path, metric).k_median(k=2).centers)
-        [1, 7]
         """
         saving.save(self, path)
 

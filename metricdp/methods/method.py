@@ -59,7 +59,6 @@ class Method(ABC):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> method = mdp.methods.Partition()
     >>> isinstance(method, mdp.methods.Method), method.name, method.in_finite, method.free
     (True, 'partition', True, False)

@@ -32,8 +32,6 @@ class Question:
 
     Attributes
     ----------
-    metric : Metric
-    k : int
     power : {1, 2}
         Sum of distances or of squared distances.
     candidates : ndarray of int64, or None
@@ -46,15 +44,6 @@ class Question:
         Seconds for the search.
     effort : {"quick", "thorough"} or float
         How much time the search spends; a number is seconds.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.methods.question import Question
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> asked = Question.checked(metric, 2, 1, opened=[4])
-    >>> asked.k, asked.power, asked.opened
-    (2, 1, array([4]))
     """
 
     metric: Metric
@@ -90,14 +79,6 @@ class Question:
         ------
         InputError
             One of them breaks its rule.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> Question.checked(metric, 2, power=1, candidates=["b", "h"]).candidates
-        array([1, 7])
         """
         fixed = np.empty(0, np.int64)
         if opened is not None:
@@ -115,15 +96,6 @@ class Question:
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
         """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as
         in `metricdp.solvers.kmedian.solve`.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> asked = Question.checked(metric, 2, power=1)
-        >>> sorted(asked.names(asked.answer(np.ones(9))))
-        ['b', 'g']
         """
         return solve_with(
             self.effort,
@@ -141,15 +113,6 @@ class Question:
     def exactly(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Certificate]:
         """The best centers of public `weights` with a proof, or the best found in the time with an
         honest interval.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> at, proof = Question.checked(metric, 2, power=1).exactly(np.ones(9))
-        >>> proof.cost, proof.gap
-        (10.0, 0.0)
         """
         return solve_exactly(
             self.metric,
@@ -164,16 +127,7 @@ class Question:
         )
 
     def names(self, positions: NDArray[np.int64]) -> Any:
-        """The user's ids of positions.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> Question.checked(metric, 2, power=1).names(np.array([1, 7]))
-        ['b', 'h']
-        """
+        """The user's ids of positions."""
         return [self.metric.sites[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
@@ -183,14 +137,6 @@ class Question:
         ------
         InputError
             There are too many pairs of candidate and demand point.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> asked = Question.checked(metric, 2, power=1)
-        >>> asked.check_certifiable(np.ones(9))  # small: nothing to refuse
         """
         demand = np.count_nonzero(weights) or len(weights)
         n_candidates = len(self.metric.sites)
@@ -201,15 +147,6 @@ class Question:
     def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
         """How far these centers are from the best for public `weights`; the time limit counts from
         now on.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.methods.question import Question
-        >>> metric = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-        >>> asked = Question.checked(metric, 2, power=1)
-        >>> asked.certificate(np.ones(9), np.array([1, 6])).lower_bound
-        10.0
         """
         return certificate(
             self.metric,
@@ -237,8 +174,6 @@ class BoxQuestion:
 
     Attributes
     ----------
-    space : EuclideanSpace
-    k : int
     power : {1, 2}
         Sum of distances or of squared distances.
     seed : int
@@ -247,14 +182,6 @@ class BoxQuestion:
         Seconds for the search.
     effort : {"quick", "thorough"} or float
         Of searches among points of the box.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> from metricdp.methods.question import BoxQuestion
-    >>> asked = BoxQuestion.checked(mdp.EuclideanSpace([0, 0], [1, 1]), 2, 2)
-    >>> asked.k, asked.power
-    (2, 2)
     """
 
     space: EuclideanSpace

@@ -23,19 +23,6 @@ def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str
         Of each: ``median`` and ``high`` are extra costs as shares.
     blind : Forecast
         Of centers that know nothing of the demand.
-
-    Examples
-    --------
-    >>> from collections import namedtuple
-    >>> f = namedtuple("Forecast", "median high")
-    >>> remark([0.1, 1], [f(0.004, 0.01), f(0.001, 0.002)], f(0.3, 0.5))
-    'At this size epsilon buys almost nothing: half of the runs cost less than 0.4 % more than the \
-best at ε = 0.1 already, and less than 0.1 % more at ε = 1.'
-    >>> remark([0.1, 1, 4], [f(0.3, 0.5), f(0.02, 0.03), f(0.012, 0.025)], f(0.4, 0.6))
-    'More than ε = 1 buys almost nothing: half of the runs cost less than 2.0 % more than the best \
-there, and less than 1.2 % more at ε = 4.'
-    >>> remark([0.1, 1], [f(0.4, 0.6), f(0.35, 0.6)], f(0.4, 0.6))[:50]
-    'Too few records for this k: even at ε = 1 the cent'
     """
     if len(epsilons) < 2 or len(epsilons) != len(forecasts):
         return ""
@@ -109,15 +96,7 @@ delta such as 1e-6, more epsilon or records, or fewer features'
 
 
 def percent(share: float) -> str:
-    """A share as people read it.
-
-    Examples
-    --------
-    >>> percent(0.0312), percent(0.5), percent(3.2), percent(float("inf")), percent(-0.0001)
-    ('3.1 %', '50 %', '320 %', '∞', '0.0 %')
-    >>> percent(float("nan"))
-    '–'
-    """
+    """A share as people read it."""
     if math.isnan(share):
         return "–"
     if not math.isfinite(share):

@@ -51,13 +51,6 @@ class Terms:
     unit : {"record", "user"}
     caps : Capped or None
         What bounds a user's records in every public part.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost
-    >>> terms = Terms(Cost.of(1), "add-remove")
-    >>> terms.part(Fraction(1, 4)), terms.scale_of_counts(Fraction(1, 4))
-    (Fraction(1, 4), 4.0)
     """
 
     price: Cost
@@ -179,13 +172,7 @@ def price_in_shares(epsilon: Any, delta: Any, terms: Terms | None = None) -> Cos
 
 
 def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
-    """Shares of levels or steps, each `factor` times the one before, which add up to exactly 1.
-
-    Examples
-    --------
-    >>> level_shares(Fraction(1, 2), 3)
-    [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
-    """
+    """Shares of levels or steps, each `factor` times the one before, which add up to exactly 1."""
     weights = [factor**i for i in range(n_levels)]
     return [weight / sum(weights) for weight in weights]
 

@@ -66,7 +66,6 @@ class Solution:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
     >>> plan.centers, plan.cost, plan.labels
@@ -195,13 +194,6 @@ class Solution:
     def gap(self) -> float | None:
         """The value is within this fraction of the best: 0 if proven optimal, None if nothing is
         proven.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> mdp.k_median(metric, k=2).gap, mdp.k_median(metric, k=2, exact=True).gap
-        (None, 0.0)
         """
         if self.certificate is not None:
             return self.certificate.gap
@@ -245,13 +237,6 @@ class Solution:
         """Number of the center that serves each point, shape (n_points,), in the order of the
         universe's ids: the one with the largest part of it, and the nearest where the point has no
         demand; -1 beyond the objective's limit. In a box of the release's points.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(6), weight=None), k=2)
-        >>> [plan.centers[label] for label in plan.labels]
-        [1, 1, 1, 4, 4, 4]
         """
         served, siting = self._served, self._siting
         label = np.where(self._nearest[1] <= self._limit, self._nearest[0], -1)
@@ -363,7 +348,6 @@ class Solution:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
         >>> told = mdp.k_median(metric, homes, k=2, epsilon=1).summary(stability=True)
@@ -403,7 +387,6 @@ class Solution:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
         >>> release = mdp.release(metric, homes, epsilon=1)
@@ -446,7 +429,6 @@ class Solution:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
         >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
         >>> plan.compare(["b", "c"])
@@ -533,7 +515,6 @@ class Solution:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
         >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
         >>> plan.to_frame()[["rank", "center", "demand"]].values.tolist()
@@ -582,7 +563,6 @@ class Solution:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]])
         >>> mdp.k_median(metric, k=1).layers().names
         ['sites', 'territories', 'spider', 'demand']
@@ -613,15 +593,6 @@ class Solution:
             The universe has no coordinates, or there is nothing for such a layer.
         MissingExtraError
             The extra ``geo`` is not installed.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> homes = [[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]]
-        >>> metric = mdp.HaversineMetric(homes, ids=["a", "b", "c"])
-        >>> sites = mdp.k_median(metric, k=1).to_geopandas()
-        >>> sites["load"].tolist(), sites.geometry.geom_type.tolist()
-        ([3.0], ['Point'])
         """
         return self.layers().layer(layer)
 
@@ -635,14 +606,6 @@ class Solution:
         ------
         InputError
             The universe is no graph.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> graph = mdp.k_median(metric, k=1).to_networkx()
-        >>> graph.nodes[0]["center"], graph.nodes[0]["distance"]
-        (4, 4.0)
         """
         return views.graph(self._siting.metric, self.centers, self._nearest, self.weights)
 
@@ -656,14 +619,6 @@ class Solution:
             No coordinates in the plane.
         MissingExtraError
             matplotlib is not installed (extra: plots).
-
-        Examples
-        --------
-        >>> import matplotlib, metricdp as mdp
-        >>> matplotlib.use("agg")
-        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
-        >>> mdp.k_median(metric, k=2).plot().get_title()
-        '2 centers, public'
         """
         places = self.coordinates
         ax = views.axes(places, ax)
@@ -682,13 +637,6 @@ class Solution:
         """A self-contained HTML page with the network, the centers, their territories and the
         demand: `metricdp.report.map_page`, whose words these are. Without a receipt it says what
         `basis` the weights are.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
-        >>> "<title>One clinic" in mdp.k_median(metric, k=1).page(title="One clinic")
-        True
         """
         from metricdp.report.map.page import map_page
 
@@ -754,15 +702,6 @@ class Solution:
         """JSON-ready form: centers, k, method, receipt; of `solve` also what the objective measures
         and who is served; where the universe has them, the centers' coordinates and their system;
         the certificate, where it was asked for; nothing else.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.k_median(metric, demand, k=2, epsilon="1/2").to_dict()
-        >>> sorted(told), told["receipt"]["epsilon_exact"]
-        (['centers', 'k', 'method', 'receipt'], '1/2')
         """
         told: dict[str, Any] = {
             "centers": [plain_id(center) for center in self.centers],

@@ -80,7 +80,6 @@ def solve(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2), forbidden=[4, 5, 6]).value
     5.0
@@ -139,11 +138,8 @@ def answered_in_box(
 
     Parameters
     ----------
-    space : EuclideanSpace
-    points : EuclideanMetric
     weights : ndarray of float64, shape (n_points,)
         None negative.
-    objective : Objective
     release : release, optional
         That the weights are of.
     **asked
@@ -185,8 +181,6 @@ def answered(
 
     Parameters
     ----------
-    metric : Metric
-    objective : Objective
     weights : ndarray of float64, shape (n_points,)
         None negative.
     space : EuclideanSpace, optional

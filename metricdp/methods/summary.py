@@ -38,7 +38,6 @@ class Stability:
         How often a center stays at its very point.
     moves : ndarray of float64, shape (k,)
         Median distance from a center to the nearest of those found anew.
-    n_draws : int
 
     Examples
     --------
@@ -62,7 +61,6 @@ class Summary:
 
     Attributes
     ----------
-    centers : list of ids, length k
     mean : Interval
         Distance of the demand to its nearest center, on average.
     loads : Interval
@@ -73,16 +71,6 @@ class Summary:
         Where it was asked for.
     unit : str or None
         Of distances, where it is known: ``"m"``.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> release = mdp.release(metric, demand, epsilon=4)
-    >>> told = release.summary([1, 7])
-    >>> told.centers, len(told.loads.estimate), bool(abs(told.records - 10_000) < 200)
-    ([1, 7], 2, True)
     """
 
     centers: list[Any]
@@ -93,17 +81,7 @@ class Summary:
     unit: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> sorted(release.summary([1, 7]).to_dict())
-        ['basis', 'demand', 'level', 'loads', 'mean']
-        """
+        """JSON-ready form."""
         plain: dict[str, Any] = {
             "basis": "release",
             "level": self.mean.level,

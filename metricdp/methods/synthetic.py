@@ -109,18 +109,6 @@ class SyntheticPoints(Sequence[Any]):
             Another ending, or GeoJSON without coordinates in the plane.
         MissingExtraError
             Parquet without pyarrow (extra: parquet).
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "made-up.csv"
-        >>> release.sample(3).save(path)
-        >>> len(path.read_text().splitlines())
-        4
         """
         ending = checked_ending(path, self.coordinates, "synthetic sample", self.crs)
         ids: Columns = {} if isinstance(self.points, np.ndarray) else {"vertex": self.points}

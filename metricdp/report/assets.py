@@ -15,11 +15,6 @@ def asset(name: str) -> str:
     ----------
     name : str
         Its path below ``metricdp/report``, such as ``"map/page.css"``.
-
-    Examples
-    --------
-    >>> asset("map/page.html").splitlines()[0]
-    '<!doctype html>'
     """
     return files("metricdp.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
@@ -35,11 +30,6 @@ def filled(page: str, pieces: Mapping[str, str]) -> str:
         As of `asset`.
     pieces : mapping of str to str
         By name.
-
-    Examples
-    --------
-    >>> filled("<h1>@@TITLE@@</h1>", {"TITLE": "@@STYLE@@"})
-    '<h1>@@STYLE@@</h1>'
     """
     head, *rest = page.split("@@")
     return head + "".join(pieces[text] if i % 2 == 0 else text for i, text in enumerate(rest))

@@ -95,7 +95,6 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> from metricdp.report import pivot_layout
     >>> pivot_layout(metric, refine=False).shape

@@ -75,7 +75,6 @@ def write_points(
 
     Parameters
     ----------
-    path : path
     ending : str
         One of `ENDINGS`, from `checked_ending`.
     columns : dict of str to list

@@ -48,11 +48,6 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
 def show_number(value: Any) -> str:
     """Return a number, or text or a fraction standing for one, in at most six significant digits;
     other text as it is.
-
-    Examples
-    --------
-    >>> show_number("1/2"), show_number(1.0), show_number("0.10"), show_number("n/a")
-    ('0.5', '1', '0.1', 'n/a')
     """
     try:
         return f"{float(Fraction(str(value))):.6g}"
@@ -63,24 +58,13 @@ def show_number(value: Any) -> str:
 def sureness(epsilon: Fraction) -> str:
     """How sure even odds can become under epsilon-differential privacy: e^epsilon / (1 +
     e^epsilon), rounded up.
-
-    Examples
-    --------
-    >>> sureness(Fraction(1)), sureness(Fraction(20))
-    ('73.2 %', 'over 99.9 %')
     """
     share = 1 / (1 + math.exp(-min(float(epsilon), 700.0)))
     return "over 99.9 %" if share > 0.999 else f"{math.ceil(1000 * share) / 10:.1f} %"
 
 
 def meaning(facts: Mapping[str, Any]) -> str:
-    """What the epsilon of a receipt means, in a sentence; nothing where there is none.
-
-    Examples
-    --------
-    >>> meaning({"epsilon": 1.0, "unit": "user", "neighboring": "add-remove"})[-48:]
-    'can be at most 73.2 % sure of it from this page.'
-    """
+    """What the epsilon of a receipt means, in a sentence; nothing where there is none."""
     try:
         epsilon = Fraction(str(facts.get("epsilon_exact", facts.get("epsilon"))))
         delta = Fraction(str(facts.get("delta_exact", facts.get("delta") or 0)))
@@ -166,13 +150,7 @@ def _is_figure(value: Any) -> bool:
 
 
 def short(value: float) -> str:
-    """A figure that is known roughly, in three digits or to the unit.
-
-    Examples
-    --------
-    >>> short(12817.622), short(0.9134), short(0)
-    ('12,818', '0.913', '0')
-    """
+    """A figure that is known roughly, in three digits or to the unit."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

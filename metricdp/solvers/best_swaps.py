@@ -39,14 +39,12 @@ def best_swaps(
 
     Parameters
     ----------
-    metric : Metric
     demand : ndarray of int64, shape (n_records,)
         Positions, repeats allowed: public.
     centers : ndarray of int64, shape (k,)
         Positions to start from, distinct.
     power : {1, 2}
         Sum of distances or of squared distances.
-    alpha : float
     steps : int, optional
         Most swaps; no limit by default.
     candidates : ndarray of int64, optional
@@ -68,15 +66,6 @@ def best_swaps(
     ----------
     Arya, Garg, Khandekar, Meyerson, Munagala & Pandit, Local search heuristics for k-median and
     facility location problems (SICOMP 2004).
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.solvers.best_swaps import best_swaps
-    >>> found = best_swaps(metric, np.array([1, 1, 7]), centers=np.array([0, 4]))
-    >>> sorted(found.centers[-1].tolist())
-    [1, 7]
     """
     at = np.array(centers, np.int64)
     scale = Scale.of(metric, power)

@@ -47,14 +47,6 @@ class Certificate:
         Cost of the centers it was made for.
     lower_bound : float
         At most the cost of the best centers.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> proof = mdp.k_median(metric, k=2, exact=True).certificate
-    >>> proof.cost, proof.lower_bound
-    (10.0, 10.0)
     """
 
     cost: float
@@ -108,7 +100,6 @@ def certificate(
 
     Parameters
     ----------
-    metric : Metric
     weights : ndarray of float64, shape (n_points,)
         Public demand at every position; all zero counts as 1 everywhere, as in
         `metricdp.solvers.kmedian.solve`.
@@ -251,10 +242,6 @@ def certify(
     deadline : Deadline
         When it is over, the best bound so far is returned.
 
-    Returns
-    -------
-    Certificate
-
     Notes
     -----
     The Lagrangian bound is rounded down by more than all rounding errors of its evaluation can be;
@@ -262,12 +249,6 @@ def certify(
     as equal up to 1e-9 of their size. O(n_candidates · n_demand) a step, at most 1,500 steps, fewer
     on large blocks; then at most 4,000 branches. The result does not depend on the number of
     threads.
-
-    Examples
-    --------
-    >>> line = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
-    >>> certify(line, np.ones(6), np.array([1, 4]))
-    Certificate(cost=4.0, lower_bound=4.0)
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     k = len(centers)

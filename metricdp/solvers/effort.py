@@ -49,13 +49,6 @@ def solve_with(
     Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
     million pairs may be in. Where they are more, as for few centers of very many points, thorough
     is no better than quick.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> points = mdp.EuclideanMetric([[float(x), 0.0] for x in range(30)])
-    >>> solve_with("thorough", points, np.ones(30), 10).cost
-    20.0
     """
     asked: dict[str, Any] = {
         "power": power,

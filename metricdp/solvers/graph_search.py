@@ -46,7 +46,6 @@ def recentered(
 
     Parameters
     ----------
-    metric : Network
     weights : ndarray of float64, shape (n_points,)
         Demand; negative entries count as none here.
     centers : ndarray of int64, shape (k,)
@@ -89,7 +88,6 @@ class GraphSearch:
 
     Parameters
     ----------
-    metric : Network
     weights : ndarray of float64, shape (n_points,)
         Demand of every vertex in the order of `metric.ids`; may be negative.
     centers : ndarray of int64, shape (k,)

@@ -37,7 +37,6 @@ def hst_init(
 
     Parameters
     ----------
-    tree : HST
     counts : ndarray of float64, shape (n_nodes,)
         Demand below every node: ``tree.sums(weights)``, or noisy counts, which may be negative.
     k : int
@@ -75,15 +74,6 @@ def hst_init(
     ----------
     Fan, Li & Li, k-median clustering via metric embedding: towards better initialization with
     differential privacy (NeurIPS 2023).
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.solvers.hst_init import hst_init
-    >>> tree = mdp.build_hst(metric, seed=0)
-    >>> hst_init(tree, tree.sums([0, 9, 0, 0, 0, 0, 0, 7, 0]), k=2)
-    array([1, 7])
     """
     n = tree.n_points
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)

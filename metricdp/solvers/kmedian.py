@@ -115,7 +115,6 @@ def solve(
 
     Parameters
     ----------
-    metric : Metric
     weights : ndarray of float64, shape (n_points,)
         Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy
         counts); all zero counts as 1 everywhere.
@@ -162,15 +161,6 @@ def solve(
     (`metricdp.solvers.neighborhoods`); elsewhere by rows of distances to what lies near each center
     (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
     figures in ``benchmarks/graph_solver.md``.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.solvers.kmedian import solve
-    >>> weights = np.array([0, 9, 0, 0, 1, 0, 0, 7, 0.0])
-    >>> sorted(solve(metric, weights, k=2).centers.tolist())
-    [1, 7]
     """
     n, n_sites = len(metric), len(metric.sites)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)

@@ -37,7 +37,6 @@ class Question(NamedTuple):
 
     Attributes
     ----------
-    entries : Entries
     beyond : ndarray of float64, shape (n_demand,)
         Cost of serving a demand point otherwise; infinite if it cannot be.
     must : ndarray of bool, shape (n_rows,)

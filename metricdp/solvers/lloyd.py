@@ -43,7 +43,6 @@ def lloyd(
         At most n.
     power : {1, 2}
         2: k-means, by Lloyd's steps; 1: k-median, by Weiszfeld's.
-    seed : int
     starts : int
         Seedings that are tried; the best after its steps counts.
     smooth : float or ndarray of float64, shape (n,)
@@ -60,14 +59,6 @@ def lloyd(
     Notes
     -----
     O(starts · steps · n · k · d).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from metricdp.solvers.lloyd import lloyd
-    >>> points = np.array([[0.0], [1.0], [9.0]])
-    >>> sorted(lloyd(points, np.ones(3), k=2).tolist())
-    [[0.5], [9.0]]
     """
     rng = np.random.default_rng(seed)
     best = points[:k]
@@ -134,15 +125,6 @@ def settled(
     ----------
     .. [1] Y. Vardi, C.-H. Zhang, "The multivariate L1-median and associated data depth", PNAS
        97(4), 2000, equation 2.6.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from metricdp.solvers.lloyd import settled
-    >>> points = np.array([[0.0], [1.0], [9.0]])
-    >>> settled(points, np.ones(3), centers=np.array([[0.0], [8.0]]))
-    array([[0.5],
-           [9. ]])
     """
     low = points.min(axis=0)
     high = points.max(axis=0)

@@ -34,7 +34,6 @@ class Lists(NamedTuple):
     ----------
     start : ndarray of int64, shape (n_demand + 1,)
         Where each demand point's begin; they go up in cost.
-    site : ndarray of int32
     cost : ndarray of float32 or float64
     """
 
@@ -125,7 +124,6 @@ class MetricCosts:
 
     Parameters
     ----------
-    metric : Metric
     allowed, demand : ndarray of int64, shapes (n_candidates,) and (n_demand,)
         Positions, ascending.
     weights : ndarray of float64, shape (n_demand,)

@@ -72,7 +72,6 @@ def thorough_search(
     ----------
     costs : Costs
         Weights may be negative.
-    k : int
     rng : numpy Generator
         Public coins.
     first : ndarray of int64, shape (k,)
@@ -95,14 +94,6 @@ def thorough_search(
     Without `endless` the search ends by itself and does not depend on the machine's speed. Where
     even short lists of near candidates are too long (few centers of very many points), the answer
     is the best of several searches.
-
-    Examples
-    --------
-    >>> from metricdp.solvers.near_lists import BlockCosts
-    >>> line = np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))
-    >>> rng = np.random.default_rng(0)
-    >>> thorough_search(BlockCosts(line, np.ones(60)), 20, rng, first=np.arange(20))[1]
-    40.0
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     search = _Search(costs, fixed, deadline)

@@ -40,7 +40,6 @@ def part_median(
 
     Parameters
     ----------
-    metric : Metric
     weights : ndarray of float64, shape (n_points,)
         Non-negative.
     part : ndarray of int64, optional
@@ -51,7 +50,6 @@ def part_median(
     searches : int
         Rows of distances at most. On graphs each is a search that ends when the part and the
         candidates are reached.
-    deadline : Deadline
 
     Raises
     ------
@@ -66,12 +64,6 @@ def part_median(
     from below; the next one starts where the bound is least, and none is needed when that is no
     less than the best cost (as in trimed: Newling & Fleuret, AISTATS 2017). Proven after some √n
     searches where few places are nearly as good, else the bound tells what is left.
-
-    Examples
-    --------
-    >>> import networkx as nx, numpy as np, metricdp as mdp
-    >>> part_median(mdp.GraphMetric(nx.path_graph(5), weight=None), np.ones(5))
-    PartMedian(center=2, cost=6.0, bound=6.0)
     """
     part = np.arange(len(metric)) if part is None else np.asarray(part, np.int64)
     candidates = part if allowed is None else np.asarray(allowed, np.int64)

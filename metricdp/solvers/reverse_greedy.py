@@ -49,11 +49,6 @@ def reverse_greedy(
     ----------
     M. Chrobak, C. Kenyon, N. Young, "The reverse greedy algorithm for the metric k-median problem",
     Inf. Process. Lett. 97 (2006).
-
-    Examples
-    --------
-    >>> reverse_greedy(np.array([[0.0], [0.1], [5.0]]), np.array([3.0, 1.0, 2.0]), 2)
-    array([0, 2])
     """
     m = len(points)
     if not 1 <= (integer(k) or 0) <= m:

@@ -20,7 +20,6 @@ class RowSearch:
 
     Parameters
     ----------
-    metric : Metric
     weights : ndarray of float64, shape (n_points,)
         Demand of every point; may be negative.
     centers : ndarray of int64, shape (k,)
@@ -39,7 +38,6 @@ class RowSearch:
     Attributes
     ----------
     centers : ndarray of int64, shape (k,)
-    cost : float
     tried : int
         Candidates evaluated so far.
 
@@ -186,8 +184,6 @@ class RowSearch:
         ----------
         share : int
             At least `sample` points are chosen from in any case.
-        sample : int
-        rng : numpy Generator
         slots : ndarray of int64, optional
             Around these centers only.
 

@@ -23,11 +23,6 @@ class Deadline:
     time, if it is entered in the main thread: the search then returns the best it has. A second
     Ctrl-C interrupts as usual. Without a time limit nothing is caught. Of deadlines within each
     other Ctrl-C ends all.
-
-    Examples
-    --------
-    >>> Deadline().over, Deadline(0.0).over
-    (False, True)
     """
 
     def __init__(self, seconds: float | None = None) -> None:

@@ -31,7 +31,6 @@ def solve_on_tree(
 
     Parameters
     ----------
-    tree : HST
     weights : ndarray of float64, shape (n_points,)
         May be negative (noisy counts): the optimum is then over the same choices and the same
         nearest centers.
@@ -60,15 +59,6 @@ def solve_on_tree(
     ----------
     Tamir, An O(pn²) algorithm for the p-median and related problems on tree graphs (Operations
     Research Letters 1996). Fakcharoenphol, Rao & Talwar (JCSS 2004) for the factor.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.solvers.tree_dp import solve_on_tree
-    >>> tree = mdp.build_hst(metric, seed=0)
-    >>> sorted(solve_on_tree(tree, np.array([0, 9, 0, 0, 0, 0, 0, 7, 0.0]), k=2).centers.tolist())
-    [1, 7]
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
     allowed = np.zeros(tree.n_points, bool)

@@ -23,14 +23,6 @@ Order = tuple[NDArray[np.int64], NDArray[np.int64]]
 def matched(first: NDArray[np.float64], second: NDArray[np.float64]) -> Order | None:
     """Rows and columns of the second table in the order in which it equals the first, if there is
     such an order, and it is found.
-
-    Examples
-    --------
-    >>> table = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 5.0]])
-    >>> rows, columns = matched(table, table[::-1, [2, 0, 1]])
-    >>> table[::-1, [2, 0, 1]][np.ix_(rows, columns)].tolist()
-    [[0.0, 1.0, 2.0], [1.0, 0.0, 5.0]]
-    >>> matched(table, table + 1.0)
     """
     if first.shape != second.shape:
         return None

@@ -50,45 +50,15 @@ class EngineTestCase:
     """How many of `USERS` are added alone, one by one."""
 
     def table(self, columns: dict[str, list[Any]]) -> Any:
-        """A table of the engine with these columns: texts, None, or floating-point numbers.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> from metricdp.testing import EngineTestCase
-        >>> class TestMine(EngineTestCase):
-        ...     def table(self, columns):
-        ...         return pandas.DataFrame(columns)
-        >>> list(TestMine().table({"vertex": ["a", "7"]}).columns)
-        ['vertex']
-        """
+        """A table of the engine with these columns: texts, None, or floating-point numbers."""
         raise NotImplementedError("give a table: def table(self, columns): return …")
 
     def demand(self, universe: Any, rows: dict[str, list[Any]], **options: Any) -> Any:
-        """A demand of such a table.
-
-        Examples
-        --------
-        >>> import pandas, metricdp as mdp
-        >>> from metricdp.testing import EngineTestCase
-        >>> class TestMine(EngineTestCase):
-        ...     def table(self, columns):
-        ...         return pandas.DataFrame(columns)
-        >>> metric = mdp.PrecomputedMetric([[0, 2], [2, 0]], ids=["a", "7"])
-        >>> TestMine().demand(metric, {"vertex": ["a", "7"]}, node="vertex")
-        PrivateDemand(2 points; protects each record)
-        """
+        """A demand of such a table."""
         return PrivateDemand.from_frame(universe, self.table(rows), **options)
 
     def rows(self) -> dict[str, list[Any]]:
-        """Some rows: ids, places and users.
-
-        Examples
-        --------
-        >>> from metricdp.testing import EngineTestCase
-        >>> list(EngineTestCase().rows())
-        ['vertex', 'x', 'y', 'who']
-        """
+        """Some rows: ids, places and users."""
         rng = np.random.default_rng(3)
         ids = [str(i) for i in rng.choice(["a", "7", "b c", " a ", "7 "], 600)]
         places = rng.normal(5, 4, (2, 600)).round(3)

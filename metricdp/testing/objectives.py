@@ -30,7 +30,6 @@ class ObjectiveTestCase:
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> class TestMine(ObjectiveTestCase):
     ...     def objective(self, k):
     ...         return mdp.objectives.KMedian(k)

@@ -25,37 +25,18 @@ class Bends:
     offsets : ndarray of int64, shape (n_lines + 1,)
         Where each line's places begin; a straight line has none.
     xy : ndarray of float64, shape (n_places, 2)
-
-    Examples
-    --------
-    >>> bends = Bends(np.array([0, 0, 2]), np.array([[1.0, 0.0], [1.0, 1.0]]))
-    >>> bends.taken(np.array([1]), np.array([True])).xy
-    array([[1., 1.],
-           [1., 0.]])
     """
 
     offsets: NDArray[np.int64]
     xy: Floats
 
     def line(self) -> NDArray[np.int64]:
-        """Number of the line of each place, shape (n_places,).
-
-        Examples
-        --------
-        >>> Bends(np.array([0, 0, 2]), np.zeros((2, 2))).line()
-        array([1, 1])
-        """
+        """Number of the line of each place, shape (n_places,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def taken(self, which: NDArray[np.int64], backward: NDArray[np.bool_]) -> Bends:
         """Those of some lines, in the order asked for, some of them backward; -1 stands for a
         straight line.
-
-        Examples
-        --------
-        >>> bends = Bends(np.array([0, 1]), np.array([[1.0, 0.0]]))
-        >>> bends.taken(np.array([-1, 0]), np.zeros(2, bool)).offsets
-        array([0, 0, 1])
         """
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
         offsets = np.zeros(len(which) + 1, np.int64)
@@ -77,12 +58,6 @@ def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None
         is turned.
     starts, ends : ndarray of float64, shape (n_edges, 2)
         Places of the edges' tails and heads; NaN where there is none.
-
-    Examples
-    --------
-    >>> ends = np.array([[0.0, 0.0]]), np.array([[2.0, 0.0]])
-    >>> bends_of(["LINESTRING (2 0, 1 1, 0 0)"], *ends).xy
-    array([[1., 1.]])
     """
     drawn = [_places(line) for line in lines]
     inner = [places[1:-1] for places in drawn]
@@ -163,14 +138,7 @@ def bends_of_pairs(
 def polylines(
     starts: Floats, ends: Floats, bends: Bends | None
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Whole lines: all places in order, the line of each, and how far along it is, from 0 to 1.
-
-    Examples
-    --------
-    >>> one = Bends(np.array([0, 1]), np.array([[1.0, 1.0]]))
-    >>> polylines(np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]), one)[2]
-    array([0. , 0.5, 1. ])
-    """
+    """Whole lines: all places in order, the line of each, and how far along it is, from 0 to 1."""
     m = len(starts)
     of = np.empty(0, np.int64) if bends is None else bends.line()
     inner = np.empty((0, 2)) if bends is None else bends.xy
@@ -191,15 +159,7 @@ def polylines(
 def cut(
     xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats
 ) -> tuple[tuple[Floats, NDArray[np.int64]], tuple[Floats, NDArray[np.int64]]]:
-    """Places and lines of what `polylines` gives before, and after, a share of each.
-
-    Examples
-    --------
-    >>> whole = polylines(np.array([[0.0, 0.0]]), np.array([[4.0, 0.0]]), None)
-    >>> cut(*whole, np.array([0.25]))[0][0]
-    array([[0., 0.],
-           [1., 0.]])
-    """
+    """Places and lines of what `polylines` gives before, and after, a share of each."""
     m = len(share)
     after = np.searchsorted(line + along / 2, np.arange(m) + share / 2)  # along is at most 1
     after = np.clip(after, np.searchsorted(line, np.arange(m)) + 1, None) if m else after

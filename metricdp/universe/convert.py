@@ -77,7 +77,6 @@ def graph_from(
 
     Examples
     --------
-    >>> import networkx as nx
     >>> graph_from(nx.path_graph(["a", "b", "c"]), weight=None)
     Graph('graph', 3 vertices, 2 edges)
     """

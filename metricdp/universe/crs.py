@@ -80,13 +80,7 @@ def kind_of(crs: str) -> CoordinateSystem:
 
 
 def described(crs: str | None) -> str:
-    """A system as messages name it.
-
-    Examples
-    --------
-    >>> described(None), described("EPSG:4326")
-    ('no declared coordinate system', 'EPSG:4326 (longitude and latitude)')
-    """
+    """A system as messages name it."""
     if crs is None:
         return "no declared coordinate system"
     if crs == WGS84:
@@ -129,7 +123,6 @@ class Transformation:
 
     Parameters
     ----------
-    source, target : str
     operation : str
         PROJ's own text of it.
     """
@@ -151,7 +144,6 @@ def transformation(
 
     Parameters
     ----------
-    source, target : str
     area : ndarray, shape (n, 2), optional
         Public points in `target`, about which the operation should be accurate.
 

@@ -56,12 +56,9 @@ class EdgeData:
         Positions into `ids`.
     lengths : ndarray of float64, shape (n_edges,), or None
         None means every edge has length 1.
-    ids : sequence of hashable, length n_points
-    directed : bool
     parallel : {"shortest", "last"}
     coordinates : ndarray of float64, shape (n_points, 2), or None
     coordinate_system : {"lonlat", "xy"} or None
-    name : str
     crs : str or None
         As `Graph.crs`.
     measured : str
@@ -99,17 +96,7 @@ class EdgeData:
         largest_component: bool = False,
         one_way: bool = False,
     ) -> Graph:
-        """Validate; see `build_graph` for the rules and errors.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.universe.edges import EdgeData
-        >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
-        >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
-        >>> edges.build().ids
-        ['a', 'b', 'c']
-        """
+        """Validate; see `build_graph` for the rules and errors."""
         check_coordinates(self.coordinates, self.coordinate_system)
         return build_graph(
             self.tails,
@@ -130,17 +117,7 @@ class EdgeData:
         )
 
     def drawn(self, lines: Sequence[Any]) -> EdgeData:
-        """Attach the courses of the edges: lines in the system of the coordinates.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.universe.edges import EdgeData
-        >>> ends, places = (np.array([0]), np.array([1])), np.array([[0.0, 0.0], [2.0, 0.0]])
-        >>> edges = EdgeData(*ends, None, ["a", "b"], False, coordinates=places)
-        >>> edges.drawn(["LINESTRING (0 0, 1 1, 2 0)"]).bends.xy
-        array([[1., 1.]])
-        """
+        """Attach the courses of the edges: lines in the system of the coordinates."""
         if self.coordinates is None:
             return self
         starts, ends = self.coordinates[self.tails], self.coordinates[self.heads]
@@ -267,11 +244,6 @@ def index_endpoints(
 def number(value: object) -> float | None:
     """Return a number or numeric text as float; None for anything else (booleans and complex
     numbers included).
-
-    Examples
-    --------
-    >>> number("12.5"), number(3), number(True), number("1_0"), number([2])
-    (12.5, 3.0, None, None, None)
     """
     if not isinstance(value, str | Real | Decimal | np.number) or isinstance(
         value, bool | np.complexfloating | np.timedelta64

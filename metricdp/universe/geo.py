@@ -74,7 +74,6 @@ def file_kind(path: str | Path, start: bytes) -> str:
 
     Parameters
     ----------
-    path : path
     start : bytes
         How its content begins, unpacked.
 

@@ -99,7 +99,6 @@ class Graph:
 
     Examples
     --------
-    >>> import networkx as nx
     >>> from metricdp.universe import graph_from
     >>> graph = graph_from(nx.path_graph(["a", "b", "c"]), weight=None)
     >>> graph

@@ -66,9 +66,6 @@ def averages(
 
     Parameters
     ----------
-    space : EuclideanSpace
-    query : HistogramQuery
-    count_share, sum_share : Fraction
     radius : float
         Public: offsets farther than this are moved onto the ball.
     around : ndarray of float64, shape (n_parts, d), optional

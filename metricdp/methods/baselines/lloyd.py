@@ -66,7 +66,6 @@ class Lloyd(Baseline):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.25, 0.75]] * 50_000)
     >>> center = mdp.k_means(space, demand, 1, epsilon=5, method="lloyd").centers[0]
@@ -117,13 +116,7 @@ class Lloyd(Baseline):
 
 
 def count_share(d: int) -> Fraction:
-    """Share of a step's budget for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100.
-
-    Examples
-    --------
-    >>> float(count_share(2)), float(count_share(10))
-    (0.27, 0.11)
-    """
+    """Share of a step's budget for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100."""
     part = (4 * d * RHO**2) ** (1 / 3)
     return Fraction(max(round(100 * part / (d + part)), 1), 100)
 

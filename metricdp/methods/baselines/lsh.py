@@ -64,7 +64,6 @@ class LSHCoreset(Baseline):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
     >>> method = mdp.methods.LSHCoreset()

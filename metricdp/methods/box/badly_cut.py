@@ -26,7 +26,6 @@ def badly_cut(
 
     Parameters
     ----------
-    tree : ShiftedQuadtree
     centers : ndarray of float64, shape (k, d)
         In the box.
     depth : int

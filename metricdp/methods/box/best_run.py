@@ -44,7 +44,6 @@ class Differences:
 
     Parameters
     ----------
-    space : EuclideanSpace
     sets : sequence of ndarray of float64, shape (k_i, d)
         Two at least: public, or released before.
     power : {1, 2}
@@ -70,13 +69,7 @@ class Differences:
 
 
 def shares_of_runs(share: Fraction, runs: int) -> tuple[Fraction, Fraction]:
-    """Of one pass's share: that of each run, and that of the choice.
-
-    Examples
-    --------
-    >>> shares_of_runs(Fraction(1), 1), shares_of_runs(Fraction(1), 3)
-    ((Fraction(1, 1), Fraction(0, 1)), (Fraction(3, 10), Fraction(1, 10)))
-    """
+    """Of one pass's share: that of each run, and that of the choice."""
     choice = share * CHOICE_SHARE if runs > 1 else Fraction(0)
     return (share - choice) / runs, choice
 
@@ -101,7 +94,6 @@ def best_run(
 
     Parameters
     ----------
-    space : EuclideanSpace
     share : Fraction
         For all of them, and for the choice.
     runs : int

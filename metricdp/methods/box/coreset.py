@@ -190,7 +190,6 @@ class Coreset(Method):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
     >>> mdp.k_means(space, demand, k=2, epsilon=4, method=mdp.methods.Coreset()).centers.shape

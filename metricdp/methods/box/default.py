@@ -155,9 +155,6 @@ def grid_release(
 
     Parameters
     ----------
-    terms : Terms
-    space : EuclideanSpace
-    share : Fraction
     records_hint : float, optional
         A public guess of the number of records, which saves the paid count.
 
@@ -230,7 +227,6 @@ class Rounds(NamedTuple):
 
     Attributes
     ----------
-    release : Release
     seen : Image
         The records that the rounds read: all, or a sample.
     shares : Shares
@@ -255,8 +251,6 @@ def rounds_release(
 
     Parameters
     ----------
-    terms : Terms
-    space : EuclideanSpace
     k : int, optional
         Centers that will be asked for, if that is known: more of them get more candidates, and the
         shares of a last step are kept.

@@ -85,8 +85,6 @@ def descended(
     cells : Partition
         The clusters: as many as centers, public, or released before.
     centers : ndarray of float64, shape (k, d)
-    step : Step
-    share : Fraction
     image : Image, optional
         What is asked about, if not all records.
     """

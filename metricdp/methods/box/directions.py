@@ -128,8 +128,6 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
 
     Parameters
     ----------
-    dimension : int
-    records : float
     noise : float
         Standard deviation of a coordinate of the sum of unit vectors, in steps of their length, if
         the whole budget were spent on it.

@@ -97,7 +97,6 @@ def focused_grid(
     ----------
     share : Fraction
         Pays for one survey.
-    space : EuclideanSpace
     n_records : float
         Noisy or guessed.
     n_cells : int

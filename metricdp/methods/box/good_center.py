@@ -107,14 +107,12 @@ class GoodCenter:
 
     Parameters
     ----------
-    grid : Grid
     images : int
         q, 1 to d.
     records : int
         How many there are, as far as is known: the axes' intervals widen with its logarithm.
     seed : int
         Public coins.
-    prices : Prices
 
     Attributes
     ----------

@@ -86,11 +86,9 @@ def lloyd_step(
 
     Parameters
     ----------
-    terms : Terms
     cells : Partition
         The clusters: of the box, as many as centers; public, or released before.
     centers : ndarray of float64, shape (k, d)
-    share : Fraction
     power : {1, 2}
         Weiszfeld's, or Lloyd's.
     radius : float, optional

@@ -79,7 +79,6 @@ class Projected(Method):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
     >>> method = mdp.methods.Projected(inner="partition")

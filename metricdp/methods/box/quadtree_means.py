@@ -67,7 +67,6 @@ def improved_means(
         Of the first pass.
     question : BoxQuestion
         A k-means.
-    shares : sequence of Fraction
     runs : int
         Trees of each pass, of which the best goes on.
 

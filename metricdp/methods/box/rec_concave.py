@@ -47,24 +47,10 @@ def rec_concave(
     asked : callable
         The selection of an entry of the qualities as changed by the given views; yielded
         `selections_of(size)` times.
-    size : int
     promise : int
         Of the highest quality, in its units.
     alpha : float
         What part of the promise may be lost.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> quality = -np.abs(np.arange(100) - 70)
-    >>> def best(views):
-    ...     scores = quality + 40
-    ...     for view in views:
-    ...         scores = view(scores)
-    ...     return int(np.argmax(scores))
-    >>> from metricdp.methods.asking import driven
-    >>> driven(rec_concave(lambda views: views, 100, 40), best)
-    70
     """
     if size <= FEW:
         return (yield asked(views))
@@ -89,14 +75,7 @@ def rec_concave(
 
 
 def selections_of(size: int) -> int:
-    """How many selections `rec_concave` makes.
-
-    Examples
-    --------
-    >>> from metricdp.methods.box.rec_concave import selections_of
-    >>> selections_of(1000) > 0
-    True
-    """
+    """How many selections `rec_concave` makes."""
     return 1 if size <= FEW else 3 + selections_of((size - 2).bit_length() + 1)
 
 
@@ -118,12 +97,6 @@ def iterated_log(x: float) -> int:
 def published_promise(size: int, epsilon: float, delta: float, beta: float = BETA) -> float:
     """The promise Gamma of Algorithm 2, line 3 (GOOD-RADIUS), in records, for radii up to `size` at
     a round's (epsilon, delta).
-
-    Examples
-    --------
-    >>> from metricdp.methods.box.rec_concave import published_promise
-    >>> published_promise(1000, epsilon=1.0, delta=1e-6) > 1000
-    True
     """
     star = max(1, iterated_log(size))
     return 8.0**star * 144 * star / epsilon * math.log(12 * star / (beta * delta))
@@ -135,11 +108,6 @@ def records_needed(k: int, epsilon: float, delta: float, dimension: int) -> int:
 
     All as printed: ``8k/3 · ln n`` rounds share epsilon, delta and beta evenly, and the grid has as
     many cells as there are records.
-
-    Examples
-    --------
-    >>> records_needed(1, 1.0, 1e-6, 2) > 5e8
-    True
     """
 
     def enough(n: int) -> bool:

@@ -159,11 +159,8 @@ def two_rounds(
 
     Parameters
     ----------
-    terms : Terms
     seen : Image
         The records that are looked at.
-    shares : Shares
-    subspace : Subspace
     records : float
         Their number, noisy or guessed.
     k : int, optional

@@ -42,11 +42,6 @@ Removed = Sequence[tuple[int, int]]
 def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
     """Records taken away in every round: 3/(8k) of those that are left, until a fraction
     `left_over` is.
-
-    Examples
-    --------
-    >>> sizes(1000, 1, 0.2), sizes(3, 10)
-    ([375, 234, 146, 91], [])
     """
     share = max(3 / (8 * k), -math.log(left_over) / MOST_ROUNDS)
     left = records

@@ -149,7 +149,6 @@ class DPHST(Method):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> method = mdp.methods.DPHST()
@@ -177,14 +176,7 @@ class DPHST(Method):
 
     @property
     def one_way(self) -> bool:  # type: ignore[override]
-        """The tree is that of the universe's symmetric metric; the solver knows directions.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> mdp.methods.DPHST().one_way
-        True
-        """
+        """The tree is that of the universe's symmetric metric; the solver knows directions."""
         return self.centers in (None, "solver") and not self.published
 
     def __post_init__(self) -> None:

@@ -67,7 +67,6 @@ class TreeCounts:
 
     Attributes
     ----------
-    tree : HST
     levels : tuple of int
         The levels that were counted, one after another.
     measured : ndarray of float64, shape (n_nodes,)
@@ -75,7 +74,6 @@ class TreeCounts:
         levels is the mean of theirs, weighted by precision.
     variance : ndarray of float64, shape (n_nodes,)
         Of its noise; infinite where nothing was counted.
-    receipt : Receipt
     each : tuple of ndarray of int64
         Where asked for, every level's noisy counts by themselves, in the order of
         ``tree.nodes_at(level)``; else empty.
@@ -149,7 +147,6 @@ def count_levels(
 
     Parameters
     ----------
-    terms : Terms
     tree : HST
         Of the demand's universe.
     factor : Fraction

@@ -99,12 +99,6 @@ def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:
     Public inputs only: `records` is a noisy count or a guess, `scale` the histogram's noise scale.
     The balance is that of Qardaji, Yang & Li (ICDE 2013) between noise and non-uniformity; the
     constants were measured (``benchmarks/partition_method.md``).
-
-    Examples
-    --------
-    >>> from metricdp.methods.finite.looks import number_of_parts
-    >>> number_of_parts(100, scale=1.0), number_of_parts(100_000, scale=1.0)
-    (24, 6000)
     """
     one = max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
     return min(round(finer * one), MOST_PARTS)

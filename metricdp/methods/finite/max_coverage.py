@@ -133,7 +133,6 @@ class MaxCoverage(Method):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> method = mdp.methods.MaxCoverage()

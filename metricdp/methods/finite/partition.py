@@ -66,7 +66,6 @@ class Partition(Method):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=4, method=mdp.methods.Partition()).centers)
@@ -161,7 +160,6 @@ class Looked:
 
     Parameters
     ----------
-    whole : Hierarchy
     totals : list of Noisy
         Noisy numbers of records in all.
 
@@ -190,7 +188,6 @@ class Looked:
 
         Parameters
         ----------
-        look : Look
         total : float
             Noisy number of records.
         scale : float

@@ -79,7 +79,6 @@ class Regional(Method):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(6), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [0] * 4000 + [5] * 4000)
     >>> ward = mdp.methods.Regional(
@@ -129,14 +128,6 @@ class Regional(Method):
         ------
         InputError
             A point has no region, or a label is of no point.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> ward = mdp.methods.Regional(regions={"ward": "1/4", "elsewhere": 1}, labels={0: "ward"})
-        >>> ward.cut(metric).labels
-        array([0, 1, 1, 1])
         """
         number = {name: i for i, name in enumerate(self.regions)}
         if not isinstance(self.labels, dict):
@@ -161,14 +152,6 @@ class Regional(Method):
     ) -> list[Fraction]:
         """Epsilon of each region: in proportion to the shares, and such that `split` charges
         exactly the whole.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> import metricdp as mdp
-        >>> ward = mdp.methods.Regional(regions={"ward": "1/4", "elsewhere": 1}, labels={0: "ward"})
-        >>> ward.epsilons(Fraction(2), "add-remove", max_contributions=1)
-        [Fraction(1, 2), Fraction(2, 1)]
         """
         shares = [exact(share) for share in self.regions.values()]
         touched = sum(sorted(shares, reverse=True)[:max_contributions], Fraction(0))

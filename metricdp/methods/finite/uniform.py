@@ -23,7 +23,6 @@ class Uniform(Method):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> mdp.k_median(metric, demand, k=1, epsilon=1, method=mdp.methods.Uniform()).centers

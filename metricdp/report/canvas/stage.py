@@ -23,11 +23,6 @@ def stage_html(title: str, layers: Mapping[str, str], attribution: str | None = 
         What can be hidden: a key that the scripts know, and the name it has on this page.
     attribution : str, optional
         Whose data the map shows.
-
-    Examples
-    --------
-    >>> '<p id="credit">&lt;me&gt;</p>' in stage_html("a map", {"network": "Roads"}, "<me>")
-    True
     """
     box = (
         '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
@@ -59,12 +54,6 @@ def notes_html(notes: Iterable[str], heading: str = "Reading this page") -> str:
 
 
 def script_json(scene: Mapping[str, Any]) -> str:
-    """JSON that may stand inside a script element: no character there can end it.
-
-    Examples
-    --------
-    >>> print(script_json({"id": "</script>"}))
-    {"id":"\\u003c/script\\u003e"}
-    """
+    """JSON that may stand inside a script element: no character there can end it."""
     text = json.dumps(scene, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -76,7 +76,6 @@ def days_page(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.report import days_page
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=7)
@@ -127,7 +126,6 @@ def write_days(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> from metricdp.report import write_days
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=7)

@@ -21,18 +21,8 @@ class Point(NamedTuple):
 
     Attributes
     ----------
-    topic, question, answer : str
     answered : bool
         False: for a person to answer; `answer` then says what.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> point = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).checklist()[0]
-    >>> point.topic, point.answered
-    ('Guarantee', True)
     """
 
     topic: str

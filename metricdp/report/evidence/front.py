@@ -31,7 +31,6 @@ class Evidence:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
@@ -44,46 +43,18 @@ class Evidence:
 
     @property
     def blanks(self) -> dict[str, str]:
-        """What only a person knows and nobody has answered: the question by name.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
-        >>> told.blanks["curator"]
-        'who publishes it'
-        """
+        """What only a person knows and nobody has answered: the question by name."""
         return {name: text for name, text in QUESTIONS.items() if name not in self.answers}
 
     @property
     def missing(self) -> list[str]:
         """What software should have known and the receipt does not say: of receipts made by older
         versions, or by parts of the package put together by hand.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).missing
-        []
         """
         return self.facts.missing
 
     def registry(self) -> dict[str, Any]:
-        """A record for the public registry of deployments, as its schema orders it.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
-        >>> told.registry()["deployment"]["privacy_loss"]["privacy_parameters"]
-        {'epsilon': 1.0}
-        """
+        """A record for the public registry of deployments, as its schema orders it."""
         return record(self.facts, self.answers)
 
     def yaml(self) -> str:
@@ -93,15 +64,6 @@ class Evidence:
         ------
         MissingExtraError
             PyYAML is not installed (extra ``evidence``).
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
-        >>> "epsilon: 1" in told.yaml()
-        True
         """
         notes = {}
         if placeholders(self.answers):
@@ -110,45 +72,15 @@ class Evidence:
         return to_yaml(self.registry(), notes)
 
     def checklist(self) -> list[Point]:
-        """The points of NIST SP 800-226, each answered or marked for a person.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> first = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).checklist()[0]
-        >>> first.topic, first.question, first.answered
-        ('Guarantee', 'Which definition of differential privacy?', True)
-        """
+        """The points of NIST SP 800-226, each answered or marked for a person."""
         return checklist(self.facts, self.answers)
 
     def html(self) -> str:
-        """The statement for lay readers, one printed sheet, with the checklist behind it.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> page = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).html()
-        >>> page.startswith("<!doctype html>")
-        True
-        """
+        """The statement for lay readers, one printed sheet, with the checklist behind it."""
         return page(self.facts, self.answers)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: record, checklist, blanks and what is missing.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).to_dict()
-        >>> sorted(told)
-        ['blanks', 'checklist', 'missing', 'registry']
-        """
+        """JSON-ready form: record, checklist, blanks and what is missing."""
         return {
             "registry": self.registry(),
             "checklist": [point._asdict() for point in self.checklist()],
@@ -164,32 +96,11 @@ class Evidence:
         ------
         InputError, MissingExtraError, OSError
             Another ending; PyYAML is missing; the path cannot be written.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "record.json"
-        >>> mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1)).save(path)
-        >>> path.exists()
-        True
         """
         write_whole(file_path(path, "path"), self.text_for(path))
 
     def text_for(self, path: str | PathLike[str]) -> str:
-        """What `save` writes to this path; errors as there.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
-        >>> told.text_for("page.html") == told.html()
-        True
-        """
+        """What `save` writes to this path; errors as there."""
         ending = file_path(path, "path").suffix.lower()
         if ending in (".html", ".htm"):
             return self.html()
@@ -232,7 +143,6 @@ def evidence(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 500 + [7] * 400)
     >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon="1/2"))

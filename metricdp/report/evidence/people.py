@@ -45,13 +45,7 @@ CHOICES = {
 
 
 def blank(name: str) -> str:
-    """The text of a blank.
-
-    Examples
-    --------
-    >>> blank("curator")
-    'FOR YOU TO ANSWER (curator): who publishes it'
-    """
+    """The text of a blank."""
     return f"{BLANK} ({name}): {QUESTIONS[name]}"
 
 

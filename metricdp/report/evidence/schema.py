@@ -20,7 +20,6 @@ class Field(NamedTuple):
     Attributes
     ----------
     holds : type, tuple of allowed texts, mapping of fields, or a list of one of these
-    needed : bool
     """
 
     holds: Any
@@ -152,13 +151,7 @@ RECORD = {
 
 
 def problems(record: Any) -> list[str]:
-    """What breaks the registry's rules, each with its place; empty if nothing does.
-
-    Examples
-    --------
-    >>> problems({"url_slug": "x"})
-    ['deployment is missing']
-    """
+    """What breaks the registry's rules, each with its place; empty if nothing does."""
     return _problems(record, RECORD, "")
 
 

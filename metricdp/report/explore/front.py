@@ -74,7 +74,6 @@ class Exploration:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> levels = mdp.explore(metric, demand, epsilons=[1, 4], k=2, repeats=0)
@@ -91,16 +90,7 @@ class Exploration:
 
     @classmethod
     def of_plan(cls, told: Plan, names: Sequence[str] | None = None) -> Exploration:
-        """The page of a plan: levels of one of its made-up demands. Nothing on it is private.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-        >>> len(mdp.Exploration.of_plan(told).levels)
-        2
-        """
+        """The page of a plan: levels of one of its made-up demands. Nothing on it is private."""
         if not isinstance(told, Plan):
             raise InputError(
                 f"a Plan is needed, got {type(told).__name__}: mdp.plan(...) makes one"
@@ -115,30 +105,12 @@ class Exploration:
 
     @property
     def made_up(self) -> bool:
-        """Whether it shows a plan, from made-up demand alone.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-        >>> mdp.Exploration.of_plan(told).made_up
-        True
-        """
+        """Whether it shows a plan, from made-up demand alone."""
         return self.receipt is None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: levels with their centers, and the receipt of all; never the centers
         without privacy.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.explore(metric, demand, epsilons=[1, 4], k=2, repeats=0).to_dict()
-        >>> sorted(told)
-        ['k', 'levels', 'receipt']
         """
         levels = [
             {
@@ -180,15 +152,6 @@ class Exploration:
         -----
         Complexity: one search for the nearest centers a level, a picture of half a million pixels,
         sorting and compressing.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> levels = mdp.explore(metric, demand, epsilons=[1, 4], k=2, repeats=0)
-        >>> "<title>Two clinics" in levels.page(title="Two clinics")
-        True
         """
         if not all(text is None or isinstance(text, str) for text in (title, attribution)):
             raise InputError("title and attribution must be text")
@@ -201,18 +164,7 @@ class Exploration:
         *,
         attribution: str | None = None,
     ) -> Path:
-        """Write the page to a file, wholly or not at all; return the path.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> levels = mdp.explore(metric, demand, epsilons=[1, 4], k=2, repeats=0)
-        >>> levels.write(pathlib.Path(tempfile.mkdtemp()) / "page.html").name
-        'page.html'
-        """
+        """Write the page to a file, wholly or not at all; return the path."""
         target = file_path(path, "path")
         write_whole(target, self.page(title, attribution=attribution))
         return target
@@ -295,7 +247,6 @@ def explore(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [(0, 0)] * 500 + [(5, 5)] * 500)
     >>> ledger = mdp.Ledger(epsilon=2)

@@ -47,20 +47,9 @@ class Level:
 
     Attributes
     ----------
-    name : str
-    epsilon : Fraction
     result : Result
         Centers, receipt and release.
     forecast : Forecast or None
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> level = mdp.explore(metric, demand, epsilons=[4], k=2, repeats=0).levels[0]
-    >>> float(level.epsilon), sorted(level.result.centers)
-    (4.0, [1, 7])
     """
 
     name: str
@@ -70,13 +59,7 @@ class Level:
 
 
 def level_names(epsilons: Sequence[Fraction]) -> list[str]:
-    """A word for each epsilon, by how sure an attacker can become.
-
-    Examples
-    --------
-    >>> level_names([Fraction(1, 10), Fraction(1, 2), Fraction(2)])
-    ['Very strong', 'Strong', 'Moderate']
-    """
+    """A word for each epsilon, by how sure an attacker can become."""
     bands = ((0.1, "Very strong"), (0.5, "Strong"), (1, "Good"), (2, "Moderate"), (5, "Weak"))
     return [
         next((name for most, name in bands if epsilon <= most), "Very weak") for epsilon in epsilons
@@ -92,7 +75,6 @@ def scene(
     ----------
     universe : Metric or EuclideanSpace
         A box must be of two dimensions.
-    levels : sequence of Level
     exact : list of ids, ndarray of shape (k, 2), or None
         Centers without privacy.
     example : bool

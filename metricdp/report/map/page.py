@@ -110,7 +110,6 @@ def map_page(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> from metricdp.report import map_page
     >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
     >>> page = map_page(metric, mdp.k_median(metric, k=1).centers, title="One clinic")

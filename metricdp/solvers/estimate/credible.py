@@ -146,7 +146,6 @@ class Credible:
         ----------
         labels : ndarray of int64, shape (n_points,)
             Territory of every point, 0 … k - 1.
-        k : int
         """
         return self.shared(np.arange(len(labels)), labels, np.ones(len(labels)), k, level)
 
@@ -166,7 +165,6 @@ class Credible:
             Positions, and 0 … k - 1; each pair of them once at most.
         shares : ndarray of float64, shape (n_pairs,)
             Of the point's demand.
-        k : int
         """
         tree = self.tree
         pairs = tree.labels[points].astype(np.int64) * k + territories

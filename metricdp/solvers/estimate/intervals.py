@@ -43,13 +43,6 @@ class Interval:
 
     Each entry's interval holds the truth with probability `level`; of several entries, each by
     itself.
-
-    Examples
-    --------
-    >>> from metricdp.solvers.estimate.intervals import Interval
-    >>> mean = Interval(estimate=3.0, low=2.5, high=3.5)
-    >>> mean.low <= mean.estimate <= mean.high, mean.level
-    (True, 0.95)
     """
 
     estimate: Any

@@ -110,7 +110,6 @@ class Estimate:
 
         Parameters
         ----------
-        n_draws : int
         seed : int
             Public coins: nothing here touches a record.
 
@@ -141,7 +140,6 @@ def posterior_mean(
 
     Parameters
     ----------
-    tree : PartitionTree
     noisy : ndarray of int64 or float64, shape (n_parts,)
         True counts plus independent discrete Laplace noise.
     scale : float
@@ -175,7 +173,6 @@ def joint_posterior(
 
     Parameters
     ----------
-    tree : PartitionTree
     looks : sequence of Counts
         Every part is counted by one of them at least.
     any_share : bool

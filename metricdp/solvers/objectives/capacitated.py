@@ -78,7 +78,6 @@ class Capacitated(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(6), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.Capacitated(k=2, capacities=3))
     >>> sorted(plan.centers), sorted(plan.loads.values()), plan.value

@@ -41,12 +41,10 @@ class CapacitySearch:
         Of serving all of each client.
     loads : ndarray of float64, shape (n_clients,)
     room : ndarray of float64, shape (n_sites,)
-    k : int
     fixed : ndarray of int64
         Rows that must be open.
     spare : ndarray of float64, shape (n_clients,), or None
         What leaving each client unserved costs, where that is allowed.
-    deadline : Deadline
     whole : bool
         Whether every client is served by one site: then the flow of given rows comes from moves and
         exchanges, and bounds are those of clients that may be shared.
@@ -55,7 +53,6 @@ class CapacitySearch:
     ----------
     best : ndarray of int64, shape (k,)
         Shorter where no rows were found that serve everybody.
-    upper, lower : float
     """
 
     def __init__(

@@ -39,15 +39,12 @@ def cover_bound(
 
     Parameters
     ----------
-    siting : Siting
     points : ndarray of int64
         Positions of demand points, all different; each stands for the demand nearest to it.
-    limit : float
     worth : ndarray of float64, shape (n_levels, n_demand)
         What covering a demand point once, and once more, adds.
     price : ndarray of float64, shape (n_demand,)
         Of covering it, as a share of all that; any prices give a bound.
-    k : int
 
     Notes
     -----

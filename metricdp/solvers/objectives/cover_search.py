@@ -26,11 +26,9 @@ class Cover:
 
     Parameters
     ----------
-    siting : Siting
     reach : csr_array of shape (n_sites, n_clients)
     worth : ndarray of float64, shape (n_levels, n_clients)
         Not growing from level to level.
-    k : int
     """
 
     def __init__(self, siting: Siting, reach: csr_array, worth: Floats, k: int) -> None:

@@ -36,7 +36,6 @@ class MaxCoverage(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2))
     >>> plan.value, plan.gap
@@ -112,7 +111,6 @@ class BackupCoverage(MaxCoverage):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
     >>> mdp.solve(metric, mdp.objectives.BackupCoverage(k=2, limit=2, first=0.5)).value
     4.5
@@ -155,7 +153,6 @@ class SetCover(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
     >>> sorted(mdp.solve(metric, mdp.objectives.SetCover(limit=3)).centers)
     [3]

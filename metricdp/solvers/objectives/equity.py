@@ -49,7 +49,6 @@ class Equity(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> weights = [100, 0, 0, 0, 0, 0, 0, 0, 1]
     >>> mdp.solve(metric, mdp.objectives.KMedian(1), weights=weights).centers

@@ -50,7 +50,6 @@ class FacilityLocation(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.FacilityLocation(costs=3))
     >>> sorted(plan.centers), plan.value, plan.gap

@@ -16,14 +16,7 @@ _NONE = np.empty(0, np.int64)
 
 
 class Kinds:
-    """Of all sites those that reach different listed clients.
-
-    Parameters
-    ----------
-    lists : Lists
-    n_sites : int
-    rng : Generator
-    """
+    """Of all sites those that reach different listed clients."""
 
     def __init__(self, lists: Lists, n_sites: int, rng: np.random.Generator) -> None:
         self.lists, self.n_sites, self._rng = lists, n_sites, rng
@@ -37,7 +30,6 @@ class Kinds:
         ----------
         which : list of int
             Listed clients.
-        radius : float
         """
         while len(self._marks) < len(self.lists):
             fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)

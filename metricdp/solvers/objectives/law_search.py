@@ -36,7 +36,6 @@ def searched_by_law(siting: Siting, sites: Positions, law: Law) -> Positions:
         On a graph (`Metric.network`).
     sites : ndarray of int64, shape (k,)
         The mandatory ones among them.
-    law : Law
 
     Notes
     -----

@@ -25,7 +25,6 @@ class Law:
 
     Attributes
     ----------
-    z : float
     growth : float
         In units of one over distance; 0 for a power.
     limit : float

@@ -104,7 +104,6 @@ class KZ(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
     >>> mdp.solve(metric, mdp.objectives.KZ(k=1, z=3)).centers
     [2]
@@ -169,7 +168,6 @@ class KMedian(KZ):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2))
     >>> plan.value, plan.gap
@@ -189,7 +187,6 @@ class KMeans(KZ):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
     >>> mdp.solve(metric, mdp.objectives.KMeans(k=1)).value
     10.0

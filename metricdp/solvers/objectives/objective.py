@@ -28,7 +28,6 @@ class Objective(ABC):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> objective = mdp.objectives.MaxCoverage(k=2, limit=900)
     >>> isinstance(objective, mdp.objectives.Objective), objective.name, objective.maximized
     (True, 'max-coverage', True)
@@ -60,17 +59,7 @@ class Objective(ABC):
 
     @abstractmethod
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
-        """The value of given sites, and who is served by whom; nothing is searched.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.solvers.objectives.siting import Siting
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
-        >>> mdp.objectives.KMedian(k=2).judge(siting, np.array([1, 2])).value
-        5.0
-        """
+        """The value of given sites, and who is served by whom; nothing is searched."""
 
     @property
     def reach(self) -> Any:

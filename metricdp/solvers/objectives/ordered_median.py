@@ -54,7 +54,6 @@ class OrderedMedian(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> weights = [100, 0, 0, 0, 0, 0, 0, 0, 1]
     >>> plan = mdp.solve(metric, mdp.objectives.OrderedMedian(1, share=0), weights=weights)
@@ -121,12 +120,7 @@ def worst_off(distance: Floats, mass: Floats, share: float) -> tuple[float, floa
 
 
 class _Search:
-    """Sites and thresholds of one question.
-
-    Attributes
-    ----------
-    best : Chosen
-    """
+    """Sites and thresholds of one question."""
 
     def __init__(self, objective: OrderedMedian, siting: Siting, first: Positions) -> None:
         self.objective, self.siting = objective, siting

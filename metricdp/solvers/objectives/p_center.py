@@ -61,7 +61,6 @@ class PCenter(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.PCenter(k=2))
     >>> plan.value, plan.bound
@@ -107,7 +106,6 @@ class Search:
     ----------
     best : ndarray of int64
         Positions of sites that reach everybody within `upper`.
-    upper, lower : float
     open : float
         The largest radius of which it could not be told whether it can be reached in time.
     """

@@ -80,7 +80,6 @@ def fewest_columns(
     Parameters
     ----------
     covers : csr_array of shape (n_rows, n_columns)
-    deadline : Deadline
     at_most : int, optional
         Only whether so many are enough, and any such choice.
     most : float
@@ -178,7 +177,6 @@ def most_covered(
     covers : csr_array of shape (n_rows, n_columns)
     first, second : ndarray of float64, shape (n_rows,)
         ``first >= second >= 0``.
-    k : int
     fixed : ndarray of int64
         Columns that must be chosen.
 

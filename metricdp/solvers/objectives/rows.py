@@ -26,7 +26,6 @@ class Lists:
 
     Parameters
     ----------
-    siting : Siting
     clients : ndarray of int64
         Positions of all demand points that may be listed.
 

@@ -34,9 +34,6 @@ def sampled_cover(siting: Siting, k: int, limit: float, worth: Floats) -> tuple[
 
     Parameters
     ----------
-    siting : Siting
-    k : int
-    limit : float
     worth : ndarray of float64, shape (n_levels, n_demand)
         What covering a demand point once, and once more, adds: each level the same share of every
         point's, not growing from level to level.

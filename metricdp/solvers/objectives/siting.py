@@ -41,19 +41,8 @@ class Siting:
         people.
     seed : int
         Public coins.
-    deadline : Deadline
     kept : dict
         What an objective found out once and needs again.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.solvers.objectives.siting import Siting
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
-    >>> label, distance = siting.nearest(np.array([0, 3]))
-    >>> label, distance
-    (array([0, 0, 1]), array([0., 1., 0.]))
     """
 
     metric: Metric

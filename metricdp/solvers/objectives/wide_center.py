@@ -55,10 +55,8 @@ class WideSearch:
 
     Parameters
     ----------
-    siting : Siting
     clients : ndarray of int64
         Positions of the demand that counts.
-    k : int
 
     Attributes
     ----------

@@ -20,16 +20,7 @@ Nodes = tuple[list[Any], NDArray[np.float64], CoordinateSystem]
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, unzipped.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from metricdp.universe.formats.format import File
-    >>> file = File(Path("Roads.GR.gz"), b"p sp 2 1")
-    >>> file.name, file.text
-    ('roads.gr', 'p sp 2 1')
-    """
+    """A file's content, unzipped."""
 
     path: Path
     data: bytes
@@ -55,12 +46,6 @@ class Columns:
     """Which columns (or attributes) of a file mean what; None: the usual names. Of a
     geographic file its layer too, the system of one that declares none, and whether edges meet
     where columns say ("ids") or where lines end ("geometry").
-
-    Examples
-    --------
-    >>> from metricdp.universe.formats.format import Columns
-    >>> Columns(weight="minutes").weight
-    'minutes'
     """
 
     weight: str | None = None
