@@ -83,7 +83,7 @@ class Image:
 
 
 class Ask(NamedTuple):
-    """A noisy answer, paid with a share of the budget; answered by a `metricdp.releases.Release`."""
+    """A noisy answer for a share of the budget: a `metricdp.releases.Release` comes back."""
 
     query: Query
     share: Fraction

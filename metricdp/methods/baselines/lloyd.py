@@ -116,7 +116,7 @@ class Lloyd(Baseline):
 
 
 def count_share(d: int) -> Fraction:
-    """Share of a step's budget for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100."""
+    """Share of a step for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100."""
     part = (4 * d * RHO**2) ** (1 / 3)
     return Fraction(max(round(100 * part / (d + part)), 1), 100)
 
