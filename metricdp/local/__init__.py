@@ -3,14 +3,12 @@ the messages alone.
 
 ::
 
-    public_parameters ─► JSON ─┬─► Encoder, on every device:  item + fresh coins ─► message of
-    stated size
-                               └─► Decoder, at the server:    messages ─► Sketch (+ Sketch …) ─►
-                               estimate ─► centers
+    public_parameters ─► JSON ─┬─► Encoder, on every device: item + fresh coins ─► message
+                               └─► Decoder, at the server:   messages ─► Sketch ─► estimate
 
-Devices need `encoder`, `parameters`, `items`, `randomizers` and `streams` alone: these import
-nothing of metricdp but its exceptions, of third parties nothing but NumPy, and that only for points
-of R^d. Names are loaded on first use.
+Sketches add up; an estimate gives centers. Devices need `encoder`, `parameters`, `items`,
+`randomizers` and `streams` alone. These import nothing of metricdp but its exceptions, and of third
+parties only NumPy, for points of R^d. Names are loaded on first use.
 """
 
 from __future__ import annotations

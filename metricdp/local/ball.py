@@ -1,13 +1,12 @@
 """From frequencies and vector sums of a public tree's nodes to centers in R^d (the decoder of the
 paper's Algorithm 4).
 
-1. Frequencies of nodes, from the reports; what does not stand out of its noise counts as 0. 2. The
-   tree of the nodes that matter
-(`metricdp.partitions.box.net_tree.build_tree`). 3. A point for every leaf: its net point; with
-SimHash, or in a random subspace, the mean of its vectors. 4. k-means (k-median) of these weighted
-points, by a solver that needs no privacy. 5. Every cluster's center from its leaves' sums of
-vectors in the original space, drawn to what is known without them by as much as they are noisy
-   (James & Stein), and into the ball.
+1. Estimate the frequencies of nodes from the reports. What is within its noise counts as 0.
+2. Build the tree of the nodes that matter (`metricdp.partitions.box.net_tree.build_tree`).
+3. Give every leaf a point: its net point; with SimHash, or in a random subspace, its mean vector.
+4. Solve k-means (or k-median) of these weighted points, without noise.
+5. A center is the mean of its leaves' vectors in the original space, shrunk by as much as it is
+   noisy (James & Stein), and moved into the ball.
 """
 
 from __future__ import annotations

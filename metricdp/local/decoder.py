@@ -77,13 +77,7 @@ class Decoder:
         return self.decode(self.sketch(messages))
 
     def decode(self, sketch: Sketch) -> LocalEstimate:
-        """Estimates from a sketch: the sum of any number of them.
-
-        Raises
-        ------
-        InputError
-            The sketch is of other parameters.
-        """
+        """Estimates from a sketch: the sum of any number of them."""
         if sketch.fingerprint != self.parameters.fingerprint:
             raise InputError("the sketch is of other public parameters")
         return LocalEstimate(self.parameters, self.items, sketch)

@@ -29,11 +29,6 @@ class Encoder:
         Refuse parameters whose messages would spend more: the device's own limit, in case the
         server asks for too much.
 
-    Raises
-    ------
-    InputError
-        The parameters break a rule.
-
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(40), weight=None)
@@ -76,13 +71,7 @@ class Encoder:
         return self.parameters.epsilon
 
     def encode(self, item: Any) -> bytes:
-        """One message for an item: an id of the finite universe, or d coordinates.
-
-        Raises
-        ------
-        InputError
-            The item is not in the universe; no message was made, and the item is not quoted.
-        """
+        """One message for an item: an id of the finite universe, or d coordinates."""
         return self._encode(item, randbelow)
 
     def _encode(self, item: Any, below: Callable[[int], int]) -> bytes:

@@ -165,11 +165,6 @@ class LocalEstimate:
             The unbiased, signed counts themselves, in place of their posterior mean
             (`metricdp.solvers.estimate.tree_posterior`) on the Ward tree of the parts. The number
             of messages is public, and the total.
-
-        Raises
-        ------
-        InputError
-            It is another, or the items are points of a box.
         """
         self._finite()
         ids = self.items.ids

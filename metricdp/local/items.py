@@ -348,13 +348,7 @@ KINDS: dict[str, type[Any]] = {
 
 
 def items_of(plain: dict[str, Any]) -> Any:
-    """The universe that public parameters speak of.
-
-    Raises
-    ------
-    InputError
-        It is of no known kind, or breaks a rule.
-    """
+    """The universe that public parameters speak of."""
     kind = plain.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"items must be of one of the kinds {', '.join(KINDS)}")

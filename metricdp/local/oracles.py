@@ -45,18 +45,6 @@ class Oracle(ABC):
     ----------
     shape : tuple of int
         Of its array in a sketch.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from metricdp.local.oracles import oracle_of
-    >>> from metricdp.local.randomizers import KRR
-    >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-    >>> array = np.zeros(oracle.shape, np.int64)
-    >>> oracle.add(array, [np.array([0, 2, 2])])
-    >>> array
-    array([1, 0, 2])
     """
 
     shape: tuple[int, ...]
@@ -77,16 +65,6 @@ class FrequencyOracle(Oracle):
     ----------
     held, other : float
         Probability that an output supports the user's own value, and any other value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from metricdp.local.oracles import oracle_of
-    >>> from metricdp.local.randomizers import KRR
-    >>> oracle = oracle_of(KRR(Fraction(2), domain=3))
-    >>> 0 < oracle.other < oracle.held < 1
-    True
     """
 
     held: float
@@ -271,13 +249,7 @@ _ORACLES: dict[type[Any], Any] = {
 
 @lru_cache(maxsize=256)
 def oracle_of(randomizer: Randomizer) -> Any:
-    """The oracle of a randomizer.
-
-    Raises
-    ------
-    InputError
-        Its sketch would be too large.
-    """
+    """The oracle of a randomizer."""
     found = _ORACLES[type(randomizer)](randomizer)
     if np.prod(found.shape) > _MOST_CELLS:
         raise InputError(

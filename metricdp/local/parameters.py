@@ -194,13 +194,7 @@ class PublicParameters:
 
     @classmethod
     def of(cls, given: Any) -> PublicParameters:
-        """Parameters from themselves, from their JSON or from what it says.
-
-        Raises
-        ------
-        InputError
-            They are of another format or version, or break a rule.
-        """
+        """Parameters from themselves, from their JSON or from what it says."""
         if isinstance(given, cls):
             return given
         if isinstance(given, str | bytes):
@@ -254,26 +248,14 @@ def _role(plain: Any) -> Role:
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
-    """An integer within bounds.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
+    """An integer within bounds."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(f"{name} must be a whole number from {least:,} to {most:,}")
     return value
 
 
 def fraction(value: Any, name: str) -> Fraction:
-    """A number that is written as text, such as "1/2" or "0.5", or is a whole number.
-
-    Raises
-    ------
-    InputError
-        It is none, or negative, or of more than 200 digits.
-    """
+    """A number that is written as text, such as "1/2" or "0.5", or is a whole number."""
     number = None
     if (
         isinstance(value, str | int)

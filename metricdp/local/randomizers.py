@@ -114,17 +114,7 @@ class Randomizer(ABC):
 
 
 class FrequencyRandomizer(Randomizer):
-    """A report about which of `domain` values the user has.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from secrets import randbelow
-    >>> from metricdp.local.randomizers import KRR
-    >>> report = KRR(Fraction(1), domain=10)
-    >>> sum(report.weight(3, (j,)) for j in range(10)) == report.total
-    True
-    """
+    """A report about which of `domain` values the user has."""
 
     domain: int
 

@@ -99,11 +99,6 @@ def public_parameters(
     seed : int
         Public coins.
 
-    Raises
-    ------
-    InputError
-        An argument breaks its rule.
-
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
@@ -289,11 +284,6 @@ def _net_size(k: int, d: int, depth: int | None) -> tuple[int, int]:
     """Dimensions of the nets' subspace, and their levels: about log2(k), in which projections keep
     the cost of any clustering (the paper's d' = O(log k), Theorem 21), as far as the finest level's
     sums of vectors fit; three at least.
-
-    Examples
-    --------
-    >>> [_net_size(k, 10, None) for k in (2, 8, 16, 1000)], _net_size(1000, 2, None)
-    ([(3, 4), (3, 4), (4, 4), (5, 2)], (3, 6))
     """
     if d <= FEWEST_NET_DIMENSIONS:
         return FEWEST_NET_DIMENSIONS, 6 if d <= 2 else 4

@@ -93,11 +93,6 @@ def graph_from(
 def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
     """Extract edges and coordinates without validating lengths, directions or components; see
     `graph_from`.
-
-    Raises
-    ------
-    InputError
-        As `graph_from`.
     """
     if isinstance(weight, bool) or not hashable(weight):
         raise InputError(

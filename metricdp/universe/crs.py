@@ -121,9 +121,6 @@ class Transformation:
     """One operation from a system to another, chosen from public facts: each point is moved by
     itself, whatever other points there are.
 
-    Parameters
-    ----------
-    operation : str
         PROJ's own text of it.
     """
 
@@ -146,13 +143,6 @@ def transformation(
     ----------
     area : ndarray, shape (n, 2), optional
         Public points in `target`, about which the operation should be accurate.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    MissingExtraError
-        pyproj is not installed.
     """
     if source == target:
         return None

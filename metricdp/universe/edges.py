@@ -28,11 +28,6 @@ UNIT = "unit"
 def only_length(path: object, known: Sequence[str]) -> str | None:
     """The only one of some names of `LENGTH_NAMES`; None if there is none.
 
-    Raises
-    ------
-    GraphFileError
-        There are several: which of them counts is the caller's to say.
-
     Examples
     --------
     >>> only_length("roads.csv", ["time"])
@@ -65,15 +60,6 @@ class EdgeData:
         As `Graph.measured`.
     bends : Bends or None
         Courses of the edges in the same system as the coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from metricdp.universe.edges import EdgeData
-    >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
-    >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
-    >>> edges.build()
-    Graph('graph', 3 vertices, 2 edges)
     """
 
     tails: NDArray[np.int64]
@@ -136,32 +122,8 @@ class EdgeData:
 
         Parameters
         ----------
-        ids : sequence of hashable, length n_nodes
             Distinct.
         points : ndarray of float64, shape (n_nodes, 2)
-        system : {"lonlat", "xy"}
-        source : object
-            Where they come from, for messages.
-        crs : str or None
-            Their declared system.
-
-        Raises
-        ------
-        InputError
-            A repeated id, or not one id in common with the graph (also after comparing both as
-            text).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.universe.edges import EdgeData
-        >>> tails, heads, lengths = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
-        >>> edges = EdgeData(tails, heads, lengths, ids=["a", "b", "c"], directed=False)
-        >>> places = np.array([[0.0, 0.0], [3.0, 0.0]])
-        >>> edges.with_coordinates(["a", "c"], places, "xy").coordinates
-        array([[ 0.,  0.],
-               [nan, nan],
-               [ 3.,  0.]])
         """
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
@@ -177,17 +139,7 @@ class EdgeData:
 
 
 def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSystem | None) -> None:
-    """Refuse infinite coordinates and degrees out of range (NaN means none).
-
-    Raises
-    ------
-    InputError
-        Naming the rule.
-
-    Examples
-    --------
-    >>> check_coordinates(np.array([[-71.3, -29.9]]), "lonlat")
-    """
+    """Refuse infinite coordinates and degrees out of range (NaN means none)."""
     if points is None:
         return
     if np.isinf(points).any():

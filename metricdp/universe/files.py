@@ -65,11 +65,6 @@ def read_graph_file(
     directed : bool
         Keep one-way arcs as they are.
 
-    Returns
-    -------
-    Graph
-        Its name is the file's name.
-
     Raises
     ------
     GraphFileError
@@ -80,8 +75,6 @@ def read_graph_file(
         rule.
     DirectedGraphError, DisconnectedGraphError
         See `symmetrize` and `largest_component`.
-    MissingExtraError
-        Parquet without pyarrow.
 
     Notes
     -----

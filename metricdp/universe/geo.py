@@ -51,7 +51,6 @@ class Header:
     geometry : str or None
         What the layer declares its geometries to be.
     crs : str or None
-    kinds : tuple of str
         Types of the columns: those of NumPy, of a GeoPackage those that it declares.
     """
 
@@ -71,16 +70,6 @@ def need_geo() -> None:
 
 def file_kind(path: str | Path, start: bytes) -> str:
     """The kind of a geographic file, as its usual ending, by its name and its first bytes.
-
-    Parameters
-    ----------
-    start : bytes
-        How its content begins, unpacked.
-
-    Raises
-    ------
-    GraphFileError
-        They do not agree, or the name is of no geographic file.
 
     Examples
     --------
@@ -118,13 +107,7 @@ def _kind(path: str | Path) -> str:
 
 
 def layers_of(path: str | Path) -> list[str]:
-    """Names of the layers with geometries of a file of layers.
-
-    Raises
-    ------
-    GraphFileError
-        It is no such file.
-    """
+    """Names of the layers with geometries of a file of layers."""
     need_geo()
     if _kind(path) == ".gpkg":
         return list(geopackage.layers(path))
@@ -141,13 +124,7 @@ def layers_of(path: str | Path) -> list[str]:
 
 
 def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple[str, Header]:
-    """The layer that is asked for, or the only one, and what its header says.
-
-    Raises
-    ------
-    GraphFileError
-        No such layer, none at all, or several and none named: they are listed.
-    """
+    """The layer that is asked for, or the only one, and what its header says."""
     if not known:
         raise GraphFileError(path, "has no layer with geometries")
     if asked is None and len(known) > 1:
@@ -204,15 +181,7 @@ def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
 
 
 def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
-    """Name and system of the column of geometries that a Parquet file's header names, if it does.
-
-    Raises
-    ------
-    GraphFileError
-        Its header cannot be read, or the geometries are not well-known binary.
-    MissingExtraError
-        pyarrow is not installed.
-    """
+    """Name and system of the column of geometries that a Parquet file's header names, if it does."""
     if find_spec("pyarrow") is None:
         raise MissingExtraError("reading Parquet files", "parquet")
     import pyarrow.parquet as pq

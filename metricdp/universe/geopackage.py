@@ -34,11 +34,6 @@ def layers(path: str | Path) -> dict[str, tuple[str, str, int]]:
     """Layers that are ordinary tables: of each the column, the type and the system of geometries.
 
     A view is none: its rows may be made of several records, or of a virtual table.
-
-    Raises
-    ------
-    GraphFileError
-        It is no GeoPackage, or not one of text in UTF-8.
     """
 
     def listed(file: sqlite3.Connection) -> Any:
@@ -83,11 +78,6 @@ def rows(
 
     A text is text, with the mark of lost characters if it is not UTF-8; a truth value is 0 or 1 in
     a column declared ``BOOLEAN``.
-
-    Raises
-    ------
-    GraphFileError
-        The file is damaged: nothing of it is quoted.
     """
     kinds = columns(path, layer)
     chosen = ", ".join(f"t.{_name(name)}" for name in [layers(path)[layer][0], *names])

@@ -42,13 +42,6 @@ class Asymmetry(NamedTuple):
         Of the ratios of the longer to the shorter distance between two vertices, over all pairs
         with one of up to 8 vertices of the largest strongly connected component; largest is
         infinite where only one of the two is 0.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
-    >>> mdp.GraphMetric(arcs, weight=None, symmetrize=True).graph.asymmetry.one_way
-    4
     """
 
     one_way: int

@@ -34,14 +34,6 @@ def unit_of(graph: Graph) -> str | None:
     Lengths whose column does not name one are in meters, or kilometers, where a tenth of the edges
     are as long as the straight way between their ends, and hardly any is shorter: so are those of
     OSMnx and of most road data, and no times or tolls.
-
-    Examples
-    --------
-    >>> from metricdp.universe import build_graph
-    >>> roads = build_graph([0, 1], [1, 2], [5, 6], ids="abc", directed=False,
-    ...     measured="column 'length_m'")
-    >>> unit_of(roads)
-    'm'
     """
     if graph.measured.endswith("in meters"):
         return "m"

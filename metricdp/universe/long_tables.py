@@ -53,13 +53,7 @@ class LongTable(NamedTuple):
 
     @classmethod
     def read(cls, source: Any, sites: Any, clients: Any, cost: str | None) -> LongTable:
-        """Of a frame or a file; `sites` and `clients` are names of columns, or the ids to keep.
-
-        Raises
-        ------
-        InputError
-            Columns are missing or not told apart, a pair is given twice, costs are no numbers.
-        """
+        """Of a frame or a file; `sites` and `clients` are names of columns, or the ids to keep."""
         columns, id_column = _columns(source)
         found = _ends(columns, sites, clients)
         pandas = hasattr(source, "index") and hasattr(source, "to_numpy")

@@ -42,12 +42,6 @@ def read_nodes(path: str | Path) -> Nodes:
         lon/lat (degrees) or x/y (planar; degrees when the id is OSMnx's osmid and the values fit),
         or a DIMACS ``.co``, or a TNTP ``_node.tntp`` file; gzipped or not.
 
-    Returns
-    -------
-    ids : list, length n_nodes
-    points : ndarray of float64, shape (n_nodes, 2)
-    system : {"lonlat", "xy"}
-
     Raises
     ------
     GraphFileError, InputError

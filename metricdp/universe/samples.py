@@ -29,16 +29,6 @@ def _folders() -> list[Path]:
 def sample_path(name: str) -> Path:
     """Return the path of a sample file.
 
-    Parameters
-    ----------
-    name : str
-        A file name listed in ``index.toml``, such as ``"coquimbo.csv.gz"``.
-
-    Raises
-    ------
-    InputError
-        No sample has this name, or the samples are not installed.
-
     Examples
     --------
     >>> sample_path("coquimbo.csv.gz").name
@@ -60,11 +50,6 @@ def sample_path(name: str) -> Path:
 def sample_index() -> dict[str, dict[str, Any]]:
     """Return what ``index.toml`` says of each file: title, counts, units, license, attribution,
     sha256, recipe.
-
-    Raises
-    ------
-    InputError
-        The samples are not installed.
 
     Examples
     --------

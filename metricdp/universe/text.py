@@ -21,19 +21,6 @@ def failure(
 ) -> InputError:
     """Build the error for a file: with reason and line for public files, with the rule alone for
     private ones.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; a public fact even when its content is private.
-    reason : str
-        What is wrong; may quote the content of a public file.
-    line : int or None
-        1-based line number.
-    private : bool
-        Whether the content is private: then neither `reason` nor `line` is shown, only `rule`.
-    rule : str
-        The rule that the file breaks, in words that do not depend on its records.
     """
     if private:
         return InputError(f"{path}: {rule or reason}")
@@ -47,13 +34,7 @@ def bare_name(path: str | Path) -> str:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file whole, decompressing it when it starts like gzip (whatever its ending).
-
-    Raises
-    ------
-    GraphFileError
-        The file is missing, a directory, unreadable, empty, or a damaged or truncated gzip file.
-    """
+    """Read a file whole, decompressing it when it starts like gzip (whatever its ending)."""
     problem = ""
     data = b""
     path = file_path(path, "path")
@@ -80,13 +61,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def decode(data: bytes, path: str | Path) -> str:
-    """Decode UTF-8 (with or without a byte-order mark) with line ends as ``\\n``.
-
-    Raises
-    ------
-    GraphFileError
-        The bytes are not UTF-8 text.
-    """
+    """Decode UTF-8 (with or without a byte-order mark) with line ends as ``\\n``."""
     text: str | None = None
     if b"\0" not in data:
         with suppress(

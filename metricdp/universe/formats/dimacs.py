@@ -24,21 +24,6 @@ from metricdp.universe.text import check_promise, is_number, whole_numbers
 def read_dimacs(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
     """Parse a ``.gr`` file; ids are 1..n.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    text : str
-        The file's content.
-    weight : str or None
-        ``"unit"`` makes every arc 1 long.
-
-    Raises
-    ------
-    GraphFileError
-        No ``p sp n m`` line, a malformed line, an endpoint outside 1..n, fewer or more arcs than
-        promised.
-
     Notes
     -----
     About 2·10^6 arcs a second.
@@ -72,18 +57,6 @@ def read_dimacs_coordinates(
     Whole numbers that fit longitude and latitude times 10^6 are micro-degrees, as in the
     challenge's road networks, unless they look like projected meters (0 <= x < 10^6 and 0 <= y <
     10^7, as in UTM); all else is planar.
-
-    Returns
-    -------
-    ids : list of int, length n_nodes
-    points : ndarray of float64, shape (n_nodes, 2)
-        Degrees or the file's planar unit.
-    system : {"lonlat", "xy"}
-
-    Raises
-    ------
-    GraphFileError
-        A malformed line.
     """
     table = _tagged(path, text.split("\n"), "v", 3, "'v id x y'")
     if not len(table):

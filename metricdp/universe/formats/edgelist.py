@@ -81,10 +81,6 @@ def read_edgelist(
 
     Parameters
     ----------
-    path : path-like
-        For messages; its ending may tell Parquet.
-    data : bytes
-        The file's content.
     weight : str or None
         Column with lengths. None takes the only one of `LENGTH_NAMES` (several are refused), or
         without a header the third column if it is numeric, or length 1 where no other column is

@@ -40,15 +40,7 @@ _LENGTHS = ("length", "length_m", "weight", "cost", "time", "travel_time")
 
 
 def read_geographic(file: File, columns: Columns) -> EdgeData:
-    """Parse a layer of lines.
-
-    Raises
-    ------
-    GraphFileError, InputError
-        No layer of lines, or several; lines without geometry; unknown columns.
-    MissingExtraError
-        The extra ``geo`` is not installed.
-    """
+    """Parse a layer of lines."""
     need_geo()
     frame = layer(file, columns.layer, _LINES)
     shapes, table = frame.geometry, _table(file, frame)

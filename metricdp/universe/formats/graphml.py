@@ -22,21 +22,9 @@ def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> Ed
 
     Parameters
     ----------
-    path : path-like
-        For messages.
-    data : bytes
-        The file's content.
     weight : str or None
         Edge attribute with lengths; None takes the only one of `LENGTH_NAMES` that exists, or
         length 1 where edges have no number at all; ``"unit"`` makes every edge 1 long.
-
-    Raises
-    ------
-    GraphFileError
-        The file is not GraphML that networkx reads.
-    InputError
-        Lengths that are missing or not numbers; numeric attributes of which none is known as a
-        length.
 
     Notes
     -----

@@ -22,21 +22,6 @@ from metricdp.universe.text import check_promise, is_number, whole_numbers
 def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
     """Parse a METIS file; ids are 1..n, an empty line is a vertex without neighbors, vertex weights
     are skipped.
-
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    text : str
-        The file's content.
-    weight : str or None
-        ``"unit"`` makes every edge 1 long even if the file has edge weights.
-
-    Raises
-    ------
-    GraphFileError
-        A malformed header or line, a neighbor outside 1..n, or other numbers of vertices or edges
-        than the header promises.
     """
     lines = [
         (at, line)

@@ -40,22 +40,7 @@ def looks_like_pmed(text: str) -> bool:
 
 
 def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
-    """Parse a p-median file; ids are 1..n.
-
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    text : str
-        The file's content.
-    weight : str or None
-        ``"unit"`` makes every edge 1 long.
-
-    Raises
-    ------
-    GraphFileError
-        A malformed header or line, an endpoint outside 1..n, fewer or more lines than promised.
-    """
+    """Parse a p-median file; ids are 1..n."""
     n, m, _ = _header(path, text)
     rows = [(at, line.split()) for at, line in enumerate(text.split("\n"), 1) if line.strip()][1:]
     if len(rows) != m:
@@ -92,11 +77,6 @@ def _header(path: str | Path, text: str) -> tuple[int, int, int]:
 
 def read_pmed_p(path: str | Path) -> int:
     r"""Return p, the number of medians that an OR-Library file asks for.
-
-    Raises
-    ------
-    GraphFileError
-        The file cannot be read or has no header ``n m p``.
 
     Examples
     --------

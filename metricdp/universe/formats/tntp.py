@@ -36,19 +36,9 @@ def read_tntp(path: str | Path, text: str, weight: str | None = None) -> EdgeDat
 
     Parameters
     ----------
-    path : path-like
-        For messages.
-    text : str
-        The file's content.
     weight : str or None
         Column with lengths, such as ``free_flow_time``; None takes ``length``; ``"unit"`` makes
         every link 1 long.
-
-    Raises
-    ------
-    GraphFileError
-        No links, a malformed link, an unknown column, or another number of links than the metadata
-        promises.
 
     Notes
     -----

@@ -18,23 +18,7 @@ from metricdp.universe.text import read_text
 
 
 def read_points(path: Path) -> NDArray[np.float64]:
-    """Points of a TSPLIB file with two coordinates a node.
-
-    Parameters
-    ----------
-    path : Path
-        Of type EUC_2D or CEIL_2D; perhaps gzipped.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, 2)
-        In the order of the file.
-
-    Raises
-    ------
-    GraphFileError
-        It is none, or its coordinates are cut off.
-    """
+    """Points of a TSPLIB file with two coordinates a node."""
     header, _, body = read_text(path).partition("NODE_COORD_SECTION")
     kind = header.partition("EDGE_WEIGHT_TYPE")[2].lstrip(" :\t").split("\n")[0].strip()
     if not body or kind not in ("EUC_2D", "CEIL_2D"):
