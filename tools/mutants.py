@@ -1,19 +1,24 @@
 """Mutation testing: does a test fail when a line of the privacy core is changed?
 
-    python tools/mutants.py accounting/cost.py
-    python tools/mutants.py privacy/gate.py privacy/noise.py --json mutants.json
+    python tools/mutants.py --all --json mutants.json
+    python tools/mutants.py privacy/gate.py privacy/noise.py
     python tools/mutants.py accounting/cost.py --list
 
 A mutant is one function of one file with one operator, comparison, constant, condition or statement
-changed. Every function's tests are those of the listed files that call it, found by running them
-once, with the examples of the file. Each mutant runs in a fork of a process that has everything
-imported: its function gets the changed code in place, wherever it was imported before. A mutant
-that no test notices survives; explain it in `tools/survivors.toml`, or write the test. Exit status
-1 if one is not explained, or an explanation is of no survivor of the files that were run.
+changed. The tests are collected and run once, to note which of them run which lines. Then each
+mutant gets a fork of the process that holds the collected tests: its function gets the changed code
+in place, wherever it was imported before, and the tests that run its line are run, those that are
+meant for the file first, the fastest of them first, until one fails. What passes all, or as many as
+`SECONDS` allow, survives; explain it in `tools/survivors.toml`, or write the test. A test counts
+only if it passes alone in a fork with nothing changed.
+
+With `--json`, results are continued where they were left: what was noticed stays noticed until its
+function changes; the others are tried again with `--again`. Exit status 1 if a survivor is not
+explained, or an explanation is of no survivor of the files that were run.
 
 Mutated are bodies of functions: not constants of modules and classes, defaults, messages of
-exceptions, and not compiled kernels, which have twins in plain Python (`tests/naive.py`). Needs a
-system that can fork.
+exceptions, and not compiled kernels, which have twins in plain Python (`tests/naive.py`). Tests in
+other processes see no change. Needs a system that can fork.
 """
 
 from __future__ import annotations
@@ -23,30 +28,145 @@ import ast
 import contextlib
 import copy
 import gc
-import importlib
+import hashlib
 import json
 import os
 import resource
+import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # threads do not survive a fork
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = {
-    "accounting": ("tests/accounting", "tests/privacy", "tests/vectors"),
-    "privacy": ("tests/privacy", "tests/vectors", "tests/accounting/test_ledger.py"),
-    "records": ("tests/records", "tests/privacy/test_demand.py"),
+ORDER = (
+    "privacy/gate.py",
+    "privacy/noise.py",
+    "records/engines/weighting.py",
+    "privacy/caps.py",
+    "privacy/continual.py",
+    "accounting/continual.py",
+    "accounting/ledger.py",
+    "accounting/budget.py",
+    "privacy/selection.py",
+    "records/exact.py",
+    "privacy/queries.py",
+    "privacy/totals.py",
+    "privacy/scores.py",
+    "records/engines/bounding.py",
+    "records/engines/capping.py",
+    "privacy",
+    "accounting",
+    "running/charging.py",
+    "running/runner.py",
+    "running/attesting.py",
+    "protocols.py",
+    "archives.py",
+    "records/sums",
+    "records/paths.py",
+    "records/ingestion",
+    "records",
+)
+"""What `--all` runs: the whole privacy core, the most important first."""
+_WEIGHED = (
+    "tests/records/engines/test_weighting.py",
+    "tests/records/engines/test_capping.py",
+    "tests/records/test_exact.py",
+    "tests/privacy/test_caps.py",
+    "tests/privacy/test_demand.py",
+    "tests/privacy/test_apart.py",
+)
+SETS = {
+    "privacy": (
+        "tests/privacy",
+        "tests/vectors",
+        "tests/records/test_exact.py",
+        "metricdp/privacy",
+    ),
+    "privacy/continual.py": (
+        "tests/running/test_stream.py",
+        "tests/running/test_stream_copies.py",
+        "tests/running/test_stream_days.py",
+        "metricdp/privacy/continual.py",
+    ),
+    "accounting": (
+        "tests/accounting",
+        "tests/privacy/test_gate_wiring.py",
+        "tests/privacy/test_gaussian.py",
+        "tests/privacy/test_split.py",
+        "tests/running/test_stream_copies.py",
+        "tests/running/test_charging.py",
+        "tests/vectors",
+        "metricdp/accounting",
+    ),
+    "accounting/continual.py": (
+        "tests/accounting/test_accounting.py",
+        "tests/running/test_stream.py",
+        "tests/running/test_stream_copies.py",
+        "metricdp/accounting/continual.py",
+    ),
+    "running": ("tests/running", "tests/test_receipt_proofs.py", "metricdp/running"),
+    "protocols.py": ("tests/privacy", "tests/records/test_exact.py", "metricdp/protocols.py"),
+    "archives.py": (
+        "tests/methods/test_saving.py",
+        "tests/running/test_stream_days.py",
+        "tests/partitions/finite/test_hst_files.py",
+        "metricdp/archives.py",
+    ),
+    "records": ("tests/records", "tests/privacy/test_caps.py", "tests/privacy/test_demand.py"),
+    "records/exact.py": ("tests/records/test_exact.py", "tests/privacy/test_sums.py"),
+    "records/sums": (
+        "tests/records/sums",
+        "tests/records/test_exact.py",
+        "tests/privacy/test_swaps.py",
+        "tests/privacy/test_peeled_sums.py",
+        "tests/privacy/test_selection.py",
+    ),
+    "records/engines/weighting.py": _WEIGHED,
+    "records/engines/capping.py": _WEIGHED,
+    "records/engines/bounding.py": _WEIGHED,
+    "records/ingestion": (
+        "tests/records/test_cells.py",
+        "tests/records/test_users.py",
+        "tests/records/test_ingestion.py",
+        "tests/records/test_typed_cells.py",
+        "tests/records/test_geographic.py",
+        "tests/records/engines/test_text_files.py",
+        "tests/privacy/test_demand.py",
+        "metricdp/records/ingestion",
+    ),
 }
+"""Of the files whose names begin so, the tests that are collected; the longest name counts."""
+MEANT = {
+    "privacy/gate.py": ("test_gate", "test_gaussian", "test_law", "test_split", "test_apart"),
+    "privacy/queries.py": ("test_gate", "test_law", "test_sums"),
+    "privacy/continual.py": ("test_stream",),
+    "accounting/continual.py": ("test_stream", "test_accounting"),
+    "accounting/cost.py": ("test_accounting", "test_law"),
+    "accounting/covering.py": ("test_accounting", "test_law"),
+    "accounting/history.py": ("test_ledger", "test_journal"),
+    "privacy/balls.py": ("test_selection", "test_law"),
+    "privacy/totals.py": ("test_sums", "test_exact"),
+    "privacy/scores.py": ("test_sums", "test_selection"),
+}
+"""Tests that are tried before others, by how the names of their files begin; the file's own name
+besides.
+"""
 EXPLAINED = ROOT / "tools" / "survivors.toml"
-SECONDS = 20
-"""Of processor time that the tests of one mutant may take; beyond it, it counts as noticed."""
+SECONDS = 5.0
+"""Of processor time: how much the tests that one mutant is given take without it."""
+ALIVE = ("survives", "not reached", "not found")
+"""How a mutant may end that nothing noticed; else it ends with what noticed it."""
+SLOW = 3.0
+"""A test that takes longer is not given to mutants."""
 COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -77,11 +197,15 @@ NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "ceil": "floor"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the function that it is in, where, and what becomes of what."""
+    """One change: the function that it is in and a mark of its source, first and last line of the
+    statement, and what becomes of what.
+    """
 
     file: str
     function: str
     line: int
+    last: int
+    source: str
     before: str
     after: str
     code: CodeType
@@ -124,7 +248,8 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.Raise) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     ):
-        yield ast.Pass()
+        needs = "super()" in ast.unparse(node)  # the code must close over the same
+        yield ast.Expr(ast.Name("__class__", ast.Load())) if needs else ast.Pass()
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
@@ -160,30 +285,35 @@ def mutants(file: str) -> list[Mutant]:
     path = ROOT / "metricdp" / file
     tree = ast.parse(path.read_text("utf-8"))
     found = []
-    for function in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
-        if any(
-            getattr(d, "id", getattr(d, "attr", "")) == "abstractmethod"
-            for d in function.decorator_list
-        ):
-            continue
-        spots = [s for s in places(function) if not _within(tree, function)]
-        for parent, field, index, node in spots:
-            for new in changes(node):
-                found += _compiled(tree, path, file, function, (parent, field, index, node, new))
+    future = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    for top in tree.body:
+        part = ast.Module([*future, top], [])
+        for function in _outer(top):
+            marks = {getattr(d, "id", getattr(d, "attr", "")) for d in function.decorator_list}
+            if "abstractmethod" in marks:
+                continue
+            for parent, field, index, node in list(places(function)):
+                for new in changes(node):
+                    change = parent, field, index, node, new
+                    found += _compiled(part, path, file, function, change)
     return found
 
 
-def _within(tree: ast.AST, function: ast.FunctionDef) -> bool:
-    """Whether it is defined in another function, whose mutants are the outer one's."""
-    outer = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n is not function)
-    return any(function in ast.walk(one) for one in outer)
+def _outer(node: ast.AST) -> Iterator[ast.FunctionDef]:
+    """Functions that are not within another, whose mutants they are."""
+    if isinstance(node, ast.FunctionDef):
+        yield node
+    elif isinstance(node, ast.ClassDef):
+        for one in node.body:
+            yield from _outer(one)
 
 
 def _compiled(
-    tree: ast.AST, path: Path, file: str, function: ast.FunctionDef, change: tuple[Any, ...]
+    tree: ast.Module, path: Path, file: str, function: ast.FunctionDef, change: tuple[Any, ...]
 ) -> list[Mutant]:
     parent, field, index, node, new = change
     ast.copy_location(new, node)
+    words = told(node), told(new)
     _put(parent, field, index, new)
     try:
         whole = compile(ast.fix_missing_locations(tree), str(path), "exec")
@@ -191,8 +321,23 @@ def _compiled(
         _put(parent, field, index, node)
     line = function.lineno if not function.decorator_list else function.decorator_list[0].lineno
     codes = [c for c in _codes(whole) if c.co_name == function.name and c.co_firstlineno == line]
-    words = told(node), told(new)
-    return [Mutant(file, c.co_qualname, node.lineno, *words, c) for c in codes[:1]]
+    mark = hashlib.sha256(ast.unparse(function).encode()).hexdigest()[:8]
+    place = *_statement(function, node), mark
+    return [Mutant(file, c.co_qualname, *place, *words, c) for c in codes[:1]]
+
+
+def _statement(function: ast.FunctionDef, node: ast.AST) -> tuple[int, int]:
+    """First and last line of the statement that it is in: of a compound one its head."""
+    inner: ast.stmt | None = None
+    for one in ast.walk(function):
+        nearer = inner is None or getattr(one, "lineno", 0) >= inner.lineno
+        if isinstance(one, ast.stmt) and one is not function and nearer and node in ast.walk(one):
+            inner = one
+    if inner is None:
+        return function.lineno, function.end_lineno or function.lineno
+    body = getattr(inner, "body", None)
+    last = body[0].lineno - 1 if body else inner.end_lineno
+    return inner.lineno, max(inner.lineno, last or 0)
 
 
 def _put(parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
@@ -209,134 +354,217 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-class Callers:
-    """A pytest plugin that notes which tests call which functions of a file, and how long each
-    takes.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = str(path)
-        self.calls: dict[str, set[str]] = {}
-        self.seconds: dict[str, float] = {}
-
-    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
-        """Before each test, its fixtures included."""
-        self.begun = time.process_time()
-
-        def note(frame: Any, event: str, _: Any) -> None:
-            if event == "call" and frame.f_code.co_filename == self.path:
-                self.calls.setdefault(frame.f_code.co_qualname, set()).add(item.nodeid)
-
-        sys.setprofile(note)
-
-    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
-        """After each test."""
-        sys.setprofile(None)
-        self.seconds[nodeid] = time.process_time() - self.begun
+def in_fork(work: Callable[[Path], int]) -> tuple[int, Any]:
+    """Exit status of `work` in a fork of this process, and what it told, JSON-ready."""
+    folder = Path(tempfile.mkdtemp(prefix="mutant-"))
+    child = os.fork()
+    if not child:
+        status = 70
+        with contextlib.suppress(BaseException):
+            os.setpgid(0, 0)
+            size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (size + 3 * 2**30,) * 2)
+            for stream in (1, 2):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+            status = work(folder)
+        os._exit(status)
+    _, ended = os.waitpid(child, 0)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)  # what the tests started
+    told = folder / "told.json"
+    found = json.loads(told.read_text("utf-8")) if told.is_file() else None
+    shutil.rmtree(folder, ignore_errors=True)
+    return os.waitstatus_to_exitcode(ended), found
 
 
-def in_fork(work: Any, seconds: int) -> tuple[int, Any]:
-    """Exit status of `work` in a fork of this process, and what it returned, JSON-ready."""
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as told:
-        child = os.fork()
-        if not child:
-            status = 70
-            with contextlib.suppress(BaseException):
-                resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-                for stream in (1, 2):
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-                status, found = work()
-                Path(told.name).write_text(json.dumps(found), "utf-8")
-            os._exit(status)
-        _, ended = os.waitpid(child, 0)
-        text = Path(told.name).read_text("utf-8")
-    return os.waitstatus_to_exitcode(ended), json.loads(text) if text else None
+class Tried:
+    """A pytest plugin that, in place of the tests, tries the mutants with them."""
 
+    def __init__(self, files: list[str], results: dict[str, Any], asked: Any) -> None:
+        self.files, self.results, self.asked = files, results, asked
+        self.failed = self.skipped = False
+        self.alone: dict[str, bool] = {}
+        self.kills: dict[str, int] = {}
 
-def tests_of(file: str, tests: list[str]) -> tuple[dict[str, list[str]], dict[str, float]]:
-    """Of each function the tests that call it, the fastest first."""
-    import pytest
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note how a test ended."""
+        self.failed = self.failed or report.failed
+        self.skipped = self.skipped or report.skipped
 
-    def work() -> tuple[int, Any]:
-        plugin = Callers(ROOT / "metricdp" / file)
-        status = pytest.main(["-q", "-p", "no:cacheprovider", "-n0", *tests], plugins=[plugin])
-        calls = {name: sorted(ids) for name, ids in plugin.calls.items()}
-        return int(status), [calls, plugin.seconds]
-
-    status, found = in_fork(work, 3600)
-    if status or found is None:
-        raise SystemExit(f"the tests of {file} fail before anything is changed (status {status})")
-    calls, seconds = found
-    return {name: sorted(ids, key=seconds.__getitem__) for name, ids in calls.items()}, seconds
-
-
-def survives(mutant: Mutant, tests: list[str]) -> bool:
-    """Whether all its tests pass."""
-    import pytest
-
-    def work() -> tuple[int, Any]:
-        replaced = 0
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run all tests once, then the mutants."""
+        self.items = {item.nodeid: item for item in session.items}
+        self.code: dict[tuple[str, str], list[FunctionType]] = {}
         for thing in gc.get_objects():
             if isinstance(thing, FunctionType):
-                code = thing.__code__
-                same = code.co_filename == mutant.code.co_filename
-                if same and code.co_qualname == mutant.function:
-                    thing.__code__ = mutant.code
-                    replaced += 1
-        if not replaced:
-            return 71, None
-        return int(pytest.main(["-xq", "-p", "no:cacheprovider", "-n0", *tests])), None
+                key = thing.__code__.co_filename, thing.__code__.co_qualname
+                self.code.setdefault(key, []).append(thing)
+        gc.collect()
+        gc.freeze()
+        self.lines, self.seconds, failing = self._traced()
+        print(*(f"fails unchanged: {one}" for one in failing), sep="\n", end="\n" * bool(failing))
+        used = sum(self.seconds.values())
+        print(f"{len(self.items)} tests, {used:.0f} s", flush=True)
+        for file in self.files:
+            self._run(file)
+        return True
 
-    status, _ = in_fork(work, SECONDS)
-    if status == 71:
-        raise SystemExit(f"{mutant.name}: the function is not to be found")
-    return status == 0
+    def _item(self, nodeid: str, folder: Path) -> bool:
+        """Whether a test passes."""
+        item = self.items[nodeid]
+        item.config._tmp_path_factory._basetemp = folder
+        self.failed = self.skipped = False
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return not self.failed
+
+    def _traced(self) -> Any:
+        """What `_trace` tells; beside the results it is kept, while no file changes."""
+        paths = {ROOT / "metricdp" / file for file in self.files}
+        paths |= {item.path for item in self.items.values()}
+        mark = hashlib.sha256(b"".join(one.read_bytes() for one in sorted(paths))).hexdigest()[:8]
+        kept = self.asked.json and self.asked.json.with_suffix(f".{mark}")
+        if kept and kept.is_file():
+            return json.loads(kept.read_text("utf-8"))
+        status, traced = in_fork(self._trace)
+        if status or traced is None:
+            raise SystemExit(f"the tests end with {status} before anything is changed")
+        if kept:
+            write(kept, traced)
+        return traced
+
+    def _trace(self, folder: Path) -> int:
+        """Of each file and line the tests that run it; and what each test that passes takes."""
+        paths = {str(ROOT / "metricdp" / file): file for file in self.files}
+        lines: dict[str, dict[int, set[str]]] = {file: {} for file in self.files}
+        seconds, failing = {}, []
+        for nodeid in self.items:
+            seen: set[tuple[str, int]] = set()
+            sys.settrace(tracer := _tracer(paths, seen))
+            threading.settrace(tracer)
+            begun = time.process_time()
+            passed = self._item(nodeid, folder)
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            if not passed:
+                failing.append(nodeid)
+                continue
+            seconds[nodeid] = time.process_time() - begun
+            for file, line in seen:
+                lines[file].setdefault(line, set()).add(nodeid)
+        found = {file: {n: sorted(ids) for n, ids in of.items()} for file, of in lines.items()}
+        (folder / "told.json").write_text(json.dumps([found, seconds, failing]), "utf-8")
+        return 0
+
+    def _chosen(self, mutant: Mutant) -> list[str]:
+        """The tests for a mutant: those that run its line, as many as the time allows."""
+        lines = self.lines[mutant.file]
+        span = range(mutant.line, mutant.last + 1)
+        ids = {one for line in span for one in lines.get(str(line), ())}
+        stem = Path(mutant.file).stem.strip("_")
+        begins = (f"test_{stem}", *MEANT.get(mutant.file, ()))
+
+        def rank(nodeid: str) -> tuple[float, bool, float]:
+            meant = nodeid.split("::")[0].rsplit("/", 1)[-1].startswith(begins)
+            return (
+                -self.kills.get(f"{mutant.function} {nodeid}", 0),
+                not meant,
+                self.seconds[nodeid],
+            )
+
+        chosen, total = [], 0.0
+        for nodeid in sorted(ids, key=rank):
+            took = self.seconds[nodeid]
+            if took <= SLOW and (total + took <= SECONDS or not chosen):
+                chosen.append(nodeid)
+                total += took
+        return chosen
+
+    def _passes_alone(self, nodeid: str) -> bool:
+        if nodeid not in self.alone:
+            status, _ = in_fork(lambda folder: int(not self._item(nodeid, folder)))
+            self.alone[nodeid] = status == 0
+        return self.alone[nodeid]
+
+    def try_one(self, mutant: Mutant) -> str:
+        """`survives`, `not reached`, or what noticed it."""
+        chosen = [one for one in self._chosen(mutant) if self.alone.get(one, True)]
+        if not chosen:
+            return "not reached"
+        functions = self.code.get((mutant.code.co_filename, mutant.function), [])
+        if not functions:
+            return "not found"
+
+        def work(folder: Path) -> int:
+            for function in functions:
+                function.__code__ = mutant.code
+            told = folder / "told.json"
+            for nodeid in chosen:
+                told.write_text(json.dumps(nodeid), "utf-8")
+                signal.setitimer(signal.ITIMER_PROF, 6 + 4 * self.seconds[nodeid])
+                signal.setitimer(signal.ITIMER_REAL, 60 + 40 * self.seconds[nodeid])
+                if not self._item(nodeid, folder):
+                    return 1
+            return 0
+
+        status, nodeid = in_fork(work)
+        if status == 0:
+            return "survives"
+        if status == 70 or nodeid is None:
+            return "not found"
+        if not self._passes_alone(nodeid):
+            return self.try_one(mutant)
+        self.kills[key] = self.kills.get(key := f"{mutant.function} {nodeid}", 0) + 1
+        return str(nodeid) if status == 1 else f"{nodeid} (ended by {status})"
+
+    def _run(self, file: str) -> None:
+        """Try all mutants of a file that are not settled."""
+        found = named(mutants(file))
+        old = self.results.get(file, {})
+        new = {}
+        begun = time.time()
+        for key, mutant in found.items():
+            known, source = old.get(key, ("", ""))
+            again = known in ALIVE and self.asked.again
+            if source != mutant.source or again:
+                known = self.try_one(mutant)
+                if known in ALIVE:
+                    print(f"  {known}, line {mutant.line}: {mutant.name}", flush=True)
+            new[key] = known, mutant.source
+            self.results[file] = {**old, **new}
+            if self.asked.json:
+                write(self.asked.json, self.results)
+        self.results[file] = new
+        alive = [known for known, _ in new.values() if known in ALIVE]
+        took = time.time() - begun
+        print(f"{file}: {len(new)} mutants, {len(alive)} not noticed, {took:.0f} s", flush=True)
 
 
-def prepare(file: str, tests: list[str]) -> None:
-    """Import what the forks need: the package, the file, pytest and the tests."""
-    from hypothesis import Phase, settings
+def _tracer(paths: dict[str, str], seen: set[tuple[str, int]]) -> Any:
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        seen.add((paths[frame.f_code.co_filename], frame.f_lineno))
+        return line
 
-    settings.register_profile("mutants", database=None, phases=[Phase.explicit, Phase.generate])
-    settings.load_profile("mutants")
-    sys.path.insert(0, str(ROOT))
-    os.chdir(ROOT)
-    importlib.import_module("metricdp")
-    importlib.import_module("metricdp." + file.removesuffix(".py").replace("/", "."))
-    for path in tests[:-1]:
-        found = sorted((ROOT / path).glob("test_*.py")) if (ROOT / path).is_dir() else [ROOT / path]
-        for one in found:
-            with contextlib.suppress(BaseException):  # a test whose extra is missing
-                importlib.import_module(".".join(one.relative_to(ROOT).with_suffix("").parts))
+    def call(frame: FrameType, event: str, _: Any) -> Any:
+        return line(frame, event, _) if frame.f_code.co_filename in paths else None
+
+    return call
 
 
-def run(file: str, tests: list[str]) -> dict[str, Any]:
-    """Try all mutants of a file."""
-    prepare(file, tests)
-    calls, _ = tests_of(file, tests)
-    found = mutants(file)
-    survivors, uncalled = [], []
-    for number, mutant in enumerate(found, 1):
-        if mutant.function not in calls:
-            uncalled.append(mutant.name)
-        elif survives(mutant, calls[mutant.function]):
-            survivors.append(mutant.name)
-            print(f"  survives, line {mutant.line}: {mutant.name}", flush=True)
-        if number % 25 == 0:
-            print(f"  {file}: {number} of {len(found)}", flush=True)
-    killed = len(found) - len(survivors) - len(uncalled)
-    print(
-        f"{file}: {len(found)} mutants, {killed} noticed, {len(survivors)} survive, "
-        f"{len(uncalled)} in functions that none of these tests calls",
-        flush=True,
-    )
-    return {
-        "file": file,
-        "mutants": len(found),
-        "killed": killed,
-        "survivors": survivors,
-        "uncalled": uncalled,
-    }
+def named(found: list[Mutant]) -> dict[str, Mutant]:
+    """Mutants by what they are kept under: a number, where names are not unique."""
+    keys: dict[str, Mutant] = {}
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.name] = counts.get(one.name, 0) + 1
+        keys[f"{one.name} #{counts[one.name]}"] = one
+    return keys
+
+
+def write(path: Path, results: Any) -> None:
+    """Write what was found, whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    part.replace(path)
 
 
 def explained() -> dict[str, str]:
@@ -344,29 +572,76 @@ def explained() -> dict[str, str]:
     return tomllib.loads(EXPLAINED.read_text("utf-8")) if EXPLAINED.is_file() else {}
 
 
+def core() -> list[str]:
+    """All files of the privacy core, in the order of `ORDER`."""
+    files: list[str] = []
+    for one in ORDER:
+        path = ROOT / "metricdp" / one
+        found = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        files += [str(p.relative_to(ROOT / "metricdp")) for p in found]
+    return list(dict.fromkeys(files))
+
+
+def set_of(file: str) -> str:
+    """Which of `SETS` a file's tests are."""
+    return max((one for one in SETS if file.startswith(one)), key=len)
+
+
+def try_all(files: list[str], tests: list[str], results: dict[str, Any], asked: Any) -> None:
+    """Collect tests and try the mutants of files with them."""
+    import pytest
+    from hypothesis import HealthCheck, Phase, settings
+
+    settings.register_profile(
+        "mutants",
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    settings.load_profile("mutants")
+    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-s"]
+    pytest.main([*options, *tests], plugins=[Tried(files, results, asked)])
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run; 0 if every survivor is explained."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("files", nargs="+", help="below metricdp/, such as accounting/cost.py")
-    parser.add_argument("--tests", action="append", help="in place of those of the folder")
+    parser.add_argument("files", nargs="*", help="below metricdp/, such as accounting/cost.py")
+    parser.add_argument("--all", action="store_true", help="the whole privacy core")
+    parser.add_argument("--tests", action="append", help="in place of those of `SETS`")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
-    parser.add_argument("--json", type=Path, help="write what was found")
+    parser.add_argument("--json", type=Path, help="what was found; continued if it exists")
+    parser.add_argument("--again", action="store_true", help="try what was not noticed again")
     asked = parser.parse_args(arguments)
+    files = core() if asked.all else asked.files
     if asked.list:
-        for file in asked.files:
+        for file in files:
             print(*(f"{one.line}: {one.name}" for one in mutants(file)), sep="\n")
         return 0
-    results = []
-    for file in asked.files:
-        tests = asked.tests or list(TESTS[file.split("/")[0]])
-        results.append(run(file, [*tests, f"metricdp/{file}"]))
-    if asked.json:
-        asked.json.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    results: dict[str, Any] = {}
+    if asked.json and asked.json.is_file():
+        results = json.loads(asked.json.read_text("utf-8"))
+    sys.path.insert(0, str(ROOT))
+    os.chdir(ROOT)
+    for name in dict.fromkeys(map(set_of, files)):
+        part = [file for file in files if set_of(file) == name]
+        try_all(part, asked.tests or list(SETS[name]), results, asked)
+    return judged(files, results)
+
+
+def judged(files: list[str], results: dict[str, Any]) -> int:
+    """Print what is not explained, or explained in vain; 0 if nothing."""
     reasons = explained()
-    alive = {name for one in results for name in one["survivors"]}
-    stale = {n for n in reasons if n.split("::")[0] in asked.files} - alive
+    alive = {
+        key.rsplit(" #", 1)[0]
+        for file in files
+        for key, (known, _) in results.get(file, {}).items()
+        if known in ALIVE
+    }
+    stale = {n for n in reasons if n.split("::")[0] in files} - alive
     for name in sorted(alive - set(reasons)):
         print(f"not explained: {name}")
     for name in sorted(stale):

@@ -110,6 +110,8 @@ def _register_step(actions: Any) -> None:
     group = parser.add_argument_group("the day")
     name = "its name, such as 2026-11-23: the same again counts nothing and tells the same"
     group.add_argument("--day", metavar="NAME", required=True, help=name)
+    moved = "the journal of its ledger, where that is no longer at the place that STATE names"
+    group.add_argument("--ledger", metavar="FILE", help=moved)
     many = "also tell so many centers for the present"
     group.add_argument("-k", metavar="K", type=parsing.whole_number(1), help=many)
     kept = "the present's release, for cluster and synthesize --from-release"
@@ -167,7 +169,7 @@ def run_step(args: Namespace) -> int:
     streams.check_stdout([args.output])
     given = {"STATE": args.state, "GRAPH": args.graph, "--demand": args.demand}
     targets = {"--output": args.output, "--save-release": args.save_release}
-    streams.check_targets(targets, given | {"--nodes": args.nodes})
+    streams.check_targets(targets, given | {"--nodes": args.nodes, "--ledger": args.ledger})
     settings = opened(Path(args.state))[0]["settings"]
     users = settings["unit"] == "user"
     if users != (args.user is not None):
@@ -179,7 +181,8 @@ def run_step(args: Namespace) -> int:
     metric = inputs.read_universe(args)
     if args.k is not None and args.k > len(metric.sites):
         raise UsageError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} places")
-    stream = mdp.Stream.open(args.state, metric)
+    ledger = None if args.ledger is None else mdp.Ledger.open(args.ledger)
+    stream = mdp.Stream.open(args.state, metric, ledger=ledger)
     args.max_contributions = settings["max_contributions"] if users else None
     release = stream.step(inputs.read_demand(args, metric), day=args.day)
     if args.save_release is not None:

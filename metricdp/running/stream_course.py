@@ -92,7 +92,7 @@ def ledgers_of(
     if named is not None and not journal.exists():
         raise InputError(
             f"{path}: its ledger {journal}, which knows the days that were told, is gone: give "
-            f"ledger=, with the journal where it is now"
+            f"ledger= (--ledger), with the journal where it is now"
         )
     cost, relation = counting.cost, counting.neighboring
     own = Ledger(cost.epsilon, cost.delta, relation, journal) if named is None else None

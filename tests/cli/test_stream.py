@@ -32,6 +32,27 @@ def test_what_is_kept_between_days_is_not_written_over(tmp_path, monkeypatch, ca
         assert run(capsys, *step, "--save-release", "day.release").status == 0
 
 
+def test_a_step_finds_the_ledger_where_it_is_now(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roads.csv").write_text("from,to,length\n1,2,5\n2,3,5\n3,4,5\n")
+    (tmp_path / "day.csv").write_text("vertex\n1\n4\n")
+    begun = ("--epsilon", "1", "--ledger", "a.ledger", "--parts", "2", "-q")
+    assert run(capsys, "stream", "init", "a.stream", "roads.csv", *begun).status == 0
+    assert (
+        run(capsys, "stream", "init", "b.stream", "roads.csv", *begun[:3], "b.ledger").status == 0
+    )
+    (tmp_path / "a.ledger").rename("moved.ledger")
+    step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "-q", "--day")
+    lost = run(capsys, *step, "1")
+    assert lost.status == 2 and "--ledger" in lost.err
+    assert (
+        run(capsys, *step, "1", "--ledger", "b.ledger").status == 3
+    )  # has paid for another stream
+    found = run(capsys, *step, "1", "--ledger", "moved.ledger")
+    assert found.status == 0, found.err
+    assert json.loads(run(capsys, *step, "2").out)["days"] == 2  # which the file has taken over
+
+
 def test_a_table_of_costs_and_one_way_roads(tmp_path, monkeypatch, capsys):
     """Centers are sites of the table; one-way roads go on as they were begun."""
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.errors import InputError
+from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import CostQuery, CountQuery, gate, measure, select
 
 METRIC = mdp.GraphMetric(nx.path_graph(5), weight=None)
@@ -115,6 +116,49 @@ def test_demand_is_moved_to_one_point_a_part_and_nowhere_else():
     twin = mdp.GraphMetric(nx.path_graph(5), weight=None)
     with pytest.raises(InputError):
         gate.moved(ONE, Sides(twin), TWO)
+
+
+def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wherever_they_go():
+    """Of one who is left out and one who is not: the number of records is no public fact."""
+    plane = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
+    snapped = mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 99]], max_snap=5)
+    whole = mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 99]])
+    for change in (
+        lambda demand: demand,
+        lambda demand: gate.moved(demand, Labels(plane, np.array([0, 1]), 2), TWO),
+        lambda demand: gate.thinned(demand, 0.5),
+        lambda demand: gate.thinned(gate.thinned(demand, 0.5), 0.5),
+    ):
+        for relation in ("replace-one", "add-remove"):
+            grant = mdp.Ledger(1, neighboring=relation).charge(1)
+            measure(change(whole), CountQuery(), "1/4", grant)
+            if relation == "add-remove":
+                measure(change(snapped), CountQuery(), "1/4", grant)
+                continue
+            with pytest.raises(InputError, match="max_snap leaves records out"):
+                measure(change(snapped), CountQuery(), "1/4", grant)
+
+
+def test_records_are_left_out_or_all_of_a_user_count():
+    """Shares and caps are of all records of a user: neither goes with `max_snap`."""
+    plane = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
+    for all_of_them in ({"weighting": "share"}, {"caps": mdp.Caps(1, 1)}):
+        users = {"user": [1, 1], **all_of_them}
+        mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], **users)
+        with pytest.raises(InputError, match="max_snap leaves out records"):
+            mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], max_snap=5, **users)
+        frame = {"x": [0.0, 9.0], "y": [1.0, 9.0], "who": ["1", "1"]}
+        users = {"x": "x", "y": "y", "user": "who", **all_of_them}
+        with pytest.raises(InputError, match="max_snap leaves out records"):
+            mdp.PrivateDemand.from_frame(plane, frame, max_snap=5, **users)
+
+
+def test_scores_beyond_their_range_are_never_raced():
+    blocks = [np.array([0, 5]), np.array([3])]
+    assert [b.tolist() for b in gate._within(iter(blocks), 0, 5)] == [[0, 5], [3]]
+    for wrong in (np.array([0, 6]), np.array([-1, 5]), np.array([0, 5], np.int32)):
+        with pytest.raises(AssertionError, match="beyond its stated range"):
+            list(gate._within(iter([blocks[0], wrong]), 0, 5))
 
 
 @pytest.mark.parametrize("ask", [_measured, _selected])

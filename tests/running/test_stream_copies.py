@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 from fractions import Fraction
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -111,6 +112,32 @@ def test_a_day_of_another_relation_is_refused():
     mdp.Stream(plane, epsilon=1, horizon=2).step(snapped)
     with pytest.raises(InputError, match="add-remove neighbors"):
         mdp.Stream(plane, epsilon=1, horizon=2, neighboring="replace-one").step(snapped)
+
+
+OLD = Path(__file__).parents[1] / "data" / "streams" / "0.1.0.stream"
+
+
+@pytest.mark.parametrize("paid_by", [None, "a ledger"])
+def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
+    """Its file named no ledger: from its next day on it has one."""
+    path = tmp_path / "old.stream"
+    path.write_bytes(OLD.read_bytes())
+    journal = tmp_path / "study.ledger"
+    payer = None if paid_by is None else mdp.Ledger(4, journal=journal)
+    stream = mdp.Stream.open(path, PATH, ledger=payer)
+    assert (stream.days, stream.label) == (2, "2026-03-02")
+    # noise of scale 1/4 on each of two days
+    assert stream.release.counts == pytest.approx([0, 200_000, 0, 100_000], abs=20)
+    assert [day.centers for day in stream.history(k=1)] == [[3], [3]]
+    with pytest.raises(InputError, match="is over"):
+        stream.step(demand(1), day="2026-03-01")
+    assert stream.step(mdp.PrivateDemand(PATH, [7] * 10**5), day="2026-03-03").day == 3
+    kept = mdp.Ledger.open(journal if payer else tmp_path / "old.stream.ledger")
+    assert kept.spent == 4  # once, and whole
+    assert mdp.Stream.open(path, PATH).release.counts[3] == pytest.approx(200_000, abs=20)
+    path.write_bytes(OLD.read_bytes())
+    with pytest.raises(InputError, match="day 3 was told"):
+        mdp.Stream.open(path, PATH, ledger=payer)
 
 
 def test_squares_of_a_user_who_is_there_every_day_count_the_length_of_a_run():

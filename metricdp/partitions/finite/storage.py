@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zlib
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.archives import read_archive
 from metricdp.arguments import file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
@@ -30,6 +29,7 @@ _ARRAYS = {
 FIELDS = ("seed", "beta", *_ARRAYS)
 """What is kept of a tree, besides the checksum of its universe."""
 _CHUNK = 1 << 16
+_MOST_LEVELS = 127
 
 
 def universe_checksum(metric: Metric) -> str:
@@ -73,30 +73,29 @@ def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
 def load(path: Any, universe: Metric) -> dict[str, Any]:
     """Read and check the `FIELDS` of a tree of this universe."""
     source = file_path(path, "path")
-    arrays = {}
-    header = {}
-    data = BytesIO(
-        source.read_bytes()
-    )  # in memory: a damaged archive may send a file to places that only the system refuses
+
+    def checked(header: dict[str, Any]) -> dict[str, int]:
+        if header.get("format") != FORMAT:
+            return {}
+        if header.get("universe") != universe_checksum(universe):
+            raise InputError(
+                f"{source}: is the tree of another universe, whose ids, structure, lengths or grid "
+                f"differ from those of {universe.name}; build it again"
+            )
+        return {name: 8 * (2 * len(universe) + _MOST_LEVELS) for name in _ARRAYS}
+
+    with source.open("rb") as file:
+        found = read_archive(file, checked)
+    header, arrays = found or ({}, {})
     try:
-        with np.load(data, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"][()]))
-            known = header["format"] == FORMAT
-            arrays = {name: archive[name] for name in _ARRAYS} if known else {}
-            seed = int(header["seed"])
-            beta = float.fromhex(header["beta"])
-    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+        seed, beta = int(header["seed"]), float.fromhex(header["beta"])
+        known = len(arrays) == len(_ARRAYS)
+    except (KeyError, TypeError, ValueError, OverflowError):
         known = False
     if not known:
         raise InputError(
             f"{source}: is not a tree that this version of metricdp wrote, or is damaged; build "
             f"it again"
-        )
-    if header.get("universe") != universe_checksum(universe):
-        raise InputError(
-            f"{source}: is the tree of another universe, whose ids, structure, lengths or grid "
-            f"differ from those of {universe.name}; "
-            "build it again"
         )
     problem = _problem(arrays, beta, len(universe))
     if problem:
@@ -121,7 +120,7 @@ def _problem(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> str:
         return "arrays have the wrong length"
     n_levels = len(heights)
     if not (
-        1 <= n_levels <= 127
+        1 <= n_levels <= _MOST_LEVELS
         and heights[-1] == 0
         and np.isfinite(heights).all()
         and (np.diff(heights) <= 0).all()

@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+import tracemalloc
 import zipfile
 
 import networkx as nx
@@ -129,6 +130,27 @@ def test_damaged_files_are_refused(tmp_path):
                 and "\n" not in str(error)
             )
     assert harmless < 0.3 * len(wrong)
+
+
+def test_a_bomb_is_refused_before_it_unpacks(tmp_path):
+    """Half a gigabyte of zeros in a file of half a megabyte, where a tree of 20 points has 160
+    bytes.
+    """
+    metric, path = cycle(20), tmp_path / "t"
+    mdp.build_hst(metric).save(path)
+    with np.load(path) as archive:
+        good = {name: archive[name] for name in archive.files}
+    many = np.zeros(1 << 26)
+    for bomb in ({"order": many}, {"heights": many}, {"header": np.array("x" * (1 << 24))}):
+        with path.open("wb") as file:
+            np.savez_compressed(file, **good | bomb)
+        tracemalloc.start()
+        try:
+            with pytest.raises(InputError, match="build it again"):
+                mdp.HST.load(path, metric)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 22
+        finally:
+            tracemalloc.stop()
 
 
 def test_archives_that_are_no_trees(tmp_path):
