@@ -181,7 +181,7 @@ def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
 
 
 def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
-    """Name and system of the column of geometries that a Parquet file's header names, if it does."""
+    """Name and system of the geometry column that a Parquet file's header names, if it does."""
     if find_spec("pyarrow") is None:
         raise MissingExtraError("reading Parquet files", "parquet")
     import pyarrow.parquet as pq
