@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from fractions import Fraction
 
 from metricdp.cli import inputs, parsing, streams, tables
@@ -77,7 +78,7 @@ def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
     from metricdp.running.planning import checked_epsilons
 
-    checked_epsilons(args.epsilons)
+    budgets = checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
@@ -99,7 +100,7 @@ def run(args: Namespace) -> int:
         repeats=args.repeats,
         seed=args.seed,
         time_limit=args.time_limit,
-        watch=None if args.quiet or not tables.on_terminal(args) else _tell,
+        watch=_Rows(budgets) if not args.quiet and streams.on_screen() else None,
     )
     if not args.quiet and told.runs < told.cost[0].size:
         say(
@@ -120,8 +121,26 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _tell(shape: str, epsilon: Fraction, excess: float) -> None:
-    """A row as soon as it is known."""
-    from metricdp.methods.remarks import percent
+class _Rows:
+    """A row for each simulated demand, as soon as it is known."""
 
-    say(f"{shape}, epsilon {float(epsilon):g}: {percent(excess)} above the best known so far")
+    def __init__(self, budgets: Sequence[Fraction]) -> None:
+        self._head = [f"{float(epsilon):g}" for epsilon in budgets]
+        self._cells: list[str] = []
+        self._begun = False
+
+    def __call__(self, shape: str, epsilon: Fraction, excess: float) -> None:
+        from metricdp.methods.remarks import percent
+
+        self._cells.append(percent(excess))
+        if len(self._cells) == len(self._head):
+            if not self._begun:
+                self._begun = True
+                say("cost above the best known so far, by epsilon", raw=True)
+                say(_row("", self._head), raw=True)
+            say(_row(shape, self._cells), raw=True)
+            self._cells = []
+
+
+def _row(name: str, cells: list[str]) -> str:
+    return "  ".join([f"{name:>13}", *(f"{cell:>6}" for cell in cells)])

@@ -37,9 +37,14 @@ def say(text: str, *, raw: bool = False) -> None:
         sys.stderr.flush()
 
 
+def on_screen() -> bool:
+    """Whether people read stderr while they wait."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def _wrapped(line: str) -> str:
     """The line as it is; on a terminal broken at words, what goes on set in."""
-    if not sys.stderr.isatty():
+    if not on_screen():
         return line
     columns = shutil.get_terminal_size().columns
     if columns < 20 or "\n" in line or "  " in line:  # a table stays as it is

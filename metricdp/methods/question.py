@@ -5,7 +5,7 @@ call shares, checked before anything is charged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class Question:
     opened: NDArray[np.int64]
     seed: int
     time_limit: float | None
-    effort: Effort = QUICK
+    effort: Effort | Literal["rough"] = QUICK
 
     @property
     def universe(self) -> Metric:
@@ -122,7 +122,7 @@ class Question:
             candidates=self.candidates,
             opened=self.opened,
             seed=self.seed,
-            effort=THOROUGH if self.effort == QUICK else self.effort,
+            effort=THOROUGH if isinstance(self.effort, str) else self.effort,
             time_limit=self.time_limit,
         )
 

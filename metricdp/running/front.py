@@ -11,7 +11,7 @@ from metricdp.arguments import flag
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion, asked_of
+from metricdp.methods.question import BoxQuestion, Question, asked_of
 from metricdp.methods.registry import answering, default_of
 from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
@@ -265,16 +265,37 @@ def _cluster(
         return _public(question, budget, ledger, weights, proofs, exact)
     if weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
-    payer = Payer(universe, demand, ledger)
-    purpose = ("k_median", "k_means")[question.power - 1]
+    found, grant = private_answer(recipe, demand, ledger, budget, question)
+    purpose = _purpose(question)
+    known = replace(found, universe=universe, power=question.power)
+    return attest(known, _made(purpose, recipe, demand, grant, asked))
+
+
+def private_answer(
+    recipe: Method,
+    demand: PrivateDemand,
+    ledger: Budget | None,
+    budget: tuple[Any, Any],
+    question: Question | BoxQuestion,
+) -> tuple[Result, Grant]:
+    """Charge (epsilon, delta) for a checked question about private demand, and answer it.
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `k_median`; nothing was charged.
+    """
+    payer = Payer(question.universe, demand, ledger)
     if recipe.free:
         grant = payer.nothing()
     else:
         confirm = partial(recipe.confirm, question=question)
-        grant = payer.charge(recipe.price, confirm, [budget], purpose)
-    found = answered(recipe, demand, grant, question)
-    known = replace(found, universe=universe, power=question.power)
-    return attest(known, _made(purpose, recipe, demand, grant, asked))
+        grant = payer.charge(recipe.price, confirm, [budget], _purpose(question))
+    return answered(recipe, demand, grant, question), grant
+
+
+def _purpose(question: Question | BoxQuestion) -> str:
+    return ("k_median", "k_means")[question.power - 1]
 
 
 def _made(

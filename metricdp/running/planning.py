@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
 from typing import Any, Literal, NamedTuple
@@ -27,68 +27,25 @@ from numpy.typing import NDArray
 from metricdp.accounting import Ledger, exact
 from metricdp.arguments import chosen, integer, listed, shown
 from metricdp.errors import InputError
-from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.method import Method
-from metricdp.methods.question import Question, checked_time_limit
+from metricdp.methods.question import checked_time_limit
 from metricdp.methods.registry import answering
 from metricdp.methods.remarks import percent, remark
 from metricdp.methods.result import Result, checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
-from metricdp.privacy import PrivateDemand
 from metricdp.progress import progress
 from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
-from metricdp.running.front import k_means, k_median
-from metricdp.solvers.lloyd import lloyd, settled
+from metricdp.running.front import private_answer
+from metricdp.running.made_up import SHAPES, BoxWorld, FiniteWorld, Shape
 
 Objective = Literal["k-median", "k-means"]
 EPSILONS = ("0.1", "0.5", "1", "2")
 """Asked about unless the caller says otherwise."""
 USUAL = 0.9
 """Share of the runs that stay below the figure called "9 in 10"."""
-_SEARCHED = 5_000
-"""Records that the starts of a search without noise in a box look at."""
-
-
-class Shape(NamedTuple):
-    """A made-up demand: so many hot spots, random points, whose surroundings take about that share
-    of the universe; no spots: even.
-
-    Points are ranked by their distance to the nearest spot, and density falls with the rank:
-    exp(-rank / (share · n_points)), so that one definition serves roads and social networks alike.
-
-    Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
-    divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
-    spots themselves: people whom many records name, hospitals, stations.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-    >>> [shape.name for shape in told.shapes]
-    ['even', 'wide spots', 'spots', 'neighborhoods', 'heavy points']
-    """
-
-    name: str
-    spots: int
-    share: float
-    unequal: bool = False
-    heavy: float = 0.0
-
-
-SHAPES = (
-    Shape("even", 0, 1.0),
-    Shape("wide spots", 8, 0.3),
-    Shape("spots", 8, 0.1),
-    Shape("neighborhoods", 12, 0.02, unequal=True),
-    Shape("heavy points", 6, 0.05, heavy=0.15),
-)
-"""Demand from as even as can be to as concentrated as real demand often is."""
-_UNEQUAL = 0.6
 
 
 class Forecast(NamedTuple):
@@ -425,8 +382,9 @@ def plan(
 
     Notes
     -----
-    One call of `k_median` for every shape, repeat and epsilon, and one without noise for every
-    shape and repeat.
+    One run of the method for every shape, repeat and epsilon, and one search without noise for
+    every shape and repeat: all of them by shorter searches than those of `k_median`. The best
+    centers known of a demand are chosen from what all its runs found, and improved.
 
     Examples
     --------
@@ -451,10 +409,10 @@ def plan(
             "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
             "most 1"
         )
-    world: Any = (
-        _Box(universe, k, power, seed)
+    world: FiniteWorld | BoxWorld = (
+        BoxWorld(universe, k, power, seed)
         if isinstance(universe, EuclideanSpace)
-        else _Finite(universe, k, power, seed)
+        else FiniteWorld(universe, k, power, seed)
     )
     limit = checked_time_limit(time_limit)
     start = time.monotonic()
@@ -463,9 +421,8 @@ def plan(
     reference = np.full(size, np.nan)
     blind = np.full(size, np.nan)
     shown_shape = len(shapes) // 2
-    example_centers = None
+    example_centers = blind_centers = None
     example: list[Result] = []
-    blind_centers = (k_median, k_means)[power - 1](universe, k=k, seed=seed).centers
     steps = progress(
         total=len(shapes) * rounds * (len(budgets) + 1), label="simulating", unit="run"
     )
@@ -473,33 +430,29 @@ def plan(
         spent = time.monotonic() - start
         if limit is not None and done and spent * (done + 1) / done > limit:
             break
-        made = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
-        found = world.search(made)
-        reference[s, r], blind[s, r] = world.cost(made, found), world.cost(made, blind_centers)
+        made: Any = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
+        found = [world.search(made)]
+        best = world.cost(made, found[0])
         demand = world.demand(made, m)
         steps.update()
         for i, epsilon in enumerate(budgets):
             ledger = Ledger(epsilon, delta, neighboring)
-            solve = (k_median, k_means)[power - 1]
-            result = solve(
-                universe,
-                demand,
-                k,
-                epsilon=epsilon,
-                delta=delta,
-                ledger=ledger,
-                method=recipe,
-                seed=seed,
-            )
+            result, _ = private_answer(recipe, demand, ledger, (epsilon, delta), world.question)
+            found.append(result.centers)
             cost[i, s, r] = world.cost(made, result.centers)
+            best = min(best, float(cost[i, s, r]))
             if watch is not None:
-                best = min(reference[s, r], np.nanmin(cost[:, s, r]))
                 watch(shapes[s].name, epsilon, float(_excess(cost[i, s, r], best)))
             if (s, r) == (shown_shape, 0):
-                example_centers = found
-                example.append(result)
+                example.append(replace(result, universe=universe, power=power))
             steps.update()
-        reference[s, r] = min(reference[s, r], cost[:, s, r].min())
+        refined = world.refined(made, found)
+        reference[s, r] = min(best, world.cost(made, refined))
+        if (s, r) == (shown_shape, 0):
+            example_centers = refined
+        if blind_centers is None:
+            blind_centers = world.blind()
+        blind[s, r] = world.cost(made, blind_centers)
     steps.close()
     return Plan(
         universe,
@@ -556,22 +509,6 @@ def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
     return budgets
 
 
-def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDArray[np.float64]:
-    """k centers anywhere, of low cost on public points of shape (n, d), n > 0, without noise, shape
-    (k, d).
-
-    Beyond 5,000 points the starts look at an even sample, and the best is improved on all.
-    """
-    some = points[:: -(-len(points) // _SEARCHED)]
-    some = np.resize(some, (max(k, len(some)), points.shape[1]))
-    found = lloyd(some, np.ones(len(some)), k, power=power, seed=seed, starts=min(starts_for(k), 8))
-    return (
-        settled(points, np.ones(len(points)), found, power=power, steps=10)
-        if len(some) < len(points)
-        else found
-    )
-
-
 def _whole(value: Any, name: str) -> int:
     number = integer(value)
     if number is None or not 1 <= number < 2**31:
@@ -586,103 +523,3 @@ def _finite(value: float) -> float | None:
 def _excess(cost: Any, reference: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
-
-
-class _Finite:
-    """Made-up demand on a finite universe: positions of records."""
-
-    def __init__(self, metric: Metric, k: int, power: int, seed: int) -> None:
-        self.metric = metric
-        self.power = power
-        self.question = Question.checked(metric, k, power, seed=seed)
-
-    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        n = len(self.metric)
-        if not shape.spots:
-            return rng.integers(0, n, records)
-        spots = rng.choice(n, min(shape.spots, n), replace=False)
-        label, away = self.metric.symmetric.nearest_to(spots)
-        # not fewer places than centers: they would cost nothing
-        wide = max(shape.share * n, 2 * self.question.k)
-        if shape.unequal:
-            density = _unequal(label, away, len(spots), wide, rng)
-        else:
-            rank = np.empty(n)
-            rank[np.lexsort((rng.random(n), away))] = np.arange(n)
-            density = np.exp(-rank / wide)
-        made = rng.choice(n, records, p=density / density.sum())
-        there = rng.random(records) < shape.heavy
-        made[there] = rng.choice(spots, int(there.sum()))
-        return made
-
-    def demand(self, made: NDArray[np.int64], m: int) -> PrivateDemand:
-        return PrivateDemand(
-            self.metric, [self.metric.ids[i] for i in made.tolist()], **_users(len(made), m)
-        )
-
-    def search(self, made: NDArray[np.int64]) -> Any:
-        counts = np.bincount(made, minlength=len(self.metric)).astype(np.float64)
-        return self.question.names(self.question.answer(counts))
-
-    def cost(self, made: NDArray[np.int64], centers: Any) -> float:
-        return float(np.sum(self.metric.nearest(centers)[1][made] ** self.power))
-
-
-def _unequal(
-    label: NDArray[np.int64],
-    away: NDArray[np.float64],
-    n_spots: int,
-    wide: float,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Density around spots of unequal size and weight, each within its Voronoi cell."""
-    order = np.lexsort((rng.random(len(label)), away, label))
-    first = np.searchsorted(label[order], np.arange(n_spots))
-    rank = np.empty(len(label))
-    rank[order] = np.arange(len(label)) - first[label[order]]
-    size = np.exp(rng.normal(0, _UNEQUAL, n_spots)) * wide / n_spots
-    weight = rng.dirichlet(np.ones(n_spots))
-    return (weight / size)[label] * np.exp(-rank / size[label])
-
-
-class _Box:
-    """Made-up demand in a box: coordinates of records."""
-
-    def __init__(self, space: EuclideanSpace, k: int, power: int, seed: int) -> None:
-        self.space = space
-        self.k = k
-        self.power = power
-        self.seed = seed
-
-    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        low = self.space.lower
-        high = self.space.upper
-        if not shape.spots:
-            return rng.uniform(low, high, (records, len(low)))
-        spots = rng.uniform(low, high, (shape.spots, len(low)))
-        wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
-        which = rng.integers(0, shape.spots, records)
-        times = np.ones(shape.spots)
-        if shape.unequal:
-            times = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
-            which = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))
-        off = rng.normal(0, wide, (records, len(low))) * times[which, None]
-        off[rng.random(records) < shape.heavy] = 0.0
-        return self.space.clip(spots[which] + off)
-
-    def demand(self, made: NDArray[np.float64], m: int) -> PrivateDemand:
-        return PrivateDemand(self.space, made, **_users(len(made), m))
-
-    def search(self, made: NDArray[np.float64]) -> NDArray[np.float64]:
-        return searched(made, self.k, self.power, self.seed)
-
-    def cost(self, made: NDArray[np.float64], centers: Any) -> float:
-        return float(
-            np.sum(
-                nearest_centers(made, np.asarray(centers, dtype=np.float64))[1] ** (self.power / 2)
-            )
-        )
-
-
-def _users(records: int, m: int) -> dict[str, Any]:
-    return {} if m == 1 else {"user": (np.arange(records) // m).tolist(), "max_contributions": m}

@@ -109,6 +109,7 @@ def solve(
     starts: int | None = 3,
     time_limit: float | None = None,
     first: NDArray[np.int64] | None = None,
+    share: float = 1.0,
 ) -> Solution:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
     c)**power``.
@@ -141,6 +142,8 @@ def solve(
         Centers to begin one search with, in place of the first k-median++ or coarse start: such as
         those of a 2-HST (`metricdp.solvers.hst_init`, `metricdp.solvers.tree_dp`; no better by
         measurement, ``benchmarks/hst_init.md``). The opened are among them.
+    share : float
+        Of the usual effort on graphs, above 0 and at most 1.
 
     Raises
     ------
@@ -190,7 +193,7 @@ def solve(
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Solution(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
-    if metric.held or len(allowed) * len(demand) <= WHOLE_BLOCK:
+    if metric.held or len(allowed) * len(demand) <= share * WHOLE_BLOCK:
         with deadline:
             block = costs_between(metric, allowed, demand, power)
             rows, cost = block_search(
@@ -205,10 +208,17 @@ def solve(
             )
         return Solution(allowed[rows], cost)
     problem = _Problem(
-        metric, weights, k, power, allowed, rng, opened=fixed, deadline=deadline, first=first
+        metric,
+        weights,
+        k,
+        power,
+        allowed,
+        rng,
+        opened=fixed,
+        deadline=deadline,
+        effort=share * (_EFFORT if starts is not None and n > _LARGE else 1.0),
+        first=first,
     )
-    if starts is not None and n > _LARGE:
-        problem = replace(problem, effort=_EFFORT)
     with deadline:
         if metric.network is not None:
             search = _on_network(problem, metric.network, starts)

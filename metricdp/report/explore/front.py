@@ -44,7 +44,8 @@ from metricdp.report.explore.scene import Level, level_names
 from metricdp.running.attesting import attested, provenance
 from metricdp.running.charging import Payer, checked_universe
 from metricdp.running.front import k_means, k_median
-from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan, searched
+from metricdp.running.made_up import searched
+from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan
 
 SIMULATING = 30.0
 """Seconds for the predictions of a page: more runs are surer, and whoever waits is to choose."""

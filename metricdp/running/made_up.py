@@ -1,0 +1,219 @@
+"""Made-up demand on a public universe, and the searches that a plan compares on it: no private data
+takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels.points import nearest_centers
+from metricdp.methods.box.anywhere import starts_for
+from metricdp.methods.demand_release import STARTS
+from metricdp.methods.question import BoxQuestion, Question, site_positions
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import PrivateDemand
+from metricdp.solvers.effort import ROUGH, ROUGH_SHARE
+from metricdp.solvers.kmedian import solve
+from metricdp.solvers.lloyd import lloyd, settled
+
+_SEARCHED = 5_000
+"""Records that the starts of a search without noise in a box look at."""
+_RELINKED = 8
+"""Starts among the centers that several searches found: a tenth of a second."""
+
+
+class Shape(NamedTuple):
+    """A made-up demand: so many hot spots, random points, whose surroundings take about that share
+    of the universe; no spots: even.
+
+    Points are ranked by their distance to the nearest spot, and density falls with the rank:
+    exp(-rank / (share · n_points)), so that one definition serves roads and social networks alike.
+
+    Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
+    divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
+    spots themselves: people whom many records name, hospitals, stations.
+
+    Examples
+    --------
+    >>> import metricdp as mdp
+    >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
+    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+    >>> [shape.name for shape in told.shapes]
+    ['even', 'wide spots', 'spots', 'neighborhoods', 'heavy points']
+    """
+
+    name: str
+    spots: int
+    share: float
+    unequal: bool = False
+    heavy: float = 0.0
+
+
+SHAPES = (
+    Shape("even", 0, 1.0),
+    Shape("wide spots", 8, 0.3),
+    Shape("spots", 8, 0.1),
+    Shape("neighborhoods", 12, 0.02, unequal=True),
+    Shape("heavy points", 6, 0.05, heavy=0.15),
+)
+"""Demand from as even as can be to as concentrated as real demand often is."""
+_UNEQUAL = 0.6
+
+
+def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDArray[np.float64]:
+    """k centers anywhere, of low cost on public points of shape (n, d), n > 0, without noise, shape
+    (k, d).
+
+    Beyond 5,000 points the starts look at an even sample, and the best is improved on all.
+    """
+    some = points[:: -(-len(points) // _SEARCHED)]
+    some = np.resize(some, (max(k, len(some)), points.shape[1]))
+    found = lloyd(some, np.ones(len(some)), k, power=power, seed=seed, starts=min(starts_for(k), 8))
+    return (
+        settled(points, np.ones(len(points)), found, power=power, steps=10)
+        if len(some) < len(points)
+        else found
+    )
+
+
+class FiniteWorld:
+    """Made-up demand on a finite universe: positions of records.
+
+    Its searches are a third as long as those of `k_median`, with noise and without: a plan is of
+    many runs, and what is left to find is far below what differs from one demand to the next.
+    """
+
+    def __init__(self, metric: Metric, k: int, power: int, seed: int) -> None:
+        self.metric = metric
+        self.power = power
+        self.question = replace(Question.checked(metric, k, power, seed=seed), effort=ROUGH)
+
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Positions of made-up records of a shape, shape (records,)."""
+        n = len(self.metric)
+        if not shape.spots:
+            return rng.integers(0, n, records)
+        spots = rng.choice(n, min(shape.spots, n), replace=False)
+        label, away = self.metric.symmetric.nearest_to(spots)
+        # not fewer places than centers: they would cost nothing
+        wide = max(shape.share * n, 2 * self.question.k)
+        if shape.unequal:
+            density = _unequal(label, away, len(spots), wide, rng)
+        else:
+            rank = np.empty(n)
+            rank[np.lexsort((rng.random(n), away))] = np.arange(n)
+            density = np.exp(-rank / wide)
+        made = rng.choice(n, records, p=density / density.sum())
+        there = rng.random(records) < shape.heavy
+        made[there] = rng.choice(spots, int(there.sum()))
+        return made
+
+    def demand(self, made: NDArray[np.int64], m: int) -> PrivateDemand:
+        """The records as a demand of users with m each."""
+        return PrivateDemand(
+            self.metric, [self.metric.ids[i] for i in made.tolist()], **_users(len(made), m)
+        )
+
+    def blind(self) -> Any:
+        """Centers of the universe itself."""
+        return self.question.names(self.question.answer(np.ones(len(self.metric)), STARTS))
+
+    def search(self, made: NDArray[np.int64]) -> Any:
+        """Centers without noise, found as those of a release are."""
+        return self.question.names(self.question.answer(self._counts(made), STARTS))
+
+    def refined(self, made: NDArray[np.int64], found: Sequence[Any]) -> Any:
+        """The best k of all centers that several searches found, improved by one more: a better
+        answer without noise than many starts give, in less time.
+        """
+        union = np.unique(np.concatenate([site_positions(self.metric, one) for one in found]))
+        counts = self._counts(made)
+        again = partial(solve, self.metric, counts, self.question.k, power=self.power)
+        best = again(candidates=union, starts=_RELINKED).centers
+        return self.question.names(again(first=best, starts=1, share=ROUGH_SHARE).centers)
+
+    def _counts(self, made: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.bincount(made, minlength=len(self.metric)).astype(np.float64)
+
+    def cost(self, made: NDArray[np.int64], centers: Any) -> float:
+        """What these centers cost, exactly."""
+        return float(np.sum(self.metric.nearest(centers)[1][made] ** self.power))
+
+
+def _unequal(
+    label: NDArray[np.int64],
+    away: NDArray[np.float64],
+    n_spots: int,
+    wide: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Density around spots of unequal size and weight, each within its Voronoi cell."""
+    order = np.lexsort((rng.random(len(label)), away, label))
+    first = np.searchsorted(label[order], np.arange(n_spots))
+    rank = np.empty(len(label))
+    rank[order] = np.arange(len(label)) - first[label[order]]
+    size = np.exp(rng.normal(0, _UNEQUAL, n_spots)) * wide / n_spots
+    weight = rng.dirichlet(np.ones(n_spots))
+    return (weight / size)[label] * np.exp(-rank / size[label])
+
+
+class BoxWorld:
+    """Made-up demand in a box: coordinates of records."""
+
+    def __init__(self, space: EuclideanSpace, k: int, power: int, seed: int) -> None:
+        self.space = space
+        self.power = power
+        self.question = BoxQuestion.checked(space, k, power, seed=seed)
+
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Made-up records of a shape, shape (records, d)."""
+        low = self.space.lower
+        high = self.space.upper
+        if not shape.spots:
+            return rng.uniform(low, high, (records, len(low)))
+        spots = rng.uniform(low, high, (shape.spots, len(low)))
+        wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
+        which = rng.integers(0, shape.spots, records)
+        times = np.ones(shape.spots)
+        if shape.unequal:
+            times = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
+            which = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))
+        off = rng.normal(0, wide, (records, len(low))) * times[which, None]
+        off[rng.random(records) < shape.heavy] = 0.0
+        return self.space.clip(spots[which] + off)
+
+    def demand(self, made: NDArray[np.float64], m: int) -> PrivateDemand:
+        """The records as a demand of users with m each."""
+        return PrivateDemand(self.space, made, **_users(len(made), m))
+
+    def blind(self) -> Any:
+        """Centers of the box itself."""
+        net = self.question.on_net()
+        return net.names(net.answer(np.ones(len(net.metric)), STARTS))
+
+    def search(self, made: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Centers without noise, anywhere."""
+        return searched(made, self.question.k, self.power, self.question.seed)
+
+    def refined(self, made: NDArray[np.float64], found: Sequence[Any]) -> Any:
+        """The best of what several searches found."""
+        return min(found, key=lambda centers: self.cost(made, centers))
+
+    def cost(self, made: NDArray[np.float64], centers: Any) -> float:
+        """What these centers cost, exactly."""
+        return float(
+            np.sum(
+                nearest_centers(made, np.asarray(centers, dtype=np.float64))[1] ** (self.power / 2)
+            )
+        )
+
+
+def _users(records: int, m: int) -> dict[str, Any]:
+    return {} if m == 1 else {"user": (np.arange(records) // m).tolist(), "max_contributions": m}
