@@ -11,8 +11,8 @@ Five kinds of check, each in a file of its own, none sharing a formula with what
 - `fresh`: noise that no seed makes repeat, no data read before it is paid for.
 - `canaries`: names, ids and numbers of records must not turn up anywhere.
 
-`planted` holds bugs, one a file, each of which at least one check must catch for ever. Nothing in
-the package imports this one.
+`planted` holds tables of bugs, each of which at least one check must catch for ever. Nothing in the
+package imports this one.
 """
 
 from metricdp.audit.report import Catch, Finding

@@ -38,11 +38,11 @@ def test_the_short_form_passes(check):
 @pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
 def test_every_planted_bug_is_caught(bug):
     assert set(bug.caught_by) <= set(CHECKS)
-    assert len(bug.story) > 60
+    assert len(bug.wrong) > 60
     assert runner.catch(bug, list(CHECKS.values()), quick=True).evidence is not None
 
 
-def test_the_folder_holds_the_bugs_that_must_be_caught_for_ever():
+def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
     for name in (
         "half the noise",
         "doubled exponent",
@@ -66,6 +66,7 @@ def test_the_folder_holds_the_bugs_that_must_be_caught_for_ever():
         "looks by the exact count",
         "empty places known to the next look",
         "a look unpaid",
+        "exact counts as weights",
     ):
         assert name in BUGS
 

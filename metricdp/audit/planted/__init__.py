@@ -1,19 +1,17 @@
 """Planted bugs: mistakes that a private library could make, put into the running package for a
 while.
 
-A bug is a line of a table: what is wrong, the checks that must refute it, and one or more
-`Mutation`: a place, what stands there, what is planted. The function's own code is exchanged, so
-whoever imported it has the bug too. Where a place or what stood there is gone, the audit fails
-until the bug is planted anew.
+The tables beside this file, one a subject, hold them: what is wrong, the checks that must catch it,
+and at which places which fragment of source is replaced by which (`mutating`).
 """
 
 from __future__ import annotations
 
-import pkgutil
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 from metricdp.audit.planted.mutating import Mutation, mutated
@@ -28,17 +26,15 @@ class Bug:
     """
 
     name: str
-    story: str
+    wrong: str
     caught_by: tuple[str, ...]
     plant: Callable[[], AbstractContextManager[Any]]
 
 
 def bugs() -> Iterator[Bug]:
-    """All planted bugs, table by table, and of those in a file of their own by their names."""
-    for found in pkgutil.iter_modules(__path__):
-        module = import_module(f"{__name__}.{found.name}")
-        for name, story, caught_by, *mutations in getattr(module, "TABLE", ()):
-            yield Bug(name, story, caught_by, mutated(mutations))
-        if hasattr(module, "plant"):
-            name = found.name.replace("_", " ")
-            yield Bug(name, (module.__doc__ or "").strip(), module.CAUGHT_BY, module.plant)
+    """All planted bugs, table by table."""
+    for path in sorted(files(__name__).iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".toml"):
+            for name, row in tomllib.loads(path.read_text(encoding="utf-8")).items():
+                plant = mutated([Mutation(*place) for place in row["at"]])
+                yield Bug(name.replace("_", " "), row["wrong"], tuple(row["caught_by"]), plant)

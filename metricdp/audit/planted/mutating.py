@@ -10,10 +10,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import groupby
 from types import CodeType, FunctionType
 from typing import Any
 
 from metricdp.audit.patch import patched, replaced
+
+VAULT = "VAULT(", "__import__('metricdp.privacy._vault', fromlist=['x'])._open("
+"""What is planted may read the records in the clear by this name."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +29,14 @@ class Mutation:
     place : str
         ``module:name`` or ``module:Class.name`` within the package, of a function or a constant.
     old : str
-        A fragment of the function's source, which must stand there once; of a constant its text.
+        A fragment of the function's source, which must stand there exactly once; of a constant its
+        text, of a generated method its name.
     new : str
-        In its place; of a constant an expression.
+        In its place, indented as the line where the fragment begins; of a constant an expression.
 
     Examples
     --------
     >>> from metricdp.audit.planted.mutating import Mutation, mutated
-    >>> from metricdp.partitions.box.grid import Grid
     >>> doubled = Mutation("audit.laws:log_ratio", "p[possible] - q", "2 * p[possible] - q")
     >>> from metricdp.audit import laws
     >>> import numpy as np
@@ -47,43 +51,67 @@ class Mutation:
     old: str
     new: str
 
+    def applied(self, source: str) -> str:
+        """The source of a function with this mutation.
+
+        Raises
+        ------
+        LookupError
+            The fragment does not stand there exactly once: the bug must be planted anew.
+        """
+        before, *rest = source.split(self.old)
+        if len(rest) != 1:
+            raise LookupError(f"{self.place} has {self.old!r} {len(rest)} times")
+        line = before.rpartition("\n")[2]
+        margin = " " * (len(line) - len(line.lstrip()))
+        planted = self.new.rstrip("\n").replace(*VAULT).replace("\n", f"\n{margin}")
+        return f"{before}{planted}{rest[0]}"
+
 
 def mutated(mutations: Sequence[Mutation]) -> Callable[[], AbstractContextManager[None]]:
-    """What plants them all, and puts everything back."""
+    """What plants them all, those of one function together, and puts everything back."""
 
     @contextmanager
     def plant() -> Iterator[None]:
         with ExitStack() as stack:
-            for mutation in mutations:
-                stack.enter_context(_planted(mutation))
+            for place, each in groupby(mutations, key=lambda mutation: mutation.place):
+                stack.enter_context(_planted(place, list(each)))
             yield
 
     return plant
 
 
-def _planted(mutation: Mutation) -> AbstractContextManager[None]:
-    module, _, path = mutation.place.partition(":")
-    owner: Any = import_module(f"metricdp.{module}")
+def _planted(place: str, mutations: list[Mutation]) -> AbstractContextManager[None]:
+    module, _, path = place.partition(":")
+    home = import_module(f"metricdp.{module}")
+    owner: Any = home
     *outer, name = path.split(".")
     for part in outer:
         owner = getattr(owner, part)
     found = inspect.getattr_static(owner, name)
     function = _function(found)
-    if function is None:
-        if repr(found) != mutation.old:
-            raise LookupError(f"{mutation.place} is {found!r}, not {mutation.old}")
-        value = eval(mutation.new, dict(vars(import_module(f"metricdp.{module}"))))
+    source = None if function is None else _source(function)
+    if function is None or source is None:
+        stands = repr(found) if function is None else function.__qualname__
+        if [stands] != [mutation.old for mutation in mutations]:
+            raise LookupError(f"{place} is {stands}, not {mutations[0].old}")
+        value = eval(mutations[0].new, dict(vars(home)))
         return (patched if outer else replaced)(owner, name, value)
-    source = textwrap.dedent(inspect.getsource(function))
-    if source.count(mutation.old) != 1:
-        raise LookupError(
-            f"{mutation.place} has {mutation.old!r} {source.count(mutation.old)} times"
-        )
-    changed = _compiled(source.replace(mutation.old, mutation.new), function)
+    for mutation in mutations:
+        source = mutation.applied(source)
+    changed = _compiled(source, function)
     if function is not found and hasattr(found, "py_func"):  # compiled: in Python for a while
         plain = FunctionType(changed, function.__globals__, name, function.__defaults__)
         return replaced(owner, name, plain)
     return _exchanged(function, changed, found)
+
+
+def _source(function: FunctionType) -> str | None:
+    """As it stands in its file; nothing for what a decorator of classes generates."""
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -102,16 +130,11 @@ def _exchanged(function: FunctionType, code: CodeType, found: Any) -> Iterator[N
 
 def _function(found: Any) -> FunctionType | None:
     """The Python function in a method, a property, a cached or a compiled function."""
-    if isinstance(found, classmethod | staticmethod):
-        return _function(found.__func__)
-    if isinstance(found, property):
-        return _function(found.fget)
+    for inner in ("__func__", "fget", "py_func", "__wrapped__"):
+        if hasattr(found, inner):
+            return _function(getattr(found, inner))
     if isinstance(found, cached_property):
         return _function(found.func)
-    if hasattr(found, "py_func"):
-        return _function(found.py_func)
-    if hasattr(found, "__wrapped__"):
-        return _function(found.__wrapped__)
     return found if isinstance(found, FunctionType) else None
 
 
@@ -121,20 +144,16 @@ def _compiled(source: str, function: FunctionType) -> CodeType:
     body = tree.body[0]
     assert isinstance(body, ast.FunctionDef)
     body.decorator_list = []
-    future = ast.parse("from __future__ import annotations").body
     cells = function.__code__.co_freevars
     if cells:
         outer = ast.parse(f"def _outer({', '.join(cells)}):\n    pass").body[0]
         assert isinstance(outer, ast.FunctionDef)
         outer.body = [body]
-        tree.body = [*future, outer]
-    else:
-        tree.body = [*future, body]
-    code = compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec")
-    path = [code]
+        tree.body = [outer]
+    tree.body[:0] = ast.parse("from __future__ import annotations").body
+    path = [compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec")]
     while path:
-        at = path.pop()
-        for inner in at.co_consts:
+        for inner in path.pop().co_consts:
             if isinstance(inner, CodeType):
                 if inner.co_name == function.__name__:
                     if inner.co_freevars != cells:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import metricdp as mdp
+from metricdp.audit.replay.days import DAYS, EACH_DAY, at_once, beneath, stepped
+from metricdp.audit.replay.loaders import LOADERS, loaded
 from metricdp.audit.replay.verifying import Subject, Unit
 from metricdp.audit.worlds import small_nets
 
@@ -63,7 +63,8 @@ def subjects() -> Iterator[Subject]:
     yield from _methods()
     yield from _doors()
     yield from _options()
-    yield from _readers()
+    yield from _loaded()
+    yield from _streamed()
 
 
 def _asked(ask: Any, k: int, method: Any, epsilon: Any, demand: Any, ledger: Any) -> Any:
@@ -203,44 +204,42 @@ def _numbers(users: Any, ledger: Any) -> Any:
     return [found.max_contributions, found.counts]
 
 
-def _readers() -> Iterator[Subject]:
+def _loaded() -> Iterator[Subject]:
     """The same question, whatever records come from."""
     grid, places = _worlds()["a grid"]
-    for reader in ("pandas", "CSV", "Parquet", "Polars", "Polars, lazy", "DuckDB"):
+    for loader, slow in LOADERS.items():
         for name, sizes, m in (("record", (1,), None), ("user, m = 2", (1, 2, 3), 2)):
-            unit = Unit(name, sizes, partial(_read, reader, m))
-            short = m is not None and reader in ("CSV", "DuckDB")
-            asked = partial(_asked, mdp.k_median, 2, "hst", 1)
             yield Subject(
-                f"k_median, hst, from {reader}", grid, places, asked, unit, essential=short
+                f"k_median, hst, from {loader}",
+                grid,
+                places,
+                partial(_asked, mdp.k_median, 2, "hst", 1),
+                Unit(name, sizes, partial(loaded, loader, m)),
+                neighbors=slow,
+                essential=m is not None and loader in ("CSV", "DuckDB"),
             )
 
 
-def _read(reader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
-    columns = {"vertex": rows, "who": users}
-    named: dict[str, Any] = {} if m is None else {"user": "who", "max_contributions": m}
-    with tempfile.TemporaryDirectory() as folder:
-        table = _table(reader, Path(folder), columns)
-        return mdp.PrivateDemand.from_frame(universe, table, **named)
-
-
-def _table(reader: str, folder: Path, columns: dict[str, list[Any]]) -> Any:
-    if reader.startswith("Polars"):
-        import polars as pl
-
-        schema = {"vertex": pl.Int64, "who": pl.String}
-        return (pl.LazyFrame if "lazy" in reader else pl.DataFrame)(columns, schema=schema)
-    import pandas as pd
-
-    frame = pd.DataFrame(columns).astype({"vertex": "int64", "who": "str"})
-    if reader == "CSV":
-        frame.to_csv(folder / "rows.csv", index=False)
-        return folder / "rows.csv"
-    if reader == "Parquet":
-        frame.to_parquet(folder / "rows.parquet")
-        return folder / "rows.parquet"
-    if reader == "DuckDB":
-        import duckdb
-
-        return duckdb.connect().from_df(frame)
-    return frame
+def _streamed() -> Iterator[Subject]:
+    """All days of a stream together. A place is where a unit is on each day, if anywhere."""
+    universe, _ = _worlds()["a grid"]
+    for kind, options, budget in (
+        ("a known horizon", {"horizon": DAYS}, (1, 0)),
+        ("delta", {"horizon": DAYS, "delta": GAUSS[1]}, GAUSS),
+        ("an unknown horizon", {}, (1, 0)),
+        ("a window", {"window": 2}, (1, 0)),
+        ("a half-life", {"half_life": 1.0}, (1, 0)),
+        ("a known horizon", {"horizon": DAYS, "unit": "user"}, (1, 0)),
+        ("delta", {"horizon": DAYS, "unit": "user", "delta": GAUSS[1]}, GAUSS),
+    ):
+        users = "unit" in options
+        yield Subject(
+            f"Stream, {kind}, a grid",
+            universe,
+            EACH_DAY if users else [day for day in EACH_DAY if day.count(None) == DAYS - 1],
+            partial(stepped, universe, options),
+            Unit("user, all days" if users else "record", (1,), partial(at_once, users)),
+            budget=budget,
+            beneath=partial(beneath, universe, options),
+            essential=kind == "a known horizon",
+        )

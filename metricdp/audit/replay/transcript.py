@@ -1,10 +1,11 @@
 """A transcript: what one call asked about private demand, at which prices, and what draws gave.
 
 The hooks sit where the package meets chance and money, and nowhere in a method: the gate's one
-check of a question (`gate._check`), what leaves a budget (`Budget.charge`, `Grant.draw`), OpenDP's
-constructors of noise, and the selection that the gate calls. A first run draws real noise and
-writes down what it gave. A replay on a neighbor is handed the same outputs in the same order; it
-notes its own exact answers, so that the law of each output is known on both sides.
+check of a question (`gate._check`), what leaves a budget (`Budget.charge`, `Ledger.charge_once`,
+`Grant.draw`), OpenDP's constructors of noise, and the selection that the gate calls. A first run
+draws real noise and writes down what it gave. A replay on a neighbor is handed the same outputs in
+the same order; it notes its own exact answers, so that the law of each output is known on both
+sides.
 """
 
 from __future__ import annotations
@@ -67,17 +68,23 @@ class Diverged(BaseException):
 
 @dataclass
 class Transcript:
-    """Questions, prices and draws of one run, in order; `replays` is the run that it repeats."""
+    """Questions, prices and draws of one run, in order; `replays` is the run that it repeats.
+
+    Noise that is drawn before what it hides (of sums over days) hides `beneath`, draw by draw. With
+    a `tag` no noise is drawn: each draw gives another multiple of it.
+    """
 
     public: Any
     replays: Transcript | None = None
-    shift: Sequence[Any] | None = None
+    beneath: Sequence[Any] = ()
+    tag: int = 0
     steps: list[Step] = field(default_factory=list)
     paid: list[tuple[str, ...]] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     on_step: Callable[[Step], None] = lambda step: None
     diverged: str = ""
     _cells: Any = None
+    _charged: Any = None
 
     def asked(self, demand: Any, query: Any, *_: Any) -> None:
         """A question reached the gate, with everything refused that will be."""
@@ -92,6 +99,7 @@ class Transcript:
         """A budget was charged, or drawn from."""
         price = (cost.epsilon, cost.delta, cost.rho if cost.delta or _pooled(budget) else None)
         self.paid.append((what, type(budget).__name__, *map(str, price)))
+        self._charged = price
         if what == "draw" and self.steps and self.steps[-1].price is None:
             self.steps[-1].price = price
             self.steps[-1].pooled = _pooled(budget)
@@ -100,12 +108,19 @@ class Transcript:
         """What stands for one of OpenDP's measurements."""
 
         def drawn(values: list[int]) -> list[int]:
-            hidden = np.array(values, dtype=np.int64)
-            output = self._output(kind, len(hidden), lambda: np.array(real(values), np.int64))
+            at = len(self.draws)
+            under = self.beneath[at] if at < len(self.beneath) else 0
+            hidden = np.array(values, dtype=np.int64) + under
+            output = self._output(kind, len(hidden), lambda: self._fresh(real, values) + under)
             self._note(Draw(*self._opening(kind, hidden, output, scale)))
-            return [int(v) for v in output]
+            return [int(v) for v in output - under]
 
         return drawn
+
+    def _fresh(self, real: Callable[[list[int]], list[int]], values: list[int]) -> Any:
+        if self.tag:
+            return np.array(values) + self.tag * (len(self.draws) + 1)
+        return np.array(real(values), np.int64)
 
     def selection(self, blocks: Iterable[Any], eta: Fraction, law: str) -> int:
         """What stands for the gate's selection."""
@@ -120,7 +135,7 @@ class Transcript:
     def _output(self, kind: str, length: int, real: Callable[[], Any]) -> Any:
         at = len(self.draws)
         if self.replays is None:
-            return real() if self.shift is None else real() + self.shift[at]
+            return real()
         if at >= len(self.replays.draws):
             raise self._diverged(f"draw {at + 1} is one too many")
         told = self.replays.draws[at]
@@ -129,7 +144,7 @@ class Transcript:
             raise self._diverged(
                 f"draw {at + 1} is {kind} of {length}, not {told.kind} of {len(told.hidden)}"
             )
-        return told.output if self.shift is None else told.output + self.shift[at]
+        return told.output
 
     def _diverged(self, why: str) -> Diverged:
         self.diverged = self.diverged or why  # the gate may hide what is raised
@@ -137,8 +152,9 @@ class Transcript:
 
     def _note(self, draw: Draw) -> None:
         self.draws.append(draw)
-        if self.steps:
-            self.steps[-1].draws.append(draw)
+        if not self.steps:  # of a stream: nothing was asked before, all was paid at once
+            self.steps.append(Step(None, "sums over days", "", None, self._charged))
+        self.steps[-1].draws.append(draw)
 
     def _opening(self, kind: str, hidden: Any, output: Any, scale: float) -> tuple[Any, ...]:
         """The draw, as one of signs if cells of a hierarchy are to be opened by it."""
@@ -158,10 +174,11 @@ def _pooled(budget: Any) -> bool:
 @contextmanager
 def recorded(transcript: Transcript) -> Iterator[Transcript]:
     """Write down all questions, prices and draws of this block."""
-    gate, budget = (import_module(f"metricdp.{n}") for n in ("privacy.gate", "accounting.budget"))
+    places = ("privacy.gate", "accounting.budget", "accounting.ledger")
+    gate, budget, ledger = (import_module(f"metricdp.{name}") for name in places)
     measurements = import_module("opendp.measurements")
     check, charge, draw = gate._check, budget.Budget.charge, budget.Grant.draw
-    price = budget.Cost.of
+    once, price = ledger.Ledger.charge_once, budget.Cost.of
     transcript.choose = gate.choose
 
     def checked(demand: Any, query: Any, *others: Any) -> Any:
@@ -173,6 +190,11 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
         transcript.spent("charge", self, price(epsilon, delta))
         return bought
 
+    def charged_once(self: Any, name: str, cost: Any, *others: Any) -> Any:
+        bought = once(self, name, cost, *others)
+        transcript.spent("charge", self, cost)
+        return bought
+
     def drew(self: Any, epsilon: Any, delta: Any = 0) -> None:
         draw(self, epsilon, delta)
         transcript.spent("draw", self, price(epsilon, delta))
@@ -182,6 +204,7 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
             (gate, "_check", checked),
             (gate, "choose", transcript.selection),
             (budget.Budget, "charge", charged),
+            (ledger.Ledger, "charge_once", charged_once),
             (budget.Grant, "draw", drew),
             *((measurements, f"make_{k}", _maker(transcript, k)) for k in ("laplace", "gaussian")),
         ):

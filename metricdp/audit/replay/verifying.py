@@ -63,6 +63,10 @@ class Subject:
         Of the ledger.
     n_units : int
         Of the medium demand.
+    neighbors : int
+        Of each demand, at most, drawn by public coins; of universes of two points, all.
+    beneath : function of (demand, ledger), optional
+        What draws of noise hide that come before it.
     essential : bool
         Whether it is in the short form.
     """
@@ -75,6 +79,8 @@ class Subject:
     relations: tuple[Relation, ...] = RELATIONS
     budget: tuple[Any, Any] = (1, 0)
     n_units: int = 24
+    neighbors: int = 12
+    beneath: Callable[[Any, Any], list[Any]] | None = None
     essential: bool = False
 
 
@@ -146,6 +152,9 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
     with _keyed(rows):
         demand = subject.unit.hold(subject.universe, [r for _, r in rows], [u for u, _ in rows])
     held = answers.held(demand, subject.universe, rows, subject.unit.name)
+    if subject.beneath is not None:
+        fresh = mdp.Ledger(*subject.budget, neighboring=relation)
+        transcript.beneath = subject.beneath(demand, fresh)
     transcript.on_step = lambda step: naive.append((step, answers.naive(step)))
     with recorded(transcript):
         try:

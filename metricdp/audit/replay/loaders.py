@@ -1,0 +1,93 @@
+"""Doors by which rows come in: files and tables of every kind that `from_frame` reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import metricdp as mdp
+
+LOADERS = {
+    **dict.fromkeys(("pandas", "CSV", "TSV", "Parquet", "Parquet, several", "Arrow"), 12),
+    **dict.fromkeys(("Polars", "Polars, lazy", "DuckDB", "Ibis", "Dask", "GeoPandas"), 12),
+    **dict.fromkeys(("GeoPackage", "GeoJSON", "GeoParquet", "FlatGeobuf", "Shapefile"), 12),
+    "Spark": 2,
+}
+"""Name, and the number of neighbors of each demand that are tried: a job of Spark takes seconds."""
+ENDINGS = {"GeoPackage": "gpkg", "GeoJSON": "geojson", "FlatGeobuf": "fgb", "Shapefile": "shp"}
+
+
+def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
+    """Demand that came in by a door, with users if `m` of their records are kept."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"vertex": rows, "who": users}).astype({"vertex": "int64", "who": "str"})
+    named: dict[str, Any] = {} if m is None else {"user": "who", "max_contributions": m}
+    with tempfile.TemporaryDirectory() as folder:
+        table = _file(loader, Path(folder), frame)
+        table = _table(loader, frame) if table is None else table
+        return mdp.PrivateDemand.from_frame(universe, table, node="vertex", **named)
+
+
+def _file(loader: str, folder: Path, frame: Any) -> Path | str | None:
+    """The path of the rows in a file of this kind, if it is one."""
+    path = folder / f"rows.{ENDINGS.get(loader, loader.lower())}"
+    if loader in ("CSV", "TSV"):
+        frame.to_csv(path, index=False, sep="," if loader == "CSV" else "\t")
+    elif loader == "Parquet":
+        frame.to_parquet(path)
+    elif loader == "Parquet, several":
+        frame[::2].to_parquet(folder / "1.parquet")
+        frame[1::2].to_parquet(folder / "2.parquet")
+        return f"{folder}/*.parquet"
+    elif loader == "GeoParquet":
+        path = folder / "places.parquet"
+        _geographic(frame).to_parquet(path)
+    elif loader in ENDINGS:
+        _geographic(frame).to_file(path)
+    else:
+        return None
+    return path
+
+
+def _geographic(frame: Any) -> Any:
+    import geopandas
+
+    points = geopandas.points_from_xy([0.0] * len(frame), [0.0] * len(frame))
+    return geopandas.GeoDataFrame(frame, geometry=points, crs=4326)
+
+
+def _table(loader: str, frame: Any) -> Any:
+    """The rows in a table of a library."""
+    if loader.startswith("Polars"):
+        import polars as pl
+
+        rows = {name: frame[name].tolist() for name in frame}
+        schema = {"vertex": pl.Int64, "who": pl.String}
+        return (pl.LazyFrame if "lazy" in loader else pl.DataFrame)(rows, schema=schema)
+    if loader == "Arrow":
+        import pyarrow as pa
+
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if loader == "DuckDB":
+        import duckdb
+
+        return duckdb.connect().from_df(frame)
+    if loader == "Ibis":
+        import ibis
+
+        return ibis.duckdb.connect().create_table("rows", frame)
+    if loader == "Dask":
+        from dask import dataframe
+
+        return dataframe.from_pandas(frame, npartitions=2)
+    if loader == "Spark":
+        from pyspark.sql import SparkSession
+
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        session = SparkSession.builder.master("local[1]").getOrCreate()
+        return session.createDataFrame(frame, schema="vertex long, who string")
+    return _geographic(frame) if loader == "GeoPandas" else frame
