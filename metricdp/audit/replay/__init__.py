@@ -27,6 +27,8 @@ from metricdp.audit.report import Finding
 CHECK = "replay"
 MOST = 6
 """Tiny demands of a row, in full."""
+SHORT = 6
+"""Neighbors of each, in the short form."""
 CLAIM = "the same questions; loss ≤ 1 of the price"
 BEGIN, END = "<!-- replay table -->", "<!-- end of replay table -->"
 
@@ -45,14 +47,19 @@ def named(subject: Subject, relation: Relation) -> str:
 
 
 def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
-    """Tiny demands, all of them where there are few, and a medium one, each with up to a dozen of
-    its neighbors drawn by public coins; the short way: one of each.
+    """On two points all demands of up to three records and all of their neighbors; elsewhere tiny
+    demands and a medium one, each with up to a dozen of its neighbors drawn by public coins. The
+    short way: a tiny demand and a medium one.
     """
     if quick:
-        return verify(subject, relation, [tiny(subject, 1)[1], medium(subject, 0)], 12)
-    some = tiny(subject, 2 if len(subject.places) == 2 else 1)
+        some = [tiny(subject, 1)[1], medium(subject, 0)]
+        return verify(subject, relation, some, min(subject.neighbors, SHORT))
+    if len(subject.places) == 2:
+        some = [d for d in tiny(subject, 3) if sum(len(places) for _, places in d) <= 3]
+        return verify(subject, relation, [*some, medium(subject, 0)])
+    some = tiny(subject, 1)
     few = some if len(some) <= MOST else random.Random(subject.name).sample(some, MOST)
-    return verify(subject, relation, [*few, medium(subject, 0)], 12)
+    return verify(subject, relation, [*few, medium(subject, 0)], subject.neighbors)
 
 
 def _checked(name: str, subject: Subject, relation: Relation, quick: bool) -> Finding:

@@ -47,7 +47,8 @@ def _file(loader: str, folder: Path, frame: Any) -> Path | str | None:
         path = folder / "places.parquet"
         _geographic(frame).to_parquet(path)
     elif loader in ENDINGS:
-        _geographic(frame).to_file(path)
+        order = {"SPATIAL_INDEX": "NO"} if loader == "FlatGeobuf" else {}  # else GDAL sorts rows
+        _geographic(frame).to_file(path, **order)
     else:
         return None
     return path
@@ -79,7 +80,7 @@ def _table(loader: str, frame: Any) -> Any:
     if loader == "Ibis":
         import ibis
 
-        return ibis.duckdb.connect().create_table("rows", frame)
+        return ibis.memtable(frame)
     if loader == "Dask":
         from dask import dataframe
 
@@ -88,6 +89,7 @@ def _table(loader: str, frame: Any) -> Any:
         from pyspark.sql import SparkSession
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        session = SparkSession.builder.master("local[1]").getOrCreate()
+        session = SparkSession.builder.master("local[1]")
+        session = session.config("spark.ui.showConsoleProgress", "false").getOrCreate()
         return session.createDataFrame(frame, schema="vertex long, who string")
     return _geographic(frame) if loader == "GeoPandas" else frame

@@ -7,6 +7,7 @@ import itertools
 import math
 import os
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -178,7 +179,8 @@ def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
         key += hashlib.blake2b(f"{user} {seen[user]}".encode(), digest_size=8).digest()
 
     def urandom(n: int) -> bytes:
-        return key if n == len(key) else real(n)
+        ours = sys._getframe(1).f_globals["__name__"].startswith("metricdp.")
+        return key if n == len(key) and ours else real(n)
 
     with patched(os, "urandom", urandom), patched(random, "_urandom", lambda n: KEY * n):
         yield
