@@ -74,6 +74,7 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SUBMODULES = {
     "datasets": "metricdp.datasets",
+    "federated": "metricdp.federated",
     "local": "metricdp.local",
     "methods": "metricdp.methods",
     "objectives": "metricdp.solvers.objectives",

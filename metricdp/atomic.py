@@ -7,8 +7,16 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
+
+from metricdp.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -41,6 +49,25 @@ def write_whole(target: Path, text: str) -> None:
 
 
 _LONGEST = 200
+
+
+@contextmanager
+def taking_turns(target: Path) -> Iterator[None]:
+    """Hold the lock beside a file, with what killed writers left swept away: processes take turns.
+
+    Raises
+    ------
+    InputError
+        The platform has no locks of files.
+    """
+    if fcntl is None:  # pragma: no cover - Windows
+        raise InputError("this needs file locks (fcntl), which this platform lacks")
+    beside = target.with_name(target.name + ".lock")
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    with FileIO(beside, "r+", opener=lambda p, _: os.open(p, flags, 0o600)) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sweep(target)
+        yield
 
 
 def sweep(target: Path) -> None:

@@ -43,6 +43,7 @@ PROOFS = (
     "maps",
     "users",
     "local",
+    "shares",
 )
 """What is proven, P1, P2, …: one page each."""
 

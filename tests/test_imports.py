@@ -18,7 +18,7 @@ FACTORIES = (
     ("metricdp.metrics.graph", "metricdp.metrics.directed", "GraphMetric(directed=True) is one"),
 )
 """Imports within a function of a class's own subclass: seen, and no others."""
-LAZY = ("__init__", "metrics", "universe", "methods", "local")
+LAZY = ("__init__", "metrics", "universe", "methods", "federated", "local")
 """Packages whose names are loaded on first use, each also imported for type checkers."""
 FOLDER = Path(metricdp.__file__).parent
 BY_NAME = {
@@ -124,7 +124,9 @@ def test_a_call_loads_no_more_than_it_needs():
     assert done.stdout == "[]\n", done.stderr
 
 
-@pytest.mark.parametrize("name", ["datasets", "local", "methods", "metrics", "objectives"])
+@pytest.mark.parametrize(
+    "name", ["datasets", "federated", "local", "methods", "metrics", "objectives"]
+)
 def test_completion_shows_what_is_public(name):
     import metricdp as mdp
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "proofs"
 PAGES = sorted(FOLDER.glob("[0-9]*.md"))
 LINK = re.compile(r"\[`([\w.]+)`\]\(([\w./-]+\.py)\)")
-DOORS = (gate.measure, gate.select, gate.cover, gate.split)
+DOORS = (gate.measure, gate.contribute, gate.select, gate.cover, gate.split)
 DOORS += (gate.moved, gate.mapped, gate.thinned, gate.foreseen)
 OTHERS = (privacy.CoverQuery, privacy.Ledger, privacy.Grant, privacy.Pool, privacy.PrivateDemand)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, Slice, checked_budget
+from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, Pool, Slice, checked_budget
 from metricdp.accounting.cost import Cost
 from metricdp.accounting.journal import Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
-from metricdp.errors import InputError, JournalError
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Unit
 
 
@@ -497,6 +497,77 @@ class Ledger(Budget):
                     f"day {known[0]:,} was told, of another copy: not that of day {step:,}"
                 )
             self._add({"slice": name, "step": str(step), "mark": mark})
+
+    def charge_step(
+        self,
+        name: str,
+        whole: Cost,
+        piece: Cost,
+        turn: tuple[int, int],
+        protects: Protection,
+        purpose: str,
+    ) -> Grant:
+        """Pay for one step of what is charged as a whole and read step by step, perhaps in many
+        processes: the whole before the first step, a step that is taken again once more by itself.
+
+        Steps only go on, and what they cost together never passes `whole`. Both stand in the
+        journal, so that no copy or older state of what takes the steps takes one twice.
+
+        Parameters
+        ----------
+        name : str
+            One word, of this alone.
+        whole, piece : Cost
+            In rho: of all steps that are taken once, and of this one.
+        turn : (int, int)
+            Number of the step, and which time it is taken: beyond those of the last one.
+        protects : Protection
+        purpose : str
+
+        Returns
+        -------
+        Grant
+            Of this step.
+
+        Raises
+        ------
+        BudgetError, InputError, JournalError
+            As `charge`; or a step that was taken.
+
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost, Ledger, Protection
+        >>> whole, ledger = Cost.zcdp(1, "1e-6"), Ledger(1, delta="1e-6")
+        >>> grant = ledger.charge_step("a", whole, whole, (1, 1), Protection("record", 1), "test")
+        >>> grant.rho == whole.rho, ledger.left
+        (True, Fraction(0, 1))
+        """
+        with self._current():
+            known = self._steps.get(name)
+        step, (times, rho) = known[0] if known else 0, known[1].split() if known else ("0", "0")
+        if turn <= (step, int(times)):
+            raise InputError(
+                "this round was paid for and answered, and is never answered twice: where the "
+                "answer is gone, let it be asked again, which is charged once more"
+            )
+        again, spent = turn[0] == step, Fraction(rho)
+        if again:
+            grant = self.charge(piece, purpose=f"{purpose} {name}, again", protects=protects)
+        else:
+            most, here = whole.rho or Fraction(0), piece.rho or Fraction(0)
+            if not here or spent + here > most:
+                raise BudgetError(here, spent, most - spent, "rho")
+            spent += here
+            self.charge_once(name, whole, purpose, protects)
+        with self._current():
+            if self._steps.get(name) != known:
+                raise InputError("this round was answered by another process")
+            self._add({"slice": name, "step": str(turn[0]), "mark": f"{turn[1]} {spent}"})
+            return (
+                grant
+                if again
+                else Pool(piece, self._neighboring, None, self, self._protects, self._bought())
+            )
 
     @property
     def journal(self) -> Path | None:

@@ -45,6 +45,9 @@ class Method(ABC):
         Whether it reads no demand, and costs nothing.
     one_way : bool
         Whether it answers where costs depend on the direction (`Metric.directed`).
+    adds_up : bool
+        Whether it asks for counts of all records alone, at prices in rho too: several holders can
+        answer it together.
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
     chooses, afterwards : str
@@ -71,6 +74,7 @@ class Method(ABC):
     in_space: ClassVar[bool] = False
     free: ClassVar[bool] = False
     one_way: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = False
     releases: ClassVar[bool] = False
     chooses: ClassVar[str] = ""
     afterwards: ClassVar[str] = ""

@@ -22,6 +22,7 @@ from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
 from metricdp.privacy.gate import (
+    contribute,
     cover,
     foreseen,
     mapped,
@@ -76,4 +77,5 @@ __all__ += [
     "measure",
     "select",
 ]
+__all__ += ["contribute"]
 __all__ += ["SumsQuery", "mapped", "moved", "selection_epsilon", "selections", "split", "thinned"]

@@ -34,6 +34,7 @@ from metricdp.privacy.queries import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
+from metricdp.privacy.shares import GaussianShares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
@@ -58,8 +59,9 @@ TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     CentersQuery,
     PeeledQuery,
 )
+ADDED = (CountQuery, HistogramQuery)
 """Queries whose sensitivity their own files prove (``queries.py``, ``balls.py``, …); a class
-outside these lists could claim any.
+outside these lists could claim any. `ADDED`: those that several holders answer together.
 """
 
 
@@ -141,6 +143,78 @@ def measure(
     )
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, grant))
     return Release(values, query, _receipt(mechanism, demand, grant))
+
+
+def contribute(
+    demand: PrivateDemand,
+    query: CountQuery | HistogramQuery,
+    cost: Cost,
+    grant: Grant,
+    *,
+    holders: int,
+    honest: int,
+    mask: NDArray[np.uint64],
+) -> NDArray[np.uint64]:
+    """One holder's counts with its share of the noise, under a mask, paid from `grant`.
+
+    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's,
+    as a unit is at one holder. *Guarantee*: the sum of what all holders contribute is rho-zCDP, for
+    everybody who knows up to holders - honest of the contributions besides (P17). What one holder
+    contributes is uniform if its mask is, and tells nothing by itself; where the mask is known it
+    has a share of the noise alone. *Composition*: as the grant says.
+
+    Parameters
+    ----------
+    demand : PrivateDemand
+    query : CountQuery or HistogramQuery
+    cost : Cost
+        Of the sum, with rho.
+    grant : Grant
+    holders, honest : int
+        How many contribute, and how many of them are counted on.
+    mask : ndarray of uint64, shape (n_values,)
+        Uniform, for this answer alone; those of all holders add up to 0.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_values,)
+        Modulo 2^64, in units of `GaussianShares.bits`.
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `measure`.
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.privacy import CountQuery, contribute
+    >>> from metricdp.privacy.shares import GaussianShares
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> demand, cost = mdp.PrivateDemand(metric, [2] * 9000), Cost.zcdp(1, "1e-6")
+    >>> grants = [mdp.Ledger(1, delta="1e-6").charge(cost) for holder in range(2)]
+    >>> some = np.array([123456789], np.uint64)
+    >>> sent = [
+    ...     contribute(demand, CountQuery(), cost, grant, holders=2, honest=1, mask=mask)
+    ...     for grant, mask in zip(grants, [some, -some])
+    ... ]
+    >>> shares = GaussianShares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1)
+    >>> bool(abs(shares.total(sum(sent)) - 18_000) < 100)
+    True
+    """
+    _check(demand, query, ADDED, grant)
+    m = demand.max_contributions
+    shares = GaussianShares.of(query, grant.neighboring, m, cost, holders, honest)
+    if mask.dtype != np.uint64 or mask.shape != (query.n_values,):
+        raise InputError("a mask has one number modulo 2^64 for each that is answered")
+    grant.draw(shares.cost)
+    grant.bind(demand.protects)
+    rule = (
+        "the query failed on private records (details withheld); try its partition's encode on "
+        "public points"
+    )
+    return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None), mask))
 
 
 def select(

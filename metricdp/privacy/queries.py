@@ -116,6 +116,7 @@ class CountQuery(Query):
     """
 
     proof: ClassVar[int] = 3
+    n_values: ClassVar[int] = 1
 
     def check(self, universe: object) -> None:
         """Any universe will do."""

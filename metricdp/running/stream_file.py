@@ -21,7 +21,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO, FileIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,16 +30,11 @@ from numpy.typing import NDArray
 
 from metricdp.accounting.continual import Node
 from metricdp.archives import read_archive
-from metricdp.atomic import durable_file, sweep
+from metricdp.atomic import durable_file, taking_turns
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.privacy.continual import Counter, Counting, restored, stored
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
 """The first named no ledger, and its days had no marks; it is read, and gone on from."""
@@ -93,8 +88,6 @@ class StreamFile:
     """
 
     def __init__(self, path: Path, universe: Metric) -> None:
-        if fcntl is None:  # pragma: no cover - Windows
-            raise InputError("a stream's file needs file locks (fcntl), which this platform lacks")
         self.path = Path(os.path.realpath(path))
         self._universe = universe_checksum(universe)
         self.ledger: str | None = None
@@ -102,11 +95,7 @@ class StreamFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock beside the file."""
-        beside = self.path.with_name(self.path.name + ".lock")
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        with FileIO(beside, "r+", opener=lambda p, _: os.open(p, flags, 0o600)) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            sweep(self.path)
+        with taking_turns(self.path):
             yield
 
     def write(self, state: State, settings: dict[str, Any]) -> None:

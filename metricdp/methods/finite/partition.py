@@ -85,6 +85,7 @@ class Partition(Method):
     )
     in_space = True
     one_way = True
+    adds_up = True
     releases = True
 
     tree: HST | None = None

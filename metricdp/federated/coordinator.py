@@ -1,0 +1,353 @@
+"""One who invites holders, adds up what they send, and has the release: nothing private."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import exact
+from metricdp.accounting import ledger as ledgers
+from metricdp.accounting.budget import checked_budget
+from metricdp.arguments import chosen, file_path, listed
+from metricdp.atomic import durable_file
+from metricdp.errors import InputError
+from metricdp.federated.course import Agreement, Course
+from metricdp.federated.holder import Holder
+from metricdp.federated.keys import Keys
+from metricdp.federated.messages import Answer, Invitation, Past, opened_card
+from metricdp.methods.demand_release import Release
+from metricdp.methods.method import Method
+from metricdp.methods.registry import answering
+from metricdp.methods.result import checked_seed
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.provenance import Provenance, package_facts
+from metricdp.running.attesting import PublicUniverse, attest, recipe_options
+from metricdp.running.charging import checked_universe
+
+_FORMAT = "metricdp coordinator, 1"
+TRUST = (
+    "Computational differential privacy against the coordinator, who is honest but curious, "
+    "together with up to {c} of the {n} holders: the noise of the other {m} is what is paid for. "
+    "Each {unit} of each holder is protected by itself{whole}."
+)
+
+
+class Coordinator:
+    """Who invites several holders to one release.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        The same for all.
+    holders : iterable of bytes
+        Their cards (`Holder.card`): 2 to 1,024.
+    epsilon, delta : number
+        Of the release, for each holder's ledger. Both are needed.
+    colluding : int
+        c: how many holders may tell theirs to others. With 1, no holder learns more than outsiders
+        do, and the noise is n / (n - 1) times as large in variance as that of a central release.
+    method : str or Method
+        One that asks for counts alone: ``"partition"``.
+    unit : {"record", "user"}
+    max_contributions : int
+        Most records of a user at one holder.
+    records_hint, seed
+        As `metricdp.release`.
+
+    Raises
+    ------
+    InputError, MissingExtraError
+        A bad argument; cryptography is not installed.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
+    >>> holders = [mdp.federated.Holder(demand) for demand in demands]
+    >>> cards = [holder.card for holder in holders]
+    >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1, delta=1e-6)
+    >>> while coordinator.release is None:
+    ...     invitation = coordinator.invite()
+    ...     release = coordinator.collect([holder.answer(invitation) for holder in holders])
+    >>> sorted(release.k_median(k=2).centers)
+    [1, 7]
+    """
+
+    def __init__(
+        self,
+        universe: Metric | EuclideanSpace,
+        holders: Iterable[bytes],
+        *,
+        epsilon: Any,
+        delta: Any,
+        colluding: int = 1,
+        method: str | Method = "partition",
+        unit: Any = "record",
+        max_contributions: int = 1,
+        records_hint: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        recipe = answering(method, checked_universe(universe), records_hint)
+        cards = tuple(opened_card(card) for card in listed(holders, "holders"))
+        price = checked_budget(exact(epsilon), exact(delta, "delta"))
+        agreement = Agreement(
+            recipe,
+            price.epsilon,
+            price.delta,
+            len(cards),
+            colluding,
+            chosen(unit, ("record", "user"), "unit"),  # type: ignore[arg-type]
+            max_contributions,
+            checked_seed(seed),
+        )
+        keys = {key for card in cards for key in (card.sign, card.seal)}
+        if len(cards) < 2 or len(keys) < 2 * len(cards):
+            raise InputError("a release of several holders needs two or more, each with its card")
+        self._universe, self._agreement = universe, agreement
+        self._keys, self._release = Keys("coordinator"), None
+        first = Course.of(universe, agreement).at([])
+        told = agreement.to_dict(universe)
+        everyone = tuple(range(len(cards)))
+        mine = self._keys.card
+        start = (secrets.token_hex(8), mine, told, cards, everyone, (), 1, first.fingerprint)
+        self._asked = Invitation(*start)
+
+    @property
+    def release(self) -> Release | None:
+        """What all rounds together tell; None before the last."""
+        return self._release
+
+    @property
+    def round(self) -> int:
+        """Number of the round that is asked, or of the last one."""
+        return self._asked.round
+
+    @property
+    def names(self) -> list[str]:
+        """Of those that are asked now."""
+        return [self._asked.holders[i].name for i in self._asked.present]
+
+    def invite(self) -> bytes:
+        """The invitation to this round, the same for all holders and at each call: public."""
+        return self._asked.signed(self._keys)
+
+    def again(self, without: Sequence[str] = ()) -> bytes:
+        """Ask for this round once more, where a holder has lost its answer: with new masks and
+        noise, and each ledger that has paid for it pays once more.
+
+        Parameters
+        ----------
+        without : sequence of str
+            Names of holders who are gone, in the first round alone: later ones go on from counts of
+            their records too.
+
+        Raises
+        ------
+        InputError
+            There is no such name; too few are left; it is too late.
+        """
+        gone = set(listed(without, "without"))
+        if gone - set(self.names):
+            raise InputError(f"those who are asked are {', '.join(self.names)}")
+        asked = self._asked
+        if gone and asked.past:
+            raise InputError(
+                "holders can be left out in the first round alone, as the sums of earlier rounds "
+                "hold their records: begin another release"
+            )
+        present = tuple(i for i in asked.present if asked.holders[i].name not in gone)
+        if len(present) < 2 or len(present) <= self._agreement.colluding:
+            raise InputError("too few holders are left: begin another release")
+        self._asked = asked.again(present)
+        return self.invite()
+
+    def collect(self, answers: Iterable[bytes]) -> Release | None:
+        """Add up one round's answers: those of all who were asked, each once, in any order.
+
+        Returns
+        -------
+        Release or None
+            The release, after the last round; else `invite` goes on.
+
+        Raises
+        ------
+        InputError
+            An answer is damaged, of another round or twice here; some are missing. Nothing has
+            changed.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
+        >>> holders = [mdp.federated.Holder(demand) for demand in demands]
+        >>> cards = [holder.card for holder in holders]
+        >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1, delta=1e-6)
+        >>> coordinator.collect([holders[0].answer(coordinator.invite())])
+        Traceback (most recent call last):
+            ...
+        metricdp.errors.InputError: no answer yet by holder
+        """
+        asked, course = self._asked, Course.of(self._universe, self._agreement)
+        step = course.at(asked.past)
+        if step.asked is None:
+            raise InputError("all rounds are over: the release is there")
+        found = [Answer.opened(answer, asked) for answer in listed(answers, "answers")]
+        who = [answer.holder for answer in found]
+        if len(set(who)) < len(who):
+            raise InputError("an answer is here twice: each holder's counts once")
+        missing = [asked.holders[i].name for i in asked.present if i not in who]
+        if missing:
+            raise InputError(f"no answer yet by {', '.join(missing)}")
+        n_values = step.query.n_values
+        if any(len(answer.values) != n_values for answer in found):
+            raise InputError("an answer has another number of counts than was asked for")
+        sums = np.zeros(n_values, np.uint64)
+        for answer in found:
+            sums += answer.values
+        values = course.shares(step.asked, len(found)).total(sums)
+        past = (*asked.past, Past(values, len(found), asked.attempt))
+        everything = replace(asked, past=past, attempt=1)
+        self._asked = replace(everything, question=course.at(past).fingerprint)
+        self._finish()
+        return self._release
+
+    def _finish(self) -> None:
+        """Take over the release, once the method asks no more."""
+        course = Course.of(self._universe, self._agreement)
+        outcome = course.at(self._asked.past).outcome
+        if outcome is not None:
+            outcome.receipt = course.receipt()
+            self._release = attest(outcome, self._made())
+
+    def _made(self) -> Provenance:
+        agreed = self._agreement
+        n, c = agreed.holders, agreed.colluding
+        whole = ""
+        if agreed.unit == "user":
+            whole = ": a user as a whole where ids of users at different holders are disjoint"
+        said = TRUST.format(c=c, n=n, m=n - c, unit=agreed.unit, whole=whole)
+        asked = {"epsilon": str(agreed.epsilon), "delta": str(agreed.delta), "holders": n}
+        asked |= {"colluding": c, "seed": agreed.seed}
+        facts = {
+            "call": "federated",
+            "method": agreed.method.name,
+            "model": "federated",
+            "trust": said,
+            "max_contributions": agreed.max_contributions,
+            "options": {name: {"value": value} for name, value in asked.items()}
+            | recipe_options(agreed.method),
+            "chooses": agreed.method.chooses,
+            "afterwards": agreed.method.afterwards,
+            "day": ledgers.today(),
+            "package": package_facts(),
+        }
+        return Provenance(facts, PublicUniverse(self._universe))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what `open` goes on from: whole or not at all, for its owner alone, as it holds the
+        key that signs invitations.
+        """
+        sign, seal = (secret.hex() for secret in self._keys.secrets)
+        told = {"format": _FORMAT, "sign": sign, "seal": seal}
+        with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:
+            file.write(json.dumps(told).encode() + b"\n" + self.invite())
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], universe: Metric | EuclideanSpace) -> Coordinator:
+        """The coordinator of a file.
+
+        Raises
+        ------
+        InputError
+            It is none, damaged, or of another universe.
+        """
+        first, _, message = file_path(path, "path").read_bytes().partition(b"\n")
+        try:
+            told = json.loads(first)
+            sign, seal = (bytes.fromhex(told[name]) for name in ("sign", "seal"))
+            sound = told["format"] == _FORMAT
+        except (ValueError, KeyError, TypeError):
+            sound = False
+        if not sound:
+            raise InputError(f"{path}: is not the file of a coordinator, or is damaged")
+        found = cls.__new__(cls)
+        found._keys, found._release = Keys("coordinator", sign, seal), None
+        found._asked = Invitation.opened(message)
+        found._universe = checked_universe(universe)
+        found._agreement = Agreement.read(found._asked.agreement, universe)
+        found._finish()
+        return found
+
+    def __repr__(self) -> str:
+        over = "over" if self._release is not None else f"in round {self.round}"
+        return f"Coordinator({', '.join(self.names)}; {over})"
+
+
+def run(
+    universe: Metric | EuclideanSpace,
+    holders: Iterable[Holder],
+    *,
+    epsilon: Any,
+    delta: Any,
+    colluding: int = 1,
+    method: str | Method = "partition",
+    records_hint: float | None = None,
+    seed: int = 0,
+) -> Release:
+    """One release of several holders in one process: to try out what it costs, and for tests.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+        That of all holders' demand.
+    holders : iterable of Holder
+    epsilon, delta, colluding, method, records_hint, seed
+        As `Coordinator`.
+
+    Raises
+    ------
+    InputError, BudgetError, MissingExtraError
+        As `Coordinator` and `Holder.answer`.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
+    >>> holders = [mdp.federated.Holder(demand) for demand in demands]
+    >>> release = mdp.federated.run(metric, holders, epsilon=1, delta=1e-6, colluding=1)
+    >>> release.receipt.epsilon, sorted(release.k_median(k=2).centers)
+    (Fraction(1, 1), [1, 7])
+    """
+    everyone = list(holders)
+    if not everyone or not all(isinstance(one, Holder) for one in everyone):
+        raise InputError("holders must be two or more mdp.federated.Holder(demand)")
+    protects = everyone[0]._demand.protects
+    coordinator = Coordinator(
+        universe,
+        [one.card for one in everyone],
+        epsilon=epsilon,
+        delta=delta,
+        colluding=colluding,
+        method=method,
+        unit=protects.unit,
+        max_contributions=protects.max_contributions,
+        records_hint=records_hint,
+        seed=seed,
+    )
+    while True:
+        invitation = coordinator.invite()
+        release = coordinator.collect([one.answer(invitation) for one in everyone])
+        if release is not None:
+            return release

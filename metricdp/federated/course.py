@@ -1,0 +1,315 @@
+"""What was agreed, and what the method asks next: worked out by everybody from public values.
+
+The method's generator is driven with the noisy answers so far, at every holder as at the
+coordinator, and stops at the question of this round. So no question is ever sent.
+
+**Privacy.** Arithmetic on public and released values. Nothing here holds a demand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metricdp.accounting import Cost
+from metricdp.arguments import integer
+from metricdp.errors import InputError
+from metricdp.federated.messages import Past
+from metricdp.methods.asking import Account, Ask, Statement
+from metricdp.methods.method import Method
+from metricdp.methods.question import asked_of
+from metricdp.methods.registry import BY_NAME, answering
+from metricdp.methods.shares import Terms
+from metricdp.metrics.base import Metric
+from metricdp.metrics.kept import Kept
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import CountQuery, HistogramQuery
+from metricdp.privacy.shares import GaussianShares
+from metricdp.releases import Receipt, Release, Unit, installed_version
+from metricdp.running.attesting import PublicUniverse
+
+_KEPT = Kept()
+_POINTS = 1 << 12
+"""Of a box, by whose parts partitions of it are told apart."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The public terms of one release by several holders.
+
+    Attributes
+    ----------
+    method : Method
+    epsilon, delta : Fraction
+        Of the whole release.
+    holders, colluding : int
+    unit : {"record", "user"}
+    max_contributions : int
+        Most records of a user at one holder.
+    seed : int
+        Of public coins.
+    """
+
+    method: Method
+    epsilon: Fraction
+    delta: Fraction
+    holders: int
+    colluding: int
+    unit: Unit = "record"
+    max_contributions: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.method.adds_up:
+            raise InputError(
+                f"the method {self.method.name} asks for more than counts of all records, or this "
+                f"universe is a box: several holders can answer partition in a finite universe"
+            )
+        if not self.delta:
+            raise InputError(
+                "several holders need a delta, such as delta=1e-6: shares of discrete Gaussian "
+                "noise have exact samplers; for shares of Laplace noise there is none here"
+            )
+        c = integer(self.colluding)
+        if c is None or not 0 <= c < self.holders:
+            raise InputError(
+                f"colluding must be an integer from 0 to {self.holders - 1}, fewer than there are "
+                f"holders"
+            )
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Of the whole release, in rho."""
+        return Cost.zcdp(self.epsilon, self.delta)
+
+    @property
+    def terms(self) -> Terms:
+        """As the method is told: a rho at which its noise is as large as that of all shares."""
+        part = Fraction(self.holders - self.colluding, self.holders)
+        price = replace(self.cost, rho=(self.cost.rho or 0) * part)
+        return Terms(price, "add-remove", self.max_contributions, 1, self.unit)
+
+    def question(self, universe: Any) -> Any:
+        """For a release that answers any k."""
+        return replace(asked_of(universe, 1, 1, seed=self.seed), k=0)
+
+    def piece(self, share: Fraction) -> Cost:
+        """What a share costs."""
+        return self.terms.at(self.cost).cost(share)
+
+    def to_dict(self, universe: Any) -> dict[str, Any]:
+        """JSON-ready form, with the version and the universe that all must have."""
+        return {
+            "version": installed_version(),
+            "universe": PublicUniverse(universe).facts()["sha256"],
+            "method": self.method.name,
+            "options": _options(self.method),
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "holders": self.holders,
+            "colluding": self.colluding,
+            "unit": self.unit,
+            "max_contributions": self.max_contributions,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def read(cls, told: dict[str, Any], universe: Any) -> Agreement:
+        """The agreement whose `to_dict` this is.
+
+        Raises
+        ------
+        InputError
+            It is of another version or universe, or none.
+        """
+        if told.get("version") != installed_version():
+            raise InputError(
+                f"all parties need the same version of metricdp: the invitation is of "
+                f"{str(told.get('version'))[:20]}, this is {installed_version()}"
+            )
+        if told.get("universe") != PublicUniverse(universe).facts()["sha256"]:
+            raise InputError(
+                "the invitation is about another universe: all parties read the same file with the "
+                "same options"
+            )
+        try:
+            method = BY_NAME[told["method"]](**told["options"])
+            price = Fraction(told["epsilon"]), Fraction(told["delta"])
+            names = ("holders", "colluding", "unit", "max_contributions", "seed")
+            numbers: Any = [told[name] for name in names]
+            found = cls(answering(method, universe), *price, *numbers)
+        except (KeyError, TypeError, ZeroDivisionError):
+            found = None
+        if found is None or found.to_dict(universe) != told:
+            raise InputError("this invitation is damaged: ask for it again")
+        return found
+
+
+def _options(method: Method) -> dict[str, Any]:
+    """Fields of a method, which a message can hold.
+
+    Raises
+    ------
+    InputError
+        One of them is no plain value.
+    """
+    told = {field.name: getattr(method, field.name) for field in fields(method)}
+    if any(not isinstance(value, bool | int | float | str | None) for value in told.values()):
+        raise InputError(f"options of {method.name} that are no plain values cannot be sent")
+    return told
+
+
+class Step:
+    """A round: what is asked, and what it costs; or the end, with the release.
+
+    Attributes
+    ----------
+    asked : Ask or None
+    query : CountQuery, HistogramQuery or None
+    outcome : Release or None
+        Of the method, once it asks no more.
+    fingerprint : str
+        What all parties compare; empty at the end.
+    """
+
+    def __init__(self, asked: Ask | None, outcome: Any) -> None:
+        self.asked, self.outcome = asked, outcome
+        self.query: Any = None if asked is None else asked.query
+        self.fingerprint = "" if asked is None else fingerprint(asked)
+
+
+def fingerprint(asked: Ask) -> str:
+    """SHA-256 of a question: of a histogram, by the part of every point.
+
+    Raises
+    ------
+    InputError
+        The question is none that several holders can answer together.
+    """
+    query = asked.query
+    if type(query) not in (CountQuery, HistogramQuery) or asked.image is not None:
+        raise InputError(
+            f"several holders add up counts, of all their records: this method asks for "
+            f"{'images of records' if asked.image is not None else query}"
+        )
+    told = hashlib.sha256(f"{query} {asked.share}".encode())
+    if isinstance(query, HistogramQuery):
+        labels = query.labels
+        if labels is None:
+            labels = query.encode(query.universe.net(_POINTS, 0).points)
+        told.update(np.ascontiguousarray(labels, "<i8").tobytes())
+    return told.hexdigest()
+
+
+class Course:
+    """A method under way: its questions, from the answers that it got.
+
+    Parameters
+    ----------
+    universe : Metric or EuclideanSpace
+    agreement : Agreement
+    """
+
+    def __init__(self, universe: Any, agreement: Agreement) -> None:
+        self.universe, self.agreement = universe, agreement
+        self._restart()
+
+    @classmethod
+    def of(cls, universe: Metric | EuclideanSpace, agreement: Agreement) -> Course:
+        """The one that was used last for this universe, if it is of the same agreement: holders of
+        one process work it out once.
+        """
+        room, key = _KEPT.of(universe), json.dumps(agreement.to_dict(universe), sort_keys=True)
+        if room.get("key") != key:
+            agreement.method.confirm(agreement.terms, agreement.question(universe))
+            room.update(key=key, course=cls(universe, agreement))
+        course: Course = room["course"]
+        return course
+
+    def at(self, past: Sequence[Past]) -> Step:
+        """Where the method is after the answers of some rounds.
+
+        Raises
+        ------
+        InputError
+            The answers do not fit its questions, or it asks what holders cannot answer together.
+        """
+        known = self._past
+        same = all(
+            (one.values is two.values or np.array_equal(one.values, two.values))
+            and one[1:] == two[1:]
+            for one, two in zip(known, past)
+        )
+        if len(known) > len(past) or not same:
+            self._restart()
+        for one in past[len(self._past) :]:
+            self._send(one)
+        return self._step
+
+    def shares(self, asked: Ask, holders: int) -> GaussianShares:
+        """The noise of a round that so many holders answer."""
+        agreed = self.agreement
+        m, cost = agreed.max_contributions, agreed.piece(asked.share)
+        honest = holders - agreed.colluding
+        return GaussianShares.of(asked.query, "add-remove", m, cost, holders, honest)
+
+    def receipt(self) -> Receipt:
+        """Of all rounds: one price, and that of rounds that were asked again."""
+        agreed = self.agreement
+        if not self._receipts:
+            return agreed.terms.nothing()
+        receipt = Receipt.combined(self._receipts)
+        again = sum((one.attempt - 1) * agreed.piece(share).epsilon for one, share in self._paid())
+        times = sum(one.attempt - 1 for one in self._past)
+        who = (
+            f"zCDP; computational, honest-but-curious coordinator and {agreed.colluding} of "
+            f"{agreed.holders} holders together"
+        )
+        return receipt.paid(agreed.epsilon + again, agreed.delta * (1 + times), who)
+
+    def _paid(self) -> list[tuple[Past, Fraction]]:
+        return list(zip(self._past, self._shares))
+
+    def _restart(self) -> None:
+        self._past: list[Past] = []
+        self._shares: list[Fraction] = []
+        self._receipts: list[Receipt] = []
+        agreed = self.agreement
+        self._work = agreed.method.work(agreed.terms, agreed.question(self.universe))
+        self._go(None)
+
+    def _send(self, past: Past) -> None:
+        asked = self._step.asked
+        if asked is None or len(past.values) != self._step.query.n_values:
+            raise InputError("the answers so far do not fit what the method asks")
+        agreed = self.agreement
+        sensitivity = asked.query.sensitivity("add-remove", agreed.max_contributions)
+        told = self.shares(asked, past.holders).mechanism(asked.query, sensitivity)
+        receipt = Receipt.of([told], "add-remove", agreed.unit)
+        self._past.append(past)
+        self._shares.append(asked.share)
+        self._receipts.append(receipt)
+        self._go(Release(past.values, asked.query, receipt))
+
+    def _go(self, answer: Any) -> None:
+        """To the next question, or the end."""
+        while True:
+            try:
+                request = self._work.send(answer)
+            except StopIteration as end:
+                self._step = Step(None, end.value)
+                return
+            if isinstance(request, Ask):
+                self._step = Step(request, None)
+                return
+            if not isinstance(request, Account):
+                raise InputError("several holders can answer counts, and this is another request")
+            left = 1 - sum(self._shares, Fraction(0))
+            answer = Statement(left, tuple(self._receipts), self.receipt())

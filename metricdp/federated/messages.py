@@ -1,0 +1,254 @@
+"""What goes to and fro: a line of JSON, numbers of 64 bits, and a signature.
+
+::
+
+    metricdp federated, 1 ⏎ {"bytes": …, "kind": …, …} ⏎ numbers (little-endian) signature (64)
+
+``bytes`` is how many bytes of numbers there are. An answer has 8 for each part that is counted, and
+some 300 more; an invitation 8 for each part of all rounds so far, and some 250 for each holder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.federated.keys import Card, Keys, check_signature
+
+_FIRST = b"metricdp federated, 1\n"
+_SIGNED = 64
+_LONGEST = 1 << 20
+"""Of the line of JSON."""
+_NUMBERS = 1 << 30
+_DAMAGE = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
+Counts = NDArray[np.int64]
+
+
+class Past(NamedTuple):
+    """A round that is over: the noisy counts, how many holders answered, at which attempt."""
+
+    values: Counts
+    holders: int
+    attempt: int
+
+
+@dataclass(frozen=True, eq=False)
+class Invitation:
+    """What holders are asked to answer, all that was agreed, and all that was answered: public.
+
+    Attributes
+    ----------
+    study : str
+        Random, of one release.
+    coordinator : Card
+    agreement : dict
+        `metricdp.federated.course.Agreement` as JSON.
+    holders : tuple of Card
+        All that took part in the beginning.
+    present : tuple of int
+        Numbers of those that are asked now.
+    past : tuple of Past
+    attempt : int
+        1, or which time this round is asked.
+    question : str
+        Fingerprint of what the method asks.
+    """
+
+    study: str
+    coordinator: Card
+    agreement: dict[str, Any]
+    holders: tuple[Card, ...]
+    present: tuple[int, ...]
+    past: tuple[Past, ...]
+    attempt: int
+    question: str
+
+    @property
+    def round(self) -> int:
+        """Number of the round that is asked, from 1."""
+        return len(self.past) + 1
+
+    @cached_property
+    def header(self) -> bytes:
+        """All of it, but for the numbers, without the signature."""
+        told = {
+            "kind": "invitation",
+            "study": self.study,
+            "coordinator": self.coordinator.to_dict(),
+            "agreement": self.agreement,
+            "holders": [card.to_dict() for card in self.holders],
+            "present": list(self.present),
+            "past": [[len(one.values), one.holders, one.attempt] for one in self.past],
+            "attempt": self.attempt,
+            "question": self.question,
+        }
+        return _text(told, self.numbers)
+
+    @cached_property
+    def numbers(self) -> bytes:
+        """The noisy counts of all rounds so far."""
+        return b"".join(one.values.astype("<i8").tobytes() for one in self.past)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of everything that was said so far: the transcript."""
+        return hashlib.sha256(self.header + self.numbers).digest()
+
+    def again(self, present: tuple[int, ...]) -> Invitation:
+        """The same round once more."""
+        return replace(self, present=present, attempt=self.attempt + 1)
+
+    def signed(self, keys: Keys) -> bytes:
+        """As bytes."""
+        return _signed(self.header + self.numbers, keys)
+
+    @classmethod
+    def opened(cls, message: Any) -> Invitation:
+        """Read and check an invitation.
+
+        Raises
+        ------
+        InputError
+            It is none, or was changed.
+        """
+        told, numbers, text = _opened(message, "invitation")
+        with _Checked("invitation"):
+            values = np.frombuffer(numbers, "<i8").astype(np.int64)
+            sizes = [int(size) for size, _, _ in told["past"]]
+            if sum(sizes) != len(values) or min(sizes, default=1) < 1:
+                raise ValueError
+            parts = np.split(values, np.cumsum(sizes)[:-1]) if sizes else []
+            found = cls(
+                str(told["study"]),
+                Card.from_dict(told["coordinator"]),
+                dict(told["agreement"]),
+                tuple(Card.from_dict(one) for one in told["holders"]),
+                tuple(int(one) for one in told["present"]),
+                tuple(Past(v, int(n), int(a)) for v, (_, n, a) in zip(parts, told["past"])),
+                int(told["attempt"]),
+                str(told["question"]),
+            )
+            if found.header + found.numbers != text or not found._sound():
+                raise ValueError
+        check_signature(found.coordinator, text, message[-_SIGNED:])
+        return found
+
+    def _sound(self) -> bool:
+        """Whether holders are told apart, and those present are among them."""
+        n = len(self.holders)
+        keys = {key for card in self.holders for key in (card.sign, card.seal)}
+        present = sorted(set(self.present)) == list(self.present)
+        here = all(0 <= one < n for one in self.present)
+        counted = all(one.attempt >= 1 and 2 <= one.holders <= n for one in self.past)
+        return len(keys) == 2 * n and present and here and counted and self.attempt >= 1
+
+
+class Answer(NamedTuple):
+    """What a holder sends: its counts and noise under a mask.
+
+    Attributes
+    ----------
+    invitation : str
+        Hash of what it answers.
+    holder : int
+    values : ndarray of uint64
+    """
+
+    invitation: str
+    holder: int
+    values: NDArray[np.uint64]
+
+    def signed(self, keys: Keys) -> bytes:
+        """As bytes."""
+        numbers = self.values.astype("<u8").tobytes()
+        told = {"kind": "answer", "invitation": self.invitation, "holder": self.holder}
+        return _signed(_text(told, numbers) + numbers, keys)
+
+    @classmethod
+    def opened(cls, message: Any, invitation: Invitation) -> Answer:
+        """Read and check an answer.
+
+        Raises
+        ------
+        InputError
+            It is none, of another round or attempt, or not by a holder that was asked.
+        """
+        told, numbers, text = _opened(message, "answer")
+        with _Checked("answer"):
+            found = cls(
+                str(told["invitation"]),
+                int(told["holder"]),
+                np.frombuffer(numbers, "<u8").astype(np.uint64),
+            )
+        if found.invitation != invitation.digest.hex():
+            raise InputError("an answer is of another round, attempt or study")
+        if found.holder not in invitation.present:
+            raise InputError("an answer is of nobody who was asked")
+        check_signature(invitation.holders[found.holder], text, message[-_SIGNED:])
+        return found
+
+
+def signed_card(keys: Keys) -> bytes:
+    """A holder's card as bytes, some 300, for the coordinator."""
+    return _signed(_text({"kind": "card", **keys.card.to_dict()}, b""), keys)
+
+
+def opened_card(message: Any) -> Card:
+    """Read and check a card.
+
+    Raises
+    ------
+    InputError
+        It is none, or was changed.
+    """
+    told, _, text = _opened(message, "card")
+    with _Checked("card"):
+        card = Card.from_dict(told)
+    check_signature(card, text, message[-_SIGNED:])
+    return card
+
+
+class _Checked:
+    """Any error in reading what a message tells becomes one line."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, _DAMAGE) and not isinstance(error, InputError):
+            raise InputError(f"this {self._kind} is damaged: ask for it again") from None
+
+
+def _text(told: dict[str, Any], numbers: bytes) -> bytes:
+    line = json.dumps({**told, "bytes": len(numbers)}, sort_keys=True, separators=(",", ":"))
+    return _FIRST + line.encode() + b"\n"
+
+
+def _signed(text: bytes, keys: Keys) -> bytes:
+    return text + keys.signature(text)
+
+
+def _opened(message: Any, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
+    """What a message tells, its numbers, and what was signed."""
+    if not isinstance(message, bytes) or not message.startswith(_FIRST):
+        raise InputError(f"this is no {kind} of this version of metricdp.federated")
+    text, start = message[:-_SIGNED], len(_FIRST)
+    end = text.find(b"\n", start, start + _LONGEST)
+    with _Checked(kind):
+        told = json.loads(text[start:end]) if end >= 0 else {}
+        if told["kind"] != kind:
+            raise InputError(f"this is not an {kind} but of kind {str(told['kind'])[:20]!r}")
+        numbers = text[end + 1 :]
+        if len(numbers) != told["bytes"] or len(numbers) % 8 or len(numbers) > _NUMBERS:
+            raise ValueError
+    return told, numbers, text

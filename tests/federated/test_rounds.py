@@ -1,0 +1,459 @@
+"""Rounds of several holders: what is asked, answered, added up, refused and paid."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+pytest.importorskip("cryptography")
+
+import metricdp as mdp
+from metricdp.federated import course as courses
+from metricdp.federated import holder as holders_module
+from metricdp.federated.keys import Keys
+from metricdp.federated.messages import Answer, Invitation, opened_card
+from metricdp.privacy.shares import GaussianShares
+
+METRIC = mdp.GraphMetric(nx.grid_2d_graph(12, 12), weight=None)
+HOMES = [[(1, 1)] * 900 + [(10, 2)] * 500, [(10, 2)] * 400, [(5, 9)] * 1100 + [(1, 1)] * 100]
+DELTA = Fraction(1, 10**6)
+ALARM = 1e-8
+
+
+def demands():
+    return [mdp.PrivateDemand(METRIC, homes) for homes in HOMES]
+
+
+def parties(epsilon=4, **more):
+    holders = [mdp.federated.Holder(d, name=f"h{i}") for i, d in enumerate(demands())]
+    cards = [one.card for one in holders]
+    return holders, mdp.federated.Coordinator(METRIC, cards, epsilon=epsilon, delta=DELTA, **more)
+
+
+def to_the_end(holders, coordinator):
+    while coordinator.release is None:
+        asked = coordinator.invite()
+        coordinator.collect([one.answer(asked) for one in holders])
+    return coordinator.release
+
+
+def test_three_holders_make_the_release_of_all_their_records():
+    ledgers = [mdp.Ledger(5, DELTA) for _ in HOMES]
+    holders = [mdp.federated.Holder(d, ledger=one) for d, one in zip(demands(), ledgers)]
+    release = mdp.federated.run(METRIC, holders, epsilon=4, delta=DELTA, colluding=1)
+    assert sorted(release.k_median(k=3).centers) == [(1, 1), (5, 9), (10, 2)]
+    assert abs(release.weights.sum() - 3000) < 300
+    assert [one.spent for one in ledgers] == [4] * 3 and ledgers[0].spent_delta == DELTA
+    receipt = release.receipt
+    assert (receipt.epsilon, receipt.delta, receipt.unit) == (4, DELTA, "record")
+    assert "honest-but-curious coordinator and 1 of 3 holders" in str(receipt)
+    told = receipt.to_dict()
+    assert told["made"]["model"] == "federated" and "P17" in told["proofs"]
+    assert sum(m.rho for m in receipt.mechanisms) == mdp.privacy.Cost.zcdp(4, DELTA).rho
+    assert len(receipt.mechanisms) == 4  # a count and three rounds
+
+
+def test_the_sum_is_that_of_exact_counts_and_all_noise(monkeypatch):
+    """Replayed: with recorded noise, the released counts are those of a central release."""
+    drawn = []
+    draw = GaussianShares.__call__
+
+    def recorded(self, values):
+        drawn.append((self.bits, draw(self, values)))
+        return drawn[-1][1]
+
+    monkeypatch.setattr(GaussianShares, "__call__", recorded)
+    holders, coordinator = parties()
+    release = to_the_end(holders, coordinator)
+    everyone = [home for homes in HOMES for home in homes]
+    positions = METRIC.positions(everyone)
+    found = [one for one in release.histograms if len(one.values) > 1]
+    assert len(found) == 3
+    for i, one in enumerate(found, 1):
+        exact = np.bincount(one.query.labels[positions], minlength=len(one.values))
+        noise = drawn[3 * i : 3 * i + 3]
+        unit = 2 ** noise[0][0]
+        whole = exact + sum(each for _, each in noise) / unit
+        assert one.values.tolist() == np.rint(whole).astype(int).tolist()
+
+
+def test_all_parties_work_out_the_same_questions_from_public_values():
+    """Each for itself, as in processes of their own."""
+    holders, coordinator = parties(epsilon="1/10")
+    while coordinator.release is None:
+        asked = coordinator.invite()
+        answers = []
+        for one in holders:
+            courses._KEPT.of(METRIC).clear()
+            answers.append(one.answer(asked))
+        courses._KEPT.of(METRIC).clear()
+        coordinator.collect(answers)
+    assert coordinator.round == 3
+
+
+def test_nothing_that_is_sent_holds_a_question_or_a_count():
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    told = json.loads(asked.split(b"\n")[1])
+    assert set(told["agreement"]) == {
+        *("version", "universe", "method", "options", "epsilon", "delta", "holders"),
+        *("colluding", "unit", "max_contributions", "seed"),
+    }
+    answer = holders[0].answer(asked)
+    assert set(json.loads(answer.split(b"\n")[1])) == {"bytes", "holder", "invitation", "kind"}
+
+
+def bytes_of(answers):
+    return np.frombuffer(b"".join(answers), np.uint8)
+
+
+def uniform_p_value(found):
+    seen = np.bincount(found, minlength=256)
+    return chi2.sf(((seen - len(found) / 256) ** 2).sum() / (len(found) / 256), 255)
+
+
+def masked_values(query_size, demand_size, keys, digest):
+    """What one of two holders sends, without noise: the worst case."""
+    one, other = keys
+    counts = np.full(query_size, demand_size, np.uint64)
+    return counts + one.mask(digest, [other.card], query_size)
+
+
+def test_a_distinguisher_of_single_messages_is_at_chance():
+    """Bytes under masks are uniform whatever the counts are. False alarms: 1e-8 each."""
+    keys = Keys("a"), Keys("b")
+    for size in (0, 1, 10**6):
+        some = [
+            masked_values(2000, size, keys, bytes([number]) * 32).tobytes() for number in range(20)
+        ]
+        assert uniform_p_value(bytes_of(some)) > ALARM
+    used_twice = masked_values(2000, 5, keys, bytes(32)) - masked_values(2000, 3, keys, bytes(32))
+    assert uniform_p_value(bytes_of([used_twice.tobytes()])) < ALARM  # planted
+
+
+def test_masks_cancel_and_differ_in_every_attempt(monkeypatch):
+    keys = [Keys(str(i)) for i in range(5)]
+    for digest in (b"1" * 32, b"2" * 32):
+        masks = [one.mask(digest, [k.card for k in keys if k is not one], 100) for one in keys]
+        assert not sum(masks).any()
+        assert all(uniform_p_value(bytes_of([mask.tobytes()])) > ALARM for mask in masks)
+
+    def difference():
+        """Of what one holder sends for one round at two attempts, in records."""
+        holders, coordinator = parties(records_hint=3000)
+        sent = []
+        for asked in (coordinator.invite(), coordinator.again()):
+            holders[0]._ledger = mdp.Ledger(100, 100 * DELTA)
+            opened = Invitation.opened(asked)
+            sent.append(Answer.opened(holders[0].answer(asked), opened).values)
+        return np.abs((sent[1] - sent[0]).view(np.int64)).min()
+
+    assert difference() > 10**9
+    mask = Keys.mask
+    monkeypatch.setattr(Keys, "mask", lambda self, digest, *rest: mask(self, bytes(32), *rest))
+    assert difference() < 10**6  # planted: a mask used twice shows the noise of both
+
+
+def test_a_round_is_answered_once_and_told_again_for_nothing():
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    one = holders[0]
+    first = one.answer(asked)
+    assert one.answer(asked) == first and one._ledger.spent == 4
+    one._runs.clear()  # planted: its answer is lost
+    with pytest.raises(mdp.InputError, match="never answered twice"):
+        one.answer(asked)
+    assert one._ledger.spent == 4
+
+
+def test_a_holder_is_counted_once():
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    answers = [one.answer(asked) for one in holders]
+    with pytest.raises(mdp.InputError, match="twice"):
+        coordinator.collect([*answers, answers[0]])
+    with pytest.raises(mdp.InputError, match="no answer yet by h2"):
+        coordinator.collect(answers[:2])
+    with pytest.raises(mdp.InputError, match="two or more, each"):
+        mdp.federated.Coordinator(METRIC, [holders[0].card] * 2, epsilon=1, delta=DELTA)
+    assert coordinator.collect(answers) is None and coordinator.round == 2
+    with pytest.raises(mdp.InputError, match="another round"):
+        coordinator.collect(answers)
+
+
+def rewritten(coordinator, **changes):
+    """An invitation by a coordinator that does not follow the protocol."""
+    from dataclasses import replace
+
+    return replace(coordinator._asked, **changes).signed(coordinator._keys)
+
+
+def test_a_coordinator_that_asks_for_anything_else_is_refused():
+    holders, coordinator = parties()
+    one, agreed = holders[0], coordinator._asked.agreement
+    stranger, mine = Keys("stranger").card, coordinator._asked.holders
+    for wrong, words in (
+        ({"question": "0" * 64}, "asks something else"),
+        ({"agreement": {**agreed, "universe": "0" * 64}}, "another universe"),
+        ({"agreement": {**agreed, "version": "9.9"}}, "same version"),
+        ({"agreement": {**agreed, "method": "hst"}}, "damaged|counts"),
+        ({"agreement": {**agreed, "colluding": 3}}, "colluding"),
+        ({"agreement": {**agreed, "unit": "user"}}, "users"),
+        ({"agreement": {**agreed, "method": "uniform"}}, "damaged|counts"),
+        ({"agreement": {**agreed, "more": 1}}, "damaged"),
+        ({"holders": (stranger, *mine[1:])}, "not among"),
+        ({"holders": mine[:2], "present": (0, 1)}, "list its holders"),
+        ({"holders": (mine[0], mine[0], mine[1])}, "damaged"),
+        ({"present": (1, 2)}, "list its holders"),
+    ):
+        with pytest.raises(mdp.InputError, match=words):
+            one.answer(rewritten(coordinator, **wrong))
+    assert one._ledger is None or not one._ledger.entries
+
+
+def test_what_comes_later_goes_on_from_what_was_answered():
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    coordinator.collect([one.answer(asked) for one in holders])
+    past = coordinator._asked.past
+    other = past[0]._replace(values=past[0].values + 1)
+    second = holders[0].answer(coordinator.invite())
+    assert second
+    coordinator._asked = coordinator._asked.again(coordinator._asked.present)
+    with pytest.raises(mdp.InputError, match="go on from"):
+        wrong = {**coordinator._asked.agreement, "seed": 1}
+        holders[0].answer(rewritten(coordinator, agreement=wrong))
+    holders[1].answer(coordinator.invite())
+    coordinator._asked = coordinator._asked.again(coordinator._asked.present)
+    with pytest.raises(mdp.InputError, match="go on from"):
+        holders[1].answer(rewritten(coordinator, past=(other,)))
+
+
+def test_peers_are_those_whose_cards_came_from_themselves():
+    holders, coordinator = parties()
+    cards = [one.card for one in holders]
+    careful = [mdp.federated.Holder(d, peers=cards) for d in demands()[:2]]
+    everyone = [careful[0].card, *cards[1:]]
+    coordinator = mdp.federated.Coordinator(METRIC, everyone, epsilon=1, delta=DELTA)
+    with pytest.raises(mdp.InputError, match="peers"):
+        careful[0].answer(coordinator.invite())
+    careful[0]._peers = {opened_card(card) for card in everyone}
+    assert careful[0].answer(coordinator.invite())
+
+
+@pytest.mark.parametrize("kind", ["card", "invitation", "answer"])
+def test_a_changed_message_is_refused(kind):
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    answers = [one.answer(asked) for one in holders]
+    message = {"card": holders[0].card, "invitation": asked, "answer": answers[0]}[kind]
+
+    def read(text):
+        if kind == "card":
+            return opened_card(text)
+        if kind == "invitation":
+            return holders[1].answer(text)
+        return coordinator.collect([text, *answers[1:]])
+
+    places = {*range(0, len(message), 37), len(message) - 1, len(message) - 70}
+    for at in sorted(places):
+        changed = bytearray(message)
+        changed[at] ^= 1
+        with pytest.raises(mdp.InputError):
+            read(bytes(changed))
+    for text in (b"", message[:-1], message + b"\0", message[:50], "text", None):
+        with pytest.raises(mdp.InputError):
+            read(text)
+
+
+def test_a_holder_who_is_gone_stays_out_and_the_round_costs_once_more():
+    ledgers = [mdp.Ledger(50, 50 * DELTA) for _ in HOMES]
+    holders = [
+        mdp.federated.Holder(d, name=f"h{i}", ledger=one)
+        for i, (d, one) in enumerate(zip(demands(), ledgers))
+    ]
+    cards = [one.card for one in holders]
+    coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
+    asked = coordinator.invite()
+    lost = [one.answer(asked) for one in holders[:2]]  # the third is gone
+    for names, words in ((["h9"], "those who are asked"), (["h1", "h2"], "too few")):
+        with pytest.raises(mdp.InputError, match=words):
+            coordinator.again(without=names)
+    asked = coordinator.again(without=["h2"])
+    with pytest.raises(mdp.InputError):
+        coordinator.collect(lost)
+    with pytest.raises(mdp.InputError):
+        holders[2].answer(asked)
+    release = to_the_end(holders[:2], coordinator)
+    assert abs(release.weights.sum() - 1900) < 300
+    paid = [one.spent for one in ledgers]
+    assert paid[0] == paid[1] > 4 > 0 == paid[2] and ledgers[0].spent_delta == 2 * DELTA
+    _, coordinator = parties()
+    coordinator._asked = to_the_second_round()
+    with pytest.raises(mdp.InputError, match="first round alone"):
+        coordinator.again(without=["h1"])
+    assert (release.receipt.epsilon, release.receipt.delta) == (paid[0], 2 * DELTA)
+
+
+def to_the_second_round():
+    holders, coordinator = parties()
+    asked = coordinator.invite()
+    coordinator.collect([one.answer(asked) for one in holders])
+    return coordinator._asked
+
+
+def test_a_ledger_that_does_not_hold_it_refuses():
+    ledger = mdp.Ledger(1, DELTA)
+    holders, coordinator = parties()
+    holders[0]._ledger = ledger
+    with pytest.raises(mdp.BudgetError):
+        holders[0].answer(coordinator.invite())
+    assert not ledger.entries
+    holders[0]._ledger = mdp.Ledger(9, DELTA, neighboring="replace-one")
+    with pytest.raises(mdp.InputError, match="add-remove"):
+        holders[0].answer(coordinator.invite())
+
+
+def test_users_are_those_of_one_holder():
+    users = [[f"u{i % 300}" for i in range(len(homes))] for homes in HOMES]
+    kept = [
+        mdp.PrivateDemand(METRIC, homes, user=who, max_contributions=2)
+        for homes, who in zip(HOMES, users)
+    ]
+    holders = [mdp.federated.Holder(one) for one in kept]
+    release = mdp.federated.run(METRIC, holders, epsilon=4, delta=DELTA)
+    receipt = release.receipt
+    assert receipt.unit == "user" and {m.sensitivity for m in receipt.mechanisms} == {2}
+    assert "disjoint" in receipt.to_dict()["made"]["trust"]
+    mixed = [mdp.federated.Holder(one) for one in (kept[0], demands()[1])]
+    with pytest.raises(mdp.InputError, match="the invitation is about users"):
+        mdp.federated.run(METRIC, mixed, epsilon=4, delta=DELTA)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"delta": 0}, "Laplace"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"colluding": 3}, "colluding"),
+        ({"colluding": -1}, "colluding"),
+        ({"method": "hst"}, "count"),
+        ({"method": "local-search"}, "count"),
+        ({"method": mdp.methods.Partition(tree=mdp.build_hst(METRIC))}, "plain values"),
+        ({"method": "nothing"}, "method"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_paid(wrong, words):
+    ledger = mdp.Ledger(9, 9 * DELTA)
+    holders = [mdp.federated.Holder(d, ledger=ledger) for d in demands()]
+    with pytest.raises(mdp.InputError, match=words):
+        mdp.federated.run(METRIC, holders, **{"epsilon": 4, "delta": DELTA, **wrong})
+    assert not ledger.entries
+
+
+def test_holders_are_what_can_be_added_up():
+    capped = mdp.PrivateDemand(METRIC, HOMES[1], user=["u"] * 400, caps=mdp.Caps(parts=2))
+    for wrong in (capped, "homes"):
+        with pytest.raises(mdp.InputError):
+            mdp.federated.Holder(wrong)
+    with pytest.raises(mdp.InputError):
+        mdp.federated.run(METRIC, [], epsilon=1, delta=DELTA)
+    with pytest.raises(TypeError, match="cannot be copied"):
+        import copy
+
+        copy.copy(mdp.federated.Holder(demands()[0]))
+
+
+# On disk
+
+
+def kept(tmp_path, names="abc"):
+    return [
+        mdp.federated.Holder(d, tmp_path / f"{name}.key", name=name)
+        for name, d in zip(names, demands())
+    ]
+
+
+def test_every_round_in_a_process_of_its_own(tmp_path):
+    cards = [one.card for one in kept(tmp_path)]
+    first = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
+    first.save(tmp_path / "study")
+    rounds = 0
+    while True:
+        coordinator = mdp.federated.Coordinator.open(tmp_path / "study", METRIC)
+        asked = coordinator.invite()
+        answers = [one.answer(asked) for one in kept(tmp_path)]
+        assert answers == [one.answer(asked) for one in kept(tmp_path)]
+        rounds += 1
+        release = coordinator.collect(answers)
+        coordinator.save(tmp_path / "study")
+        if release is not None:
+            break
+    again = mdp.federated.Coordinator.open(tmp_path / "study", METRIC).release
+    assert rounds == 4 and np.array_equal(again.weights, release.weights)
+    assert mdp.Ledger.open(tmp_path / "a.key.ledger").spent == 4
+    assert (tmp_path / "a.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "study").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(mdp.InputError, match="over"):
+        mdp.federated.Coordinator.open(tmp_path / "study", METRIC).collect(answers)
+
+
+def test_a_crash_after_payment_is_said_and_asked_again(tmp_path, monkeypatch):
+    holders = kept(tmp_path)
+    ledger = mdp.Ledger(50, 50 * DELTA, journal=tmp_path / "more.ledger")
+    holders[0]._ledger = ledger
+    cards = [one.card for one in holders]
+    coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
+    with monkeypatch.context() as patch:
+
+        def cut(*_, **__):
+            raise KeyboardInterrupt
+
+        patch.setattr(holders_module, "contribute", cut)
+        with pytest.raises(KeyboardInterrupt):
+            holders[0].answer(coordinator.invite())
+    with pytest.raises(mdp.InputError, match="let it be asked again"):
+        holders[0].answer(coordinator.invite())
+    assert ledger.spent == 4
+    assert holders[0].answer(coordinator.again())
+    assert ledger.spent > 4
+
+
+def test_a_copy_of_a_holder_answers_no_round_twice(tmp_path):
+    one = kept(tmp_path)[0]
+    cards = [one.card, *(mdp.federated.Holder(d).card for d in demands()[1:])]
+    coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
+    shutil.copy(tmp_path / "a.key", tmp_path / "old.key")
+    assert one.answer(coordinator.invite())
+    ledger = mdp.Ledger.open(tmp_path / "a.key.ledger")
+    copy = mdp.federated.Holder(demands()[0], tmp_path / "old.key", ledger=ledger)
+    with pytest.raises(mdp.InputError, match="never answered twice"):
+        copy.answer(coordinator.invite())
+
+
+def test_files_of_others_and_damaged_ones_are_refused(tmp_path):
+    kept(tmp_path)
+    with pytest.raises(mdp.InputError, match="another holder"):
+        mdp.federated.Holder(demands()[0], tmp_path / "a.key", name="b")
+    for text in (b"", b"{}", b"[1]", b"\xff"):
+        (tmp_path / "a.key").write_bytes(text)
+        with pytest.raises(mdp.InputError, match="damaged"):
+            mdp.federated.Holder(demands()[0], tmp_path / "a.key")
+        (tmp_path / "study").write_bytes(text)
+        with pytest.raises(mdp.InputError, match="damaged"):
+            mdp.federated.Coordinator.open(tmp_path / "study", METRIC)
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
+    with pytest.raises(ImportError, match="federated"):
+        mdp.federated.Holder(demands()[0])

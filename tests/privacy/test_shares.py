@@ -1,0 +1,219 @@
+"""Noise in shares: the law of the sum, exactly where it is tiny, statistically through the gate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import chi2
+
+import metricdp as mdp
+from metricdp.accounting import Cost, Ledger, Protection
+from metricdp.errors import BudgetError, InputError
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
+from metricdp.privacy import shares as module
+from metricdp.privacy.shares import ROOM, GaussianShares, excess
+from tests.privacy_worlds import finest, line
+
+DELTA = Fraction(1, 10**6)
+ALARM = 1e-8
+RECORD = Protection("record", 1)
+
+
+def law(scale, reach=400):
+    grid = np.arange(-reach, reach + 1)
+    p = np.exp(-(grid**2) / (2 * scale**2))
+    return p / p.sum()
+
+
+def sum_law(scale, shares):
+    """Of so many discrete Gaussians, by convolution: the definition."""
+    p = one = law(scale)
+    for _ in range(shares - 1):
+        p = np.convolve(p, one)
+    return p
+
+
+@pytest.mark.parametrize("scale", [0.45, 0.6, 0.8, 1.0, 1.3])
+@pytest.mark.parametrize("shares", [2, 3, 7])
+def test_a_sum_of_discrete_gaussians_is_as_near_to_one_as_is_proven(scale, shares):
+    p = sum_law(scale, shares)
+    reach = len(p) // 2
+    q = law(scale * shares**0.5, reach)
+    likely = q > 1e-9 * q.max()  # where floating point can tell
+    worst = np.abs(np.log(p[likely] / q[likely])).max()
+    assert worst <= excess(scale, shares) + 1e-9
+    if scale < 0.7:
+        assert excess(scale, shares) < 20 * worst
+
+
+def renyi(p, shift, order):
+    a, b = p[shift:], p[:-shift]
+    likely = (a > 1e-300) & (b > 1e-300)
+    logs = order * np.log(a[likely]) + (1 - order) * np.log(b[likely])
+    return float(logsumexp(logs)) / (order - 1)
+
+
+@pytest.mark.parametrize("colluding", [0, 1, 3])
+@pytest.mark.parametrize("epsilon", [1, 4, 30])
+def test_honest_shares_alone_have_the_rho_that_is_paid(epsilon, colluding):
+    """Exactly, by convolution; and shares too small by the number of holders have not."""
+    cost = Cost.zcdp(epsilon, DELTA)
+    holders = 5
+    noise = GaussianShares(1, 1, cost, holders, holders - colluding)
+    unit, honest = 2**noise.bits, holders - colluding
+    p = sum_law(noise.scale, honest)
+    planted = sum_law(noise.scale / holders**0.5, honest)
+    for order in (1.01, 1.5, 2, 4):
+        rho = order * float(cost.rho)
+        assert renyi(p, unit, order) <= rho * (1 + 1e-6)
+        assert renyi(p, unit, order) > 0.9 * rho  # no noise is wasted
+        assert renyi(planted, unit, order) > 1.5 * rho
+
+
+def test_the_price_of_the_difference_is_within_its_room():
+    for epsilon in ("1e-3", 1, 10, 100):
+        for holders in (2, 20, 1024):
+            cost = Cost.zcdp(epsilon, DELTA)
+            noise = GaussianShares(2, 2, cost, holders, holders - 1)
+            square = 4**noise.bits * 2 / (2 * Fraction(noise.scale) ** 2 * (holders - 1))
+            whole = square + 2 * 2 * Fraction(excess(noise.scale, holders - 1))
+            assert whole <= cost.rho
+            assert whole >= cost.rho * (1 - 3 * ROOM)
+
+
+def p_value(draws, scale):
+    """Of a sum of squares, two-sided."""
+    found = (draws.astype(float) ** 2).sum() / scale**2
+    return 2 * min(chi2.cdf(found, len(draws)), chi2.sf(found, len(draws)))
+
+
+@pytest.mark.parametrize(("holders", "colluding"), [(2, 1), (50, 1), (8, 5)])
+def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding):
+    """False alarm rate 1e-8 each; other scales are refused."""
+    universe = line(500)
+    query = HistogramQuery(finest(universe))
+    cost, honest = Cost.zcdp(1, DELTA), holders - colluding
+    nothing = np.zeros(query.n_values, np.uint64)
+    demand = PrivateDemand(universe, [])
+    sent = [
+        contribute(
+            demand,
+            query,
+            cost,
+            Ledger(1, DELTA).charge(cost),
+            holders=holders,
+            honest=honest,
+            mask=nothing,
+        ).view(np.int64)
+        for _ in range(holders)
+    ]
+    noise = GaussianShares.of(query, "add-remove", 1, cost, holders, honest)
+    units = 2**noise.bits
+    claimed = units / np.sqrt(2 * float(cost.rho))
+    left = sum(sent[colluding:])
+    assert p_value(left, claimed) > ALARM
+    assert p_value(left, claimed * 1.3) < ALARM
+    assert p_value(left, claimed / holders**0.5) < ALARM
+    assert p_value(sum(sent), noise.deviation * units) > ALARM
+    released = noise.total(sum(sent).view(np.uint64))
+    assert p_value(released, noise.deviation) > ALARM
+    assert p_value(released, noise.deviation / 1.3) < ALARM
+
+
+def test_what_leaves_the_gate_is_under_the_mask_alone():
+    universe = line(50)
+    query, cost = HistogramQuery(finest(universe)), Cost.zcdp(1, DELTA)
+    mask = np.full(50, 2**63 + 12345, np.uint64)
+    demand = PrivateDemand(universe, [7] * 500)
+    grant = Ledger(1, DELTA).charge(cost)
+    sent = contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
+    noise = GaussianShares.of(query, "add-remove", 1, cost, 3, 2)
+    found = noise.total(sent - mask)
+    assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
+    with pytest.raises(BudgetError):  # the grant was for one answer
+        contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mask": np.zeros(2, np.uint64)},
+        {"mask": np.zeros(1, np.int64)},
+        {"honest": 0},
+        {"honest": 3},
+        {"holders": 1},
+        {"holders": 5000},
+        {"cost": Cost.of(1, DELTA)},
+        {"query": "number of records"},
+    ],
+)
+def test_what_is_refused_costs_nothing(wrong):
+    grant = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
+    asked = {"query": CountQuery(), "cost": Cost.zcdp(1, DELTA), "holders": 2, "honest": 1}
+    asked |= {"mask": np.zeros(1, np.uint64), **wrong}
+    with pytest.raises(InputError):
+        contribute(PrivateDemand(line(3), [0]), grant=grant, **asked)
+    assert grant.spent_rho == 0
+
+
+def test_counts_saturate_before_they_wrap():
+    noise = GaussianShares(1, 1, Cost.zcdp(1, DELTA), 4, 4)
+    nothing, most = np.zeros(2, np.uint64), 2**61
+    total = sum(noise.masked(np.array([most, -most]), nothing) for _ in range(4))
+    assert total.view(np.int64)[0] > 2**60 and total.view(np.int64)[1] < -(2**60)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 3])
+def test_sums_are_rounded_to_the_nearest_integer(bits):
+    noise = GaussianShares(1, 1, Cost.zcdp(1, DELTA), 4, 4)
+    noise.bits = bits
+    sums = np.arange(-100, 100)
+    expected = [round(Fraction(int(v), 2**bits)) for v in sums]  # halves to even
+    assert noise.total(sums.view(np.uint64)).tolist() == expected
+
+
+def test_no_bits_are_enough_for_an_absurd_rho(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BITS", 0)
+    with pytest.raises(InputError, match="too much"):
+        GaussianShares(1, 1, Cost.zcdp(500, DELTA), 4, 4)
+
+
+WHOLE = Cost.zcdp(1, DELTA)
+HALF = Cost(Fraction(1), DELTA, WHOLE.rho / 2, "zCDP")
+
+
+def step(ledger, turn, piece=HALF, name="a"):
+    return ledger.charge_step(name, WHOLE, piece, turn, RECORD, "test")
+
+
+def test_steps_are_paid_for_as_a_whole_and_taken_once(tmp_path):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger(4, 4 * DELTA, journal=path)
+    assert step(ledger, (1, 1)).rho == HALF.rho and ledger.spent == 1
+    with pytest.raises(InputError, match="never answered twice"):
+        step(ledger, (1, 1))
+    assert step(Ledger.open(path), (2, 1)).rho == HALF.rho  # another process
+    assert ledger.quote(1).left == 3
+    for old in ((1, 1), (1, 2), (2, 1)):
+        with pytest.raises(InputError, match="never answered twice"):
+            step(ledger, old)
+    with pytest.raises(BudgetError, match="rho"):  # more steps than the whole paid for
+        step(ledger, (3, 1))
+    assert step(ledger, (2, 2)).spent_rho == 0  # the same once more: paid for by itself
+    assert ledger.spent == 2 and "again" in ledger.entries[-1].purpose
+    assert step(ledger, (1, 1), name="b").rho == HALF.rho and ledger.spent == 3
+
+
+def test_a_step_that_does_not_fit_is_refused_and_not_taken():
+    ledger = mdp.Ledger("1/2", DELTA)
+    with pytest.raises(BudgetError):
+        step(ledger, (1, 1))
+    assert ledger.spent == 0 and not ledger.entries
+    ledger = mdp.Ledger(1, DELTA)
+    step(ledger, (1, 1))
+    with pytest.raises(BudgetError):
+        step(ledger, (1, 2))
+    assert step(ledger, (2, 1)).rho == HALF.rho
