@@ -48,17 +48,7 @@ def driven(work: Steps, put: Callable[[Any], Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """All records, or what public maps make of them, one after another: what is asked about.
-
-    Attributes
-    ----------
-    universe : Metric or EuclideanSpace
-        Where they are.
-    how : {"all", "moved", "mapped", "foreseen", "thinned"}
-        The gate's map (`metricdp.privacy`), and `rule` its public argument.
-    of : Image or None
-        What the map is applied to.
-    """
+    """All records, or what public maps make of them, one after another: what is asked about."""
 
     universe: Any
     how: Literal["all", "moved", "mapped", "foreseen", "thinned"] = "all"

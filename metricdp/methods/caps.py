@@ -33,11 +33,6 @@ class Caps(UserCaps):
         So many parts of the universe's public hierarchy, which the default method then refines; or
         a public partition of the very universe.
 
-    Raises
-    ------
-    InputError
-        No such numbers.
-
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(200), weight=None)

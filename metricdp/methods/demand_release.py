@@ -104,13 +104,6 @@ class Coreset(_Pair):
             ``xd``) and ``weight``. ``.geojson``: a point each, with properties ``vertex`` and
             ``weight``, where there are coordinates in the plane; the format's readers take them for
             longitude and latitude.
-
-        Raises
-        ------
-        InputError
-            Another ending, or GeoJSON without coordinates in the plane.
-        MissingExtraError
-            Parquet without pyarrow (extra: parquet).
         """
         ending = coreset_format(path, self.coordinates, self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
@@ -314,11 +307,6 @@ class Release:
             `loads`, `candidates`, `opened`, `forbidden`, `seed` and `time_limit` of
             `metricdp.solve`; a box takes the last two.
 
-        Raises
-        ------
-        InputError
-            A bad argument, or no choice of sites meets the objective's conditions.
-
         Examples
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
@@ -353,14 +341,6 @@ class Release:
             With ``.estimate``, ``.low`` and ``.high``: credible, of a model
             (`metricdp.solvers.estimate.credible`). `metricdp.evaluate` measures the same by new
             counts, with intervals that hold for every demand.
-
-        Raises
-        ------
-        InputError
-            This release is not of counts of parts (a box's, another method's); `within` or `level`
-            out of range.
-        UnknownIdError
-            A center is not in the universe.
 
         Examples
         --------
@@ -400,18 +380,7 @@ class Release:
         k: int,
         level: float = LEVEL,
     ) -> Interval:
-        """What each of k sites serves of the demand, arrays of shape (k,): `Solution` asks.
-
-        Parameters
-        ----------
-        points, sites : ndarray of int64, shape (n_pairs,)
-            Positions of points, and 0 … k - 1 for the sites that serve them.
-        shares : ndarray of float64, shape (n_pairs,)
-            Of the point's demand.
-        k : int
-        level : float
-            As `interval`, as are the errors.
-        """
+        """What each of k sites serves of the demand, arrays of shape (k,): `Solution` asks."""
         return self._credible.shared(points, sites, shares, k, checked_level(level))
 
     @property
@@ -440,15 +409,6 @@ class Release:
             In a box of up to three dimensions: a small one for so many centers, of about 14 k
             points, each the mean of what was nearest to it
             (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> release = mdp.release(metric, demand, epsilon=4)
-        >>> points, weights = release.coreset()
-        >>> {1, 7} <= set(points), bool((weights > 0).all())
-        (True, True)
         """
         at = np.flatnonzero(self.weights > 0)
         if k is not None:
@@ -466,26 +426,6 @@ class Release:
     def sample(self, n: int, seed: int | None = None) -> SyntheticPoints:
         """n synthetic points that lie where the release says that demand is, and belong to nobody:
         post-processing, free, any number of times (`metricdp.methods.synthetic`).
-
-        Parameters
-        ----------
-        n : int
-        seed : int, optional
-            Public coins, fresh ones by default.
-
-        Returns
-        -------
-        SyntheticPoints
-            A sequence of ids, in a box of points, with `coordinates` where there are any, and
-            `save`.
-
-        Raises
-        ------
-        InputError
-            No such number of points, or a bad seed.
-
-        Notes
-        -----
         O(n log n) time, and once a universe that of its public hierarchy.
         """
         number = checked_number(n)
@@ -515,11 +455,6 @@ class Release:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to a file (``.release`` by custom), wholly or not at all: it then
         answers questions in other sessions, free (`load`, ``metricdp cluster --from-release``).
-
-        Raises
-        ------
-        InputError, OSError
-            The path is none, or cannot be written.
         """
         saving.save(self, path)
 
@@ -529,11 +464,6 @@ class Release:
 
         A finite universe's release gives the answers that the saved one gave. A box's comes back
         as its weighted points.
-
-        Raises
-        ------
-        InputError
-            It is no such file, damaged, or of another universe.
 
         Examples
         --------

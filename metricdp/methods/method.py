@@ -96,17 +96,6 @@ class Method(ABC):
     def price(self, epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
         """What is charged for a call that may spend (epsilon, delta), not more: epsilon alone
         unless a delta is of use.
-
-        Parameters
-        ----------
-        epsilon, delta : number
-        terms : Terms, optional
-            What one unit may contribute, where it is known: only records of one by default.
-
-        Raises
-        ------
-        InputError
-            They are no such numbers.
         """
         offer = Cost.of(epsilon, delta)
         if not offer.delta or offer.epsilon <= 0:
@@ -126,22 +115,11 @@ class Method(ABC):
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
         """The smallest shares that `work` will ask for, whatever the answers: what the noise must
         have room for. They are confirmed before anything is charged.
-
-        Raises
-        ------
-        InputError
-            The method cannot answer this question at this price: from public facts.
         """
         return [Ask(counts_of(question.universe), COUNT_SHARE)]
 
     def confirm(self, terms: Terms, question: Any) -> None:
-        """Refuse, from public facts, what `work` could not do at this price.
-
-        Raises
-        ------
-        InputError
-            As `least`; or a share is too small for the noise.
-        """
+        """Refuse, from public facts, what `work` could not do at this price."""
         for asked in self.least(terms, question):
             terms.scale_of(asked)
 

@@ -73,13 +73,7 @@ class Question:
         time_limit: Any = None,
         effort: Any = QUICK,
     ) -> Self:
-        """Check ids, k, seed, time limit and effort.
-
-        Raises
-        ------
-        InputError
-            One of them breaks its rule.
-        """
+        """Check ids, k, seed, time limit and effort."""
         fixed = np.empty(0, np.int64)
         if opened is not None:
             fixed = site_positions(metric, opened)
@@ -131,13 +125,7 @@ class Question:
         return [self.metric.sites[i] for i in positions]
 
     def check_certifiable(self, weights: NDArray[np.float64]) -> None:
-        """Refuse what cannot be certified before time is spent on it.
-
-        Raises
-        ------
-        InputError
-            There are too many pairs of candidate and demand point.
-        """
+        """Refuse what cannot be certified before time is spent on it."""
         demand = np.count_nonzero(weights) or len(weights)
         n_candidates = len(self.metric.sites)
         if self.candidates is not None:
@@ -209,13 +197,7 @@ class BoxQuestion:
         time_limit: Any = None,
         effort: Any = QUICK,
     ) -> BoxQuestion:
-        """Check k, seed, time limit and effort, and that nothing of a finite universe is asked for.
-
-        Raises
-        ------
-        InputError
-            One of them breaks its rule.
-        """
+        """Check k, seed, time limit and effort, and that nothing of a finite universe is asked for."""
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")
@@ -240,13 +222,7 @@ class BoxQuestion:
 
 
 def asked_of(universe: Metric | EuclideanSpace, k: Any, power: int, **asked: Any) -> Any:
-    """The question of a universe: a `Question` of a metric, a `BoxQuestion` of a box.
-
-    Raises
-    ------
-    InputError
-        An argument breaks its rule.
-    """
+    """The question of a universe: a `Question` of a metric, a `BoxQuestion` of a box."""
     if isinstance(universe, EuclideanSpace):
         return BoxQuestion.checked(universe, k, power, **asked)
     return Question.checked(universe, k, power, **asked)
@@ -260,13 +236,7 @@ def checked_time_limit(time_limit: Any) -> float | None:
 
 
 def checked_effort(effort: Any) -> Effort:
-    """ "quick", "thorough" or seconds.
-
-    Raises
-    ------
-    InputError
-        Anything else.
-    """
+    """ "quick", "thorough" or seconds."""
     if isinstance(effort, str) and effort in (QUICK, THOROUGH):
         return effort
     if isinstance(effort, str):

@@ -25,18 +25,7 @@ DEFAULT = METHODS[0]
 
 
 def method_of(method: Any) -> Method:
-    """The method given, or named, with its defaults.
-
-    Raises
-    ------
-    InputError
-        It is neither a method nor the name of one.
-
-    Examples
-    --------
-    >>> method_of("uniform")
-    Uniform(records_hint=None)
-    """
+    """The method given, or named, with its defaults."""
     return method if isinstance(method, Method) else BY_NAME[chosen(method, METHODS, "method")]()
 
 
@@ -56,13 +45,7 @@ def default_of(
 def answering(
     method: Any, universe: Metric | EuclideanSpace, records_hint: float | None = None
 ) -> Method:
-    """The method given, or named, as it answers in a universe.
-
-    Raises
-    ------
-    InputError
-        It is no method, or does not answer there.
-    """
+    """The method given, or named, as it answers in a universe."""
     recipe = method_of(method).with_hint(records_hint)
     in_box = isinstance(universe, EuclideanSpace)
     if in_box and not recipe.in_space:

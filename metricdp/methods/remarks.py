@@ -13,17 +13,7 @@ BLIND = 0.8
 
 
 def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str:
-    """What epsilon buys at this size, in a sentence; empty where the table says it best.
-
-    Parameters
-    ----------
-    epsilons : sequence of Fraction
-        Ascending.
-    forecasts : sequence of Forecast
-        Of each: ``median`` and ``high`` are extra costs as shares.
-    blind : Forecast
-        Of centers that know nothing of the demand.
-    """
+    """What epsilon buys at this size, in a sentence; empty where the table says it best."""
     if len(epsilons) < 2 or len(epsilons) != len(forecasts):
         return ""
     best = forecasts[-1]
@@ -53,15 +43,7 @@ def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str
 
 
 def too_few(records: float, k: int, name: str = "k") -> str:
-    """That so few records, by their noisy number, say little of k centers; empty where they do.
-
-    Examples
-    --------
-    >>> too_few(3.4, 5)
-    'the noisy number of records, 3, is too small for k=5: the centers mean little'
-    >>> too_few(300.0, 5)
-    ''
-    """
+    """That so few records, by their noisy number, say little of k centers; empty where they do."""
     if records >= 2 * k:
         return ""
     return (
@@ -73,14 +55,6 @@ def too_few(records: float, k: int, name: str = "k") -> str:
 def not_told_apart(places: int, k: int, name: str = "k") -> str:
     """That a release in a box knows fewer places than centers were asked for; empty where it knows
     enough.
-
-    Examples
-    --------
-    >>> not_told_apart(1, 10)
-    'the noise hides all differences: the answer serves no better than one center; for k=10 give a \
-delta such as 1e-6, more epsilon or records, or fewer features'
-    >>> not_told_apart(10, 10)
-    ''
     """
     if places >= k:
         return ""

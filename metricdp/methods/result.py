@@ -26,11 +26,6 @@ def checked_candidates(
 ) -> NDArray[np.int64] | None:
     """Positions where centers may stand (None: anywhere), after checking them and k; `opened` ones
     may be others.
-
-    Raises
-    ------
-    InputError
-        An unknown candidate; k is no integer from 1 to the number of candidates.
     """
     allowed = None if candidates is None else site_positions(universe, candidates)
     most = (
@@ -50,13 +45,7 @@ def checked_candidates(
 def public_weights(
     metric: Metric, weights: Any, name: str = "weights", *, signed: bool = False
 ) -> NDArray[np.float64]:
-    """Public weights of all points, shape (n_points,), 1 each by default.
-
-    Raises
-    ------
-    InputError
-        They are not one number a point, finite and, unless `signed`, not negative.
-    """
+    """Public weights of all points, shape (n_points,), 1 each by default."""
     if weights is None:
         return np.ones(len(metric))
     least, number = ("", "weight") if signed else (" none negative,", "number")
@@ -78,13 +67,7 @@ def public_weights(
 
 
 def checked_seed(seed: Any) -> int:
-    """The seed of public coins as a plain integer.
-
-    Raises
-    ------
-    InputError
-        It is no integer, or negative: found out before anything is charged.
-    """
+    """The seed of public coins as a plain integer."""
     number = integer(seed)
     if number is None or number < 0:
         raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")

@@ -36,13 +36,7 @@ Array = NDArray[np.float64]
 
 
 def save(release: Any, path: Any) -> None:
-    """Write a release to a file, wholly or not at all; links are followed.
-
-    Raises
-    ------
-    InputError, OSError
-        The path is none, or cannot be written.
-    """
+    """Write a release to a file, wholly or not at all; links are followed."""
     target = Path(os.path.realpath(file_path(path, "path")))
     space = release.space
     header: dict[str, Any] = {"format": FORMAT, "method": release.method}
@@ -64,13 +58,7 @@ def save(release: Any, path: Any) -> None:
 
 
 def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
-    """Read what a release of this universe is made of from a file.
-
-    Raises
-    ------
-    InputError
-        It is no such file, damaged, or the release of another universe.
-    """
+    """Read what a release of this universe is made of from a file."""
     source = file_path(path, "path")
     if not isinstance(universe, Metric | EuclideanSpace):
         raise InputError(f"a release is read with its universe, got {type(universe).__name__}")

@@ -87,13 +87,7 @@ class Terms:
         return selection_epsilon(replace(self.price, rho=(self.price.rho or 0) * share), 1)
 
     def scale_of(self, asked: Ask) -> float:
-        """Scale of the noise that an answer will have; 0 where it is exact.
-
-        Raises
-        ------
-        InputError
-            The share is too small for noise of 64 bits.
-        """
+        """Scale of the noise that an answer will have; 0 where it is exact."""
         query, share, _ = asked
         sensitivity = query.sensitivity(self.neighboring, self.max_contributions)
         if not sensitivity:

@@ -41,21 +41,6 @@ def best_swaps(
     ----------
     demand : ndarray of int64, shape (n_records,)
         Positions, repeats allowed: public.
-    centers : ndarray of int64, shape (k,)
-        Positions to start from, distinct.
-    power : {1, 2}
-        Sum of distances or of squared distances.
-    steps : int, optional
-        Most swaps; no limit by default.
-    candidates : ndarray of int64, optional
-        Positions that may come in; all by default.
-    opened : int
-        The first so many of the centers stay.
-
-    Raises
-    ------
-    InputError
-        Centers that are not distinct, or a negative alpha.
 
     Notes
     -----

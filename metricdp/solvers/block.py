@@ -76,25 +76,11 @@ def block_search(
         Cost of serving each demand point from each candidate, finite, in C order.
     weights : ndarray of float64, shape (n_demand,)
         Demand; may be negative.
-    k : int
-        1 <= k <= n_candidates.
-    rng : numpy Generator
-        Public coins.
     starts : int or None
         Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at
         least 3.
     first_start : ndarray of int64, shape (k,), optional
         Rows to start from in place of the first k-median++; those of `opened` among them.
-    opened : ndarray of int64, optional
-        Rows of facilities that are open and stay so; at most k.
-    deadline : Deadline
-        When it is over, the best so far is returned.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (k,)
-        `opened` first.
-    cost : float
 
     Notes
     -----

@@ -70,13 +70,7 @@ class Certificate:
 
 
 def check_size(n_candidates: int, n_demand: int, weights: NDArray[np.float64]) -> None:
-    """Refuse what cannot be bounded.
-
-    Raises
-    ------
-    InputError
-        There are negative weights, and the block of all candidates × demand points is too large.
-    """
+    """Refuse what cannot be bounded."""
     if n_candidates * n_demand > MOST_ENTRIES and (weights < 0).any():
         raise InputError(
             f"a certificate for negative weights needs all distances between candidates and "
@@ -97,20 +91,6 @@ def certificate(
     time_limit: float | None = None,
 ) -> Certificate:
     """Bound what any choice of as many candidates costs; see `certify`.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        Public demand at every position; all zero counts as 1 everywhere, as in
-        `metricdp.solvers.kmedian.solve`.
-    centers : ndarray of int64, shape (k,)
-        Positions of the centers to be judged.
-    power : {1, 2}
-        k-median or k-means cost.
-    candidates, opened : ndarray of int64, optional
-        As in `metricdp.solvers.kmedian.solve`.
-    time_limit : float, optional
-        Seconds after which the best bound so far is returned.
 
     Raises
     ------
@@ -150,12 +130,6 @@ def judged(
 ) -> tuple[NDArray[np.int64], Certificate]:
     """What `prove` makes of centers of a metric, on exact distances: a block of all of them where
     it is small, else lists of what is near; parameters and errors as `certificate`.
-
-    Returns
-    -------
-    centers : ndarray of int64, shape (k,)
-        Positions.
-    proof : Certificate
     """
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
@@ -235,12 +209,6 @@ def certify(
     weights : ndarray of float64, shape (n_demand,)
         Demand. What a point of negative weight contributes is bounded by the farthest that its
         nearest center can be.
-    centers : ndarray of int64, shape (k,)
-        Rows of the centers to be judged.
-    opened : ndarray of int64, optional
-        Rows that must be among the centers.
-    deadline : Deadline
-        When it is over, the best bound so far is returned.
 
     Notes
     -----

@@ -43,10 +43,6 @@ def solve_with(
         rough: for one run of many. quick: as `solve`. thorough: then by chains of kicks from
         several starts, until that is in vain (`metricdp.solvers.neighborhoods`). Seconds:
         thorough, for about so long.
-    metric, weights, k, power, candidates, opened, seed, starts
-        As there.
-    time_limit : float, optional
-        As there; with seconds of effort the shorter of both counts.
 
     Notes
     -----

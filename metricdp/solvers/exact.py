@@ -53,38 +53,11 @@ def solve_exactly(
 ) -> tuple[NDArray[np.int64], Certificate]:
     """The best k centers with a proof, or the best found and an interval, by a time limit.
 
-    Parameters
-    ----------
-    metric, weights, k, power, candidates, opened, seed, effort
-        As `metricdp.solvers.effort.solve_with`.
-    time_limit : float, optional
-        Seconds of it all, 600 by default; a step under way may take longer.
-
-    Returns
-    -------
-    centers : ndarray of int64, shape (k,)
-        Positions.
-    proof : Certificate
-        Gap 0 if they are proven best.
-
-    Raises
-    ------
-    InputError
-        Negative weights, and more than 20 million pairs of candidate and demand point.
-
     Notes
     -----
     The bound of the ascent is rounded down by more than its rounding errors; that of the integer
     program by 1e-7 of its size, as it rests on HiGHS' floating-point tolerances. Costs that are no
     integers count as equal up to 1e-9 of their size.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> points = mdp.EuclideanMetric([[0.0], [1.0], [2.0], [9.0], [11.0]])
-    >>> centers, proof = solve_exactly(points, np.ones(5), 2)
-    >>> proof.cost, proof.gap
-    (4.0, 0.0)
     """
     problem: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
     with Deadline(TIME_LIMIT if time_limit is None else time_limit) as deadline:
@@ -112,14 +85,7 @@ def prove(
     fixed: NDArray[np.int64],
     deadline: Deadline,
 ) -> tuple[NDArray[np.int64], Certificate]:
-    """Settle a block of costs, shape (n_candidates, n_demand), from `rows` on.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (k,)
-        Those given, or better ones.
-    proof : Certificate
-    """
+    """Settle a block of costs, shape (n_candidates, n_demand), from `rows` on."""
     return judged_on_block(np.asarray(block, np.float64), weights, rows, fixed, settled, deadline)
 
 

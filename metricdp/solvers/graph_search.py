@@ -42,25 +42,8 @@ def recentered(
     most: int = 12,
 ) -> NDArray[np.int64]:
     """Move all centers at once to the medians of their shortest-path trees, again and again while
-    that lowers the cost.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        Demand; negative entries count as none here.
-    centers : ndarray of int64, shape (k,)
-        Positions.
-    power : {1, 2}
-        Least sums of distances or of their squares.
-    opened : int
-        The first so many of the centers stay where they are.
-    most : int
-        Most steps; each costs about two Dijkstras.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Positions of no higher cost.
+    that lowers the cost, at most `most` times: each costs about two Dijkstras. Negative weights
+    count as 0.
     """
     mass = np.ascontiguousarray(np.maximum(weights, 0.0)[metric.order])
     current = metric.rank[centers]
@@ -88,20 +71,8 @@ class GraphSearch:
 
     Parameters
     ----------
-    weights : ndarray of float64, shape (n_points,)
-        Demand of every vertex in the order of `metric.ids`; may be negative.
-    centers : ndarray of int64, shape (k,)
-        Positions to start from, distinct.
     law : {1, 2} or tuple of float
         k-median or k-means cost, or another (`metricdp.kernels.laws.law_cost`).
-    allowed : ndarray of int64, optional
-        Positions where centers may stand; anywhere by default.
-    opened : int
-        The first so many of the centers stay where they are.
-    tolerance : float
-        A swap must lower the cost by more than this fraction of it.
-    deadline : Deadline
-        Searches end soon after it is over; centers and cost are then those reached.
 
     Attributes
     ----------

@@ -39,9 +39,6 @@ def hst_init(
     ----------
     counts : ndarray of float64, shape (n_nodes,)
         Demand below every node: ``tree.sums(weights)``, or noisy counts, which may be negative.
-    k : int
-        1 to the number of candidates.
-    power : {1, 2}
     candidates, opened : ndarray of int64, optional
         As `metricdp.solvers.kmedian.solve`. Subtrees without a candidate are not taken; the
         subtrees of opened facilities stand from the beginning.
@@ -52,16 +49,6 @@ def hst_init(
         By which nodes are taken, in place of those of `counts`.
     rank : ndarray of int64, shape (n_points,), optional
         Public, all different: a walk ends at the lowest of the node's points, in place of a median.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Positions, distinct; the opened first.
-
-    Raises
-    ------
-    InputError
-        k out of range.
 
     Notes
     -----

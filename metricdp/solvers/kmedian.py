@@ -68,15 +68,6 @@ _MOST_SAMPLED = 6000
 class Solution:
     """Centers (positions, shape (k,), distinct) and their cost on the weights they were found
     for.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.solvers.kmedian import solve
-    >>> found = solve(metric, np.ones(9), k=1)
-    >>> found.centers, found.cost
-    (array([4]), 20.0)
     """
 
     centers: NDArray[np.int64]
@@ -119,17 +110,11 @@ def solve(
     weights : ndarray of float64, shape (n_points,)
         Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy
         counts); all zero counts as 1 everywhere.
-    k : int
-        1 to the number of candidates.
-    power : {1, 2}
-        k-median or k-means cost.
     candidates : ndarray of int64, optional
         Positions where centers may stand; all sites by default.
     opened : ndarray of int64, optional
         Positions of facilities open already: they count towards k, stay centers and come first
         among them. They need not be candidates.
-    seed : int
-        Public coins.
     starts : int or None
         Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of
         full passes on graphs; None: as many as a second or two pay for, at full resolution too. A
@@ -144,12 +129,6 @@ def solve(
         measurement, ``benchmarks/hst_init.md``). The opened are among them.
     share : float
         Of the usual effort on graphs, above 0 and at most 1.
-
-    Raises
-    ------
-    InputError
-        k out of range, or fewer than the opened facilities; `first` not k distinct candidates, the
-        opened among them.
 
     Notes
     -----

@@ -32,33 +32,11 @@ def lloyd(
     smooth: float | Array = 0.0,
     deadline: Deadline = NEVER,
 ) -> Array:
-    """k centers of low weighted sum of (squared) distances.
+    """k centers of low weighted sum of (squared) distances: the best of several seedings after
+    Lloyd's steps, or Weiszfeld's for k-median. O(starts · steps · n · k · d).
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, d)
-    weights : ndarray of float64, shape (n,)
-        Not negative.
-    k : int
-        At most n.
-    power : {1, 2}
-        2: k-means, by Lloyd's steps; 1: k-median, by Weiszfeld's.
-    starts : int
-        Seedings that are tried; the best after its steps counts.
-    smooth : float or ndarray of float64, shape (n,)
-        Distances below it count as this much in Weiszfeld's steps; of each point, if it is an
-        array.
-    deadline : Deadline
-        Asked between starts, after the first.
-
-    Returns
-    -------
-    ndarray of float64, shape (k, d)
-        Perhaps with repeats, where fewer than k points have weight.
-
-    Notes
-    -----
-    O(starts · steps · n · k · d).
+    In Weiszfeld's steps distances below `smooth` count as that much. Weights are not negative;
+    centers may repeat where fewer than k points have weight.
     """
     rng = np.random.default_rng(seed)
     best = points[:k]

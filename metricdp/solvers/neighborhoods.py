@@ -72,14 +72,6 @@ def thorough_search(
     ----------
     costs : Costs
         Weights may be negative.
-    rng : numpy Generator
-        Public coins.
-    first : ndarray of int64, shape (k,)
-        Rows to begin with: the answer is no worse.
-    opened : ndarray of int64, optional
-        Rows that stay.
-    deadline : Deadline
-        When it is over, the best so far is returned.
     endless : bool
         Go on until then; the deadline must come.
 
@@ -121,24 +113,10 @@ def near_search(
     """Improve rows by a descent and a short chain of kicks on lists of what is near: seconds for
     100,000 demand points and thousands of centers.
 
-    Parameters
-    ----------
-    costs, rng, first, opened, deadline
-        As `thorough_search`.
-
     Returns
     -------
     (cost, rows) or None
         None where the lists would be too long, as for few centers.
-
-    Examples
-    --------
-    >>> from metricdp.solvers.near_lists import BlockCosts
-    >>> line = np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))
-    >>> rng, nothing = np.random.default_rng(0), np.empty(0, np.int64)
-    >>> costs = BlockCosts(line, np.ones(60))
-    >>> 40 <= near_search(costs, rng, first=np.arange(20), opened=nothing)[0] <= 42
-    True
     """
     search = _Search(costs, opened, deadline)
     before = search.found(first)

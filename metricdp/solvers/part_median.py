@@ -38,23 +38,8 @@ def part_median(
     """Find the position from which a part is served at the least cost ``sum over v of weights[v] ·
     d(c, v)**power``.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        Non-negative.
-    part : ndarray of int64, optional
-        Positions to serve; all by default.
-    power : {1, 2}
-    allowed : ndarray of int64, optional
-        Where the center may stand; in the part by default.
-    searches : int
-        Rows of distances at most. On graphs each is a search that ends when the part and the
-        candidates are reached.
-
-    Raises
-    ------
-    InputError
-        A negative weight, or no candidates.
+    Centers may stand in the part itself, or in `allowed`. At most `searches` rows of distances; on
+    graphs each is a search that ends when the part and the candidates are reached.
 
     Notes
     -----

@@ -23,20 +23,6 @@ def reverse_greedy(
         The centers to choose from, and the demand.
     weights : ndarray of float64, shape (m,)
         Demand at each, such as the noisy size of its cluster; negative ones count as 0.
-    k : int
-        1 to m.
-    power : {1, 2}
-        Sum of distances, or of squared distances.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        In rising order.
-
-    Raises
-    ------
-    InputError
-        `k` is no such integer.
 
     Notes
     -----

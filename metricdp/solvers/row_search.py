@@ -18,23 +18,6 @@ _SLACK = 1e-9
 class RowSearch:
     """Centers with the nearest and second-nearest of every demand point, kept exact through swaps.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        Demand of every point; may be negative.
-    centers : ndarray of int64, shape (k,)
-        Positions to start from, distinct.
-    power : {1, 2}
-        k-median or k-means cost.
-    allowed : ndarray of int64, optional
-        Positions where centers may stand; anywhere by default.
-    opened : int
-        The first so many of the centers stay where they are.
-    tolerance : float
-        A swap must lower the cost by more than this fraction of it.
-    deadline : Deadline
-        Searches end soon after it is over; centers and cost are then those reached.
-
     Attributes
     ----------
     centers : ndarray of int64, shape (k,)

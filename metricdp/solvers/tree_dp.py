@@ -34,21 +34,6 @@ def solve_on_tree(
     weights : ndarray of float64, shape (n_points,)
         May be negative (noisy counts): the optimum is then over the same choices and the same
         nearest centers.
-    k : int
-        1 to the number of candidates.
-    power : {1, 2}
-    candidates, opened : ndarray of int64, optional
-        As `metricdp.solvers.kmedian.solve`.
-
-    Returns
-    -------
-    Solution
-        `cost` is that in the tree; opened facilities come first among the centers.
-
-    Raises
-    ------
-    InputError
-        k out of range, or tables beyond some gigabytes.
 
     Notes
     -----

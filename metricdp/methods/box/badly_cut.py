@@ -24,20 +24,6 @@ def badly_cut(
     number of levels of a coordinate: its Lemma 7 adds up a chance of O(d·2^i / 2^j) for all i, of
     which there are as many as levels.
 
-    Parameters
-    ----------
-    centers : ndarray of float64, shape (k, d)
-        In the box.
-    depth : int
-        Public: how many levels of the tree count.
-    chance : float
-        About that of a center to be badly cut, alpha_F in the paper: up to a constant, at most
-        that.
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-
     References
     ----------
     Cohen-Addad et al., KDD 2022, Appendix A. Cohen-Addad, Feldmann & Saulpic, Near-linear time

@@ -90,29 +90,8 @@ def best_run(
     run: Callable[[int, Fraction], Generator[Any, Any, tuple[Made, Array]]],
     power: int,
 ) -> Generator[Any, Any, tuple[Made, Array]]:
-    """Make so many runs, and choose one.
-
-    Parameters
-    ----------
-    share : Fraction
-        For all of them, and for the choice.
-    runs : int
-        Public, at least 1.
-    run : callable
-        From the number of a run and its share to what it releases and its centers.
-    power : {1, 2}
-        Of distances.
-
-    Returns
-    -------
-    made : object
-        What the best run released.
-    centers : ndarray of float64, shape (k, d)
-        Its centers.
-
-    Notes
-    -----
-    One pass over the records for the choice, O(n · runs · k · d).
+    """What the best of so many runs released, and its centers. `share` pays for all runs and for
+    the choice among them: one pass over the records, O(n · runs · k · d).
     """
     each, choice = shares_of_runs(share, runs)
     outcomes = []

@@ -153,11 +153,6 @@ def grid_release(
     """Spend a share on one release of demand in a box of few dimensions; see the module's text for
     the steps and the guarantee.
 
-    Parameters
-    ----------
-    records_hint : float, optional
-        A public guess of the number of records, which saves the paid count.
-
     Notes
     -----
     O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.

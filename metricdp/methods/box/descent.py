@@ -79,14 +79,6 @@ def descended(
 ) -> Generator[Ask, Release, Array]:
     """The centers after one private step, paid with a share, shape (k, d): perhaps outside of the
     box, perhaps equal.
-
-    Parameters
-    ----------
-    cells : Partition
-        The clusters: as many as centers, public, or released before.
-    centers : ndarray of float64, shape (k, d)
-    image : Image, optional
-        What is asked about, if not all records.
     """
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
     origin = centers if step.scaled is None else step.scaled.encode(centers)

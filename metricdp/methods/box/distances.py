@@ -51,16 +51,7 @@ Quantile = Callable[[float], float]
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Noisy counts of every cluster's shells.
-
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (k, n_shells)
-    noise : float
-        Standard deviation of one count's noise.
-    outer : ndarray of float64, shape (n_shells,)
-        Outer radii of the shells, falling.
-    """
+    """Noisy counts of every cluster's shells."""
 
     counts: Array
     noise: float

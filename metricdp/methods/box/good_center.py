@@ -83,12 +83,7 @@ class Prices:
 def check_average(
     price: Cost, share: Fraction, dimension: int, neighboring: Neighboring, max_contributions: int
 ) -> None:
-    """Refuse a price of which a share, for each average, is too small for its noise.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a price of which a share, for each average, is too small for its noise."""
     if price.pooled:
         square = PeeledSums.square_of(BITS, neighboring, max_contributions)
         gaussian_scale(square, (price.rho or Fraction(0)) * share * AVERAGE)
@@ -103,22 +98,7 @@ def peeled(grid: Grid, removed: Removed, scores: Any, share: Fraction) -> Select
 
 
 class GoodCenter:
-    """Centers of good balls on a grid, one after another.
-
-    Parameters
-    ----------
-    images : int
-        q, 1 to d.
-    records : int
-        How many there are, as far as is known: the axes' intervals widen with its logarithm.
-    seed : int
-        Public coins.
-
-    Attributes
-    ----------
-    points : list of ndarray of float64, shape (d,)
-        The averages so far.
-    """
+    """Centers of good balls on a grid, one after another."""
 
     def __init__(
         self,

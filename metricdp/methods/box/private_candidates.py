@@ -41,24 +41,7 @@ NOISE_RADIUS = 1.0
 def private_candidates(
     terms: Terms, space: EuclideanSpace, seed: int
 ) -> Generator[Any, Any, tuple[NDArray[np.float64], list[float]]]:
-    """Candidate centers for demand in a box; the whole budget is spent.
-
-    Parameters
-    ----------
-    terms : Terms
-        In rho, noise is Gaussian.
-    space : EuclideanSpace
-        The demand's.
-    seed : int
-        Public coins of the hashes.
-
-    Returns
-    -------
-    points : ndarray of float64, shape (n_candidates, d)
-        In the box; may be empty.
-    radii : list of float
-        Of the hashes, largest first.
-    """
+    """Candidate centers for demand in a box; the whole budget is spent."""
     radii = [space.diameter_bound() / (LARGEST * 2**i) for i in range(HASHES)]
     hashes = [HistogramQuery(HashBuckets(space, radius, seed)) for radius in radii]
     counts = yield Ask(LevelsQuery(tuple(hashes)), COUNTS_SHARE)

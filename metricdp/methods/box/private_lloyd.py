@@ -82,20 +82,7 @@ def lloyd_step(
     radius: float | None = None,
     last: bool = False,
 ) -> Generator[Any, Any, Array]:
-    """The centers after one private step; see the module's text.
-
-    Parameters
-    ----------
-    cells : Partition
-        The clusters: of the box, as many as centers; public, or released before.
-    centers : ndarray of float64, shape (k, d)
-    power : {1, 2}
-        Weiszfeld's, or Lloyd's.
-    radius : float, optional
-        Public: clip at it; by default at a released one.
-    last : bool
-        For means: keep the tails in; else records beyond the bulk may as well be clipped.
-    """
+    """The centers after one private step; see the module's text."""
     space = cells.universe
     d = centers.shape[1]
     distances = yield from measured_distances(cells, centers, share * SHELL_SHARE)

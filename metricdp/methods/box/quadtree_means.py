@@ -55,25 +55,6 @@ def improved_means(
 ) -> Generator[Any, Any, Array]:
     """k centers after further passes: one for each share but the last, which pays for the sizes of
     clusters.
-
-    Parameters
-    ----------
-    counted : callable
-        Makes the release of a pass, of public coins, a share, and what makes of cells what is
-        counted.
-    depth : int
-        Of the trees.
-    centers : ndarray of float64, shape (k, d)
-        Of the first pass.
-    question : BoxQuestion
-        A k-means.
-    runs : int
-        Trees of each pass, of which the best goes on.
-
-    Returns
-    -------
-    ndarray of float64, shape (k, d)
-        Distinct.
     """
     space = question.space
     for number, share in enumerate(shares[:-1], 1):

@@ -2,8 +2,10 @@
 differential privacy", Algorithm 3).
 
 It looks for a solution of high quality among T, where the quality rises to a top and falls after
-it, and asks for the *promise* that the top is high. 1. Up to 32 solutions: the exponential
-mechanism. 2. Else, by itself, for the length 2^j of an interval of good solutions.
+it, and asks for the *promise* that the top is high.
+
+1. Up to 32 solutions: the exponential mechanism.
+2. Else, by itself, for the length 2^j of an interval of good solutions.
 3. In two partitions of the solutions into intervals of eight times that length, one shifted by
    half, an interval with a good solution.
 4. The exponential mechanism on the two.
@@ -42,15 +44,9 @@ def rec_concave(
 ) -> Generator[Any, int, int]:
     """A solution, 0 to size - 1, of high quality.
 
-    Parameters
-    ----------
-    asked : callable
-        The selection of an entry of the qualities as changed by the given views; yielded
-        `selections_of(size)` times.
-    promise : int
-        Of the highest quality, in its units.
-    alpha : float
-        What part of the promise may be lost.
+    `asked` makes the selection of an entry of the qualities as changed by the given views; it is
+    yielded `selections_of(size)` times. `promise` is of the highest quality, in its units, and
+    `alpha` the part of it that may be lost.
     """
     if size <= FEW:
         return (yield asked(views))
@@ -80,13 +76,7 @@ def selections_of(size: int) -> int:
 
 
 def iterated_log(x: float) -> int:
-    """log*: how often the logarithm must be taken until at most 1 is left.
-
-    Examples
-    --------
-    >>> [iterated_log(x) for x in (1, 2.7, 15, 1e6)]
-    [0, 1, 2, 3]
-    """
+    """log*: how often the logarithm must be taken until at most 1 is left."""
     times = 0
     while x > 1:
         x = math.log(x)

@@ -155,19 +155,7 @@ def two_rounds(
     k: int | None,
     rng: np.random.Generator,
 ) -> Generator[Any, Any, Round]:
-    """The second round, after the first; see the module's text.
-
-    Parameters
-    ----------
-    seen : Image
-        The records that are looked at.
-    records : float
-        Their number, noisy or guessed.
-    k : int, optional
-        Centers that will be asked for, if that is known: more of them get more candidates.
-    rng : Generator
-        Public coins.
-    """
+    """The second round, after the first; see the module's text."""
     sizes = WHOLE if subspace.is_whole else ALONG
     image = seen if subspace.axes is None else seen.mapped(subspace, subspace.space)
     noise = terms.deviation_of_counts(shares.counts) * np.sqrt(len(subspace.middle))

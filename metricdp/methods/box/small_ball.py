@@ -61,21 +61,6 @@ def reduced(
     Each ball is represented by the mean of what it takes away, and what is left in the end by its
     own mean, so that no weight is lost.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, d)
-        For up to three dimensions; with more, a grid is too coarse.
-    weights : ndarray of float64, shape (n,)
-        Not negative.
-    k : int
-        For so many centers, at least 5.
-
-    Returns
-    -------
-    points : ndarray of float64, shape (n_points, d)
-    weights : ndarray of float64, shape (n_points,)
-        Positive.
-
     Notes
     -----
     ``8k/3 · ln(1/left_over)`` points, about 14 k; each takes a pass over a grid of 65,536 cells for

@@ -41,13 +41,7 @@ MOST_LEVELS = 8
 
 
 def checked_budget(budget: Any) -> Fraction:
-    """The factor from a level's budget to the next one's, by name or as a positive number.
-
-    Raises
-    ------
-    InputError
-        It is neither.
-    """
+    """The factor from a level's budget to the next one's, by name or as a positive number."""
     if isinstance(budget, str) and budget in BUDGETS:
         return BUDGETS[budget]
     names = ", ".join(map(repr, BUDGETS))

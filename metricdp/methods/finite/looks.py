@@ -75,16 +75,8 @@ FAST = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 
 
 
 def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
-    """The looks for so many records: public inputs only.
-
-    Parameters
-    ----------
-    records : float
-        A noisy count or a guess.
-    scale : float
-        Of the noise that one histogram would have, paid with all that is left.
-    growth : float
-        Of the hierarchy.
+    """The rounds for so many records, a noisy count or a guess; `scale` is that of one histogram
+    paid with all that is left, `growth` the hierarchy's. Public inputs only.
     """
     enough = records / scale
     if enough < ENOUGH:

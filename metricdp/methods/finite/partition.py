@@ -185,15 +185,7 @@ class Looked:
         self.estimate: Estimate | None = None
 
     def cut(self, look: Look, total: float, scale: float) -> PartitionTree:
-        """Where to look next: public, as all that it follows was released.
-
-        Parameters
-        ----------
-        total : float
-            Noisy number of records.
-        scale : float
-            Of the noise that this look will have.
-        """
+        """Where to look next: public, as all that it follows was released."""
         number = number_of_parts(total, scale, look.finer)
         if self.density is None or self.estimate is None:
             return self.whole.cut(number)

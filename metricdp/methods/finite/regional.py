@@ -122,13 +122,7 @@ class Regional(Method):
                 raise InputError(f"labels must be names of regions, got {shown(name)}")
 
     def cut(self, universe: Metric) -> Labels:
-        """The regions as a public partition of a universe.
-
-        Raises
-        ------
-        InputError
-            A point has no region, or a label is of no point.
-        """
+        """The regions as a public partition of a universe."""
         number = {name: i for i, name in enumerate(self.regions)}
         if not isinstance(self.labels, dict):
             if len(self.labels) != len(universe):

@@ -137,13 +137,7 @@ class Capacitated(Objective):
         return Chosen(sites, found.value, min(search.lower, found.value), found.assignment)
 
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
-        """Cheapest service from given sites.
-
-        Raises
-        ------
-        InputError
-            They have not room enough.
-        """
+        """Cheapest service from given sites."""
         search = self._search(siting, sites, len(sites), sites)
         value, flow = search.settled()
         if flow is None:

@@ -41,8 +41,6 @@ class CapacitySearch:
         Of serving all of each client.
     loads : ndarray of float64, shape (n_clients,)
     room : ndarray of float64, shape (n_sites,)
-    fixed : ndarray of int64
-        Rows that must be open.
     spare : ndarray of float64, shape (n_clients,), or None
         What leaving each client unserved costs, where that is allowed.
     whole : bool

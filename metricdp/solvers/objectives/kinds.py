@@ -24,13 +24,7 @@ class Kinds:
         self._place = np.full(n_sites, -1, np.int32)
 
     def columns(self, which: list[int], radius: float) -> tuple[NDArray[np.int64], csr_array]:
-        """Sites (indices), and the matrix clients × sites of what they reach within a radius.
-
-        Parameters
-        ----------
-        which : list of int
-            Listed clients.
-        """
+        """Sites (indices), and the matrix clients × sites of what they reach within a radius."""
         while len(self._marks) < len(self.lists):
             fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
             self._marks = np.concatenate([self._marks, fresh])

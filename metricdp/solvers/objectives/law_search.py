@@ -30,13 +30,6 @@ _SHARES = (2, 16)
 def searched_by_law(siting: Siting, sites: Positions, law: Law) -> Positions:
     """Positions of sites that exchanges make of these, the mandatory ones first.
 
-    Parameters
-    ----------
-    siting : Siting
-        On a graph (`Metric.network`).
-    sites : ndarray of int64, shape (k,)
-        The mandatory ones among them.
-
     Notes
     -----
     Every exchange is judged exactly, as in `GraphSearch`: a law never falls with the distance, so

@@ -40,12 +40,7 @@ class Objective(ABC):
 
     @abstractmethod
     def check(self, siting: Siting) -> None:
-        """Refuse what cannot be answered, before anything is searched or paid for.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse what cannot be answered, before anything is searched or paid for."""
 
     @abstractmethod
     def choose(self, siting: Siting) -> Chosen:
@@ -68,13 +63,7 @@ class Objective(ABC):
 
 
 def checked_k(k: Any) -> int:
-    """A number of sites.
-
-    Raises
-    ------
-    InputError
-        It is no positive integer.
-    """
+    """A number of sites."""
     number = integer(k)
     if number is None or number < 1:
         raise InputError(f"k must be an integer of at least 1, got {shown(k)}")
@@ -82,13 +71,7 @@ def checked_k(k: Any) -> int:
 
 
 def checked_limit(limit: Any) -> Any:
-    """A distance limit as it was given: a number, or text such as "10 min".
-
-    Raises
-    ------
-    InputError
-        It is neither.
-    """
+    """A distance limit as it was given: a number, or text such as "10 min"."""
     return checked_distance(limit, "limit")
 
 
@@ -104,11 +87,6 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
     ----------
     values : number, mapping from id to number, or array_like of shape (n_points,)
         In the order of ``metric.ids``.
-
-    Raises
-    ------
-    InputError
-        Not that, negative, not finite, or a site has none.
     """
     metric = siting.metric
     rule = (

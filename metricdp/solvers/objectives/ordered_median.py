@@ -101,13 +101,7 @@ class OrderedMedian(Objective):
 
 
 def worst_off(distance: Floats, mass: Floats, share: float) -> tuple[float, float]:
-    """Mean distance of the share of the demand that is farthest, and the least distance in it.
-
-    Examples
-    --------
-    >>> worst_off(np.array([1.0, 5.0, 3.0]), np.array([2.0, 1.0, 1.0]), 0.5)
-    (4.0, 3.0)
-    """
+    """Mean distance of the share of the demand that is farthest, and the least distance in it."""
     order = np.argsort(-distance, kind="stable")
     far, amount = distance[order], mass[order]
     left = share * float(mass.sum())

@@ -77,14 +77,6 @@ def fewest_columns(
 ) -> tuple[NDArray[np.int64] | None, float, bool]:
     """Fewest columns of a 0-1 matrix that cover all its rows.
 
-    Parameters
-    ----------
-    covers : csr_array of shape (n_rows, n_columns)
-    at_most : int, optional
-        Only whether so many are enough, and any such choice.
-    most : float
-        Seconds.
-
     Returns
     -------
     columns : ndarray of int64 or None

@@ -95,13 +95,7 @@ class Siting:
         return label[self.demand], distance[self.demand]
 
     def check_count(self, k: int) -> None:
-        """Refuse a number of sites that cannot be.
-
-        Raises
-        ------
-        InputError
-            k is larger than the number of places, or less than that of mandatory sites.
-        """
+        """Refuse a number of sites that cannot be."""
         if k > len(self.allowed):
             raise InputError(
                 f"k must be an integer from 1 to {len(self.allowed):,}, the number of places where "
@@ -155,16 +149,6 @@ class Chosen:
         one. None where nothing is proven.
     assignment : Assignment or None
         None: everybody is served by the nearest site.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.solvers.objectives.siting import Siting
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> siting = Siting(metric, np.array([3.0, 1.0, 0.0, 2.0]), np.arange(4))
-    >>> chosen = mdp.objectives.KMedian(k=2).choose(siting)
-    >>> sorted(chosen.sites.tolist()), chosen.value, chosen.assignment
-    ([0, 3], 1.0, None)
     """
 
     sites: Positions

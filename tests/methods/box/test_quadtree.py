@@ -89,7 +89,9 @@ def test_all_that_is_charged_is_spent_and_no_more(relation, method, n):
         ledger = mdp.Ledger("7/3", neighboring=relation)
         demand = mdp.PrivateDemand(BOX, blobs(n)[0].reshape(-1, 2))
         call = {"epsilon": "7/3", "ledger": ledger, "method": method, "records_hint": hint}
-        result = mdp.k_median(BOX, demand, 2, **call, time_limit=1e-3)  # centers: how good is all one
+        result = mdp.k_median(
+            BOX, demand, 2, **call, time_limit=1e-3
+        )  # centers: how good is all one
         assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
         assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
 
