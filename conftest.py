@@ -57,6 +57,7 @@ EXTENDED = (
 """What ids of the second tier begin with: other libraries, browsers, long runs."""
 ABSENT = "metricdp/absent"
 """Where pytest's cache keeps what the first tier skipped for lack of a library."""
+KERNELS = "tests/kernels/"
 _SKIPPED: set[str] = set()
 collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
 """A module that is nothing without its library."""
@@ -89,13 +90,36 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the second tier."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Mark the second tier, and put a share of the kernels' tests at the head of each process's
+    share of all.
+
+    The first call compiles a kernel, for seconds, and leaves it on disk. Processes that come to the
+    same kernel at the same time would all compile it.
+    """
     cache = getattr(config, "cache", None)
     absent = [] if cache is None else cache.get(ABSENT, [])
     for item in items:
         if item.nodeid.startswith((*EXTENDED, *absent)):
             item.add_marker("extended")
+    yield  # here pytest leaves out those of the other tier
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    kernels = [item for item in items if item.nodeid.startswith(KERNELS)]
+    others = [item for item in items if not item.nodeid.startswith(KERNELS)]
+    items[:] = [
+        item
+        for number in range(processes)
+        for group in (kernels, others)
+        for item in group[_part(group, number, processes) : _part(group, number + 1, processes)]
+    ]
+
+
+def _part(group: list[pytest.Item], number: int, parts: int) -> int:
+    """Where a part of a list begins."""
+    return len(group) * number // parts
 
 
 @pytest.hookimpl(wrapper=True)

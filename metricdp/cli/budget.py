@@ -94,13 +94,7 @@ def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
 
 
 def check_options(args: Namespace) -> None:
-    """Refuse options about a ledger where there is none, and bounds of users where there are none.
-
-    Raises
-    ------
-    UsageError
-        Naming the option.
-    """
+    """Refuse options about a ledger or bounds of users where there are none."""
     if args.max_contributions is not None and args.user is None:
         raise UsageError(
             "--max-contributions bounds the records of a user: say whose a record is with --user "

@@ -340,15 +340,7 @@ def _planned(args: Namespace, metric: Any, universe: Any, weights: Any) -> tuple
 
 
 def _rounded_up(percent: float) -> str:
-    """Two digits, never too small.
-
-    Examples
-    --------
-    >>> _rounded_up(0.0)
-    '0'
-    >>> _rounded_up(0.41234)
-    '0.42'
-    """
+    """Two digits, never too small."""
     if percent <= 0:
         return "0"
     step = Decimal(1).scaleb(Decimal(percent).adjusted() - 1)

@@ -111,13 +111,7 @@ def run(args: Namespace) -> int:
 
 
 def _share(text: str) -> str:
-    """A number above 0 and below 1, kept as it is written.
-
-    Examples
-    --------
-    >>> _share("9/10")
-    '9/10'
-    """
+    """A number above 0 and below 1, kept as it is written."""
     from metricdp.accounting import exact
 
     try:

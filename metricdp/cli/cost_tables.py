@@ -30,15 +30,7 @@ _OPTIONS = {
 
 
 def read_costs(args: Namespace) -> Any:
-    """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is.
-
-    Raises
-    ------
-    UsageError
-        An option that only graphs have, or the map of a graph.
-    InputError
-        As `metricdp.CostTable`.
-    """
+    """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is."""
     import metricdp as mdp
 
     for name in _GRAPHS:

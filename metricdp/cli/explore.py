@@ -119,13 +119,7 @@ def add_question(group: Any) -> None:
 
 
 def epsilon_list(text: str) -> list[str]:
-    """Budgets written with commas between them, each kept as it is written.
-
-    Examples
-    --------
-    >>> epsilon_list("0.1, 1/3")
-    ['0.1', '1/3']
-    """
+    """Budgets written with commas between them, each kept as it is written."""
     return [parsing.budget(part.strip()) for part in text.split(",")]
 
 

@@ -91,12 +91,7 @@ def planned(args: Namespace) -> bool:
 
 
 def check(args: Namespace) -> None:
-    """Refuse options that the objective lacks or does not take, before anything is read.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse options that the objective lacks or does not take, before anything is read."""
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]
@@ -123,13 +118,7 @@ def check(args: Namespace) -> None:
 
 
 def objective_of(args: Namespace, metric: Any) -> Any:
-    """The objective that was asked for.
-
-    Raises
-    ------
-    InputError
-        A table lacks columns, names unknown vertices, or a number breaks its rule.
-    """
+    """The objective that was asked for."""
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]

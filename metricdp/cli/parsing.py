@@ -179,13 +179,7 @@ class ShowVersion(argparse.Action):
 
 
 def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
-    """Return a parser of integers from `least` to `most`.
-
-    Examples
-    --------
-    >>> whole_number(1)("20")
-    20
-    """
+    """Return a parser of integers from `least` to `most`."""
     rule = "must be a whole number " + (
         f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"
     )

@@ -14,15 +14,7 @@ from metricdp.errors import (
 
 
 def all_at_once(path: str, options: dict[str, Any], first: InputError) -> InputError:
-    """The refusal of a graph with all options that it needs, found by trying the next after each.
-
-    Parameters
-    ----------
-    options : dict
-        Of `metricdp.read_graph`, which refused them.
-    first : InputError
-        By which it did: returned as it is, unless more than one option is missing.
-    """
+    """The refusal of a graph with all options that it needs, found by trying one more each time."""
     from metricdp.metrics.graph import read_graph
 
     needed: list[str] = []

@@ -18,20 +18,7 @@ _TABLES = (".gpkg", ".geojson", ".shp", ".fgb", ".parquet", ".pq", ".csv", ".tsv
 
 
 def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
-    """Return the centers of a result in any of its files, as ids of the universe.
-
-    Parameters
-    ----------
-    path : str
-        JSON, or what `read_vertices` reads, by the ending.
-    layer : str, optional
-        Of a geographic file with several; the usual one is ``sites``.
-
-    Raises
-    ------
-    InputError, OSError
-        No such file, nothing like centers in it, or ids that the universe does not have.
-    """
+    """Return the centers of a result in any of its files, as ids of the universe."""
     bare = path.lower().removesuffix(".gz")
     if bare.endswith(_TABLES):
         return read_vertices(path, metric, layer)

@@ -55,15 +55,7 @@ def _wrapped(line: str) -> str:
 
 
 def read_json(path: str, hint: str = "") -> Any:
-    """What a file of JSON holds.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    InputError
-        It is not JSON; the message ends in `hint`.
-    """
+    """What a file of JSON holds."""
     with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
         data = file.read()
     try:
@@ -128,16 +120,6 @@ def check_stdout(files: Iterable[str | None]) -> None:
 def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None]) -> None:
     """Refuse, before anything is paid for, files that could not be written or that would replace an
     input.
-
-    Parameters
-    ----------
-    targets, inputs : dict of option to path
-        Files to write and files to read; None where the option was not given.
-
-    Raises
-    ------
-    InputError, OSError
-        Naming the option.
     """
     taken = {os.path.realpath(path): option for option, path in inputs.items() if path is not None}
     for option, path in targets.items():

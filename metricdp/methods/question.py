@@ -197,7 +197,7 @@ class BoxQuestion:
         time_limit: Any = None,
         effort: Any = QUICK,
     ) -> BoxQuestion:
-        """Check k, seed, time limit and effort, and that nothing of a finite universe is asked for."""
+        """Check k, seed, time limit and effort, and that nothing else is asked for."""
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")

@@ -25,7 +25,13 @@ DEFAULT = METHODS[0]
 
 
 def method_of(method: Any) -> Method:
-    """The method given, or named, with its defaults."""
+    """The method given, or named, with its defaults.
+
+    Examples
+    --------
+    >>> mdp.methods.method_of("uniform")
+    Uniform(records_hint=None)
+    """
     return method if isinstance(method, Method) else BY_NAME[chosen(method, METHODS, "method")]()
 
 

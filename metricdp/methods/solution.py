@@ -303,13 +303,7 @@ class Solution:
         return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
 
     def percentile(self, percents: Iterable[float]) -> list[float]:
-        """Distances within which so many percent of the weight that is served lie.
-
-        Raises
-        ------
-        InputError
-            They are not between 0 and 100, or no weights are known.
-        """
+        """Distances within which so many percent of the weight that is served lie."""
         rule = "percentiles must be numbers from 0 to 100"
         wanted = floats(list(percents), rule)
         if not ((wanted >= 0) & (wanted <= 100)).all():
@@ -340,11 +334,6 @@ class Solution:
 
     def summary(self, *, stability: bool = False, level: float = LEVEL) -> Any:
         """Figures of the answer with their intervals: `Release.summary` of its centers.
-
-        Raises
-        ------
-        InputError
-            There is no release of counts behind it.
 
         Examples
         --------
@@ -421,11 +410,6 @@ class Solution:
         ----------
         sites : iterable of ids, or array_like of shape (n_sites, d) in a box
             Any number of them, anywhere in a box.
-
-        Raises
-        ------
-        InputError
-            Unknown ids, none, sites that cannot serve the demand, or no weights are known.
 
         Examples
         --------
@@ -508,11 +492,6 @@ class Solution:
             a release, none where no weights are known) and ``share``; without a center where
             nobody serves it. Public facts about released numbers.
 
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed (extra: geo).
-
         Examples
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
@@ -554,13 +533,6 @@ class Solution:
     def layers(self) -> Layers:
         """The plan as geographic layers: sites, territories, streets, spider and demand.
 
-        Raises
-        ------
-        InputError
-            The universe has no coordinates in the plane.
-        MissingExtraError
-            The extra ``geo`` is not installed.
-
         Examples
         --------
         >>> metric = mdp.HaversineMetric([[-71.34, -29.95], [-71.25, -29.9], [-71.2, -30.1]])
@@ -586,13 +558,6 @@ class Solution:
             The centers; the areas they serve, those of the nearest center whatever the objective
             says of limits and capacities; these as streets; lines from the parts of the noisy
             demand to their center; the noisy demand by part.
-
-        Raises
-        ------
-        InputError
-            The universe has no coordinates, or there is nothing for such a layer.
-        MissingExtraError
-            The extra ``geo`` is not installed.
         """
         return self.layers().layer(layer)
 
@@ -601,24 +566,12 @@ class Solution:
         the nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and
         ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
         with all arcs.
-
-        Raises
-        ------
-        InputError
-            The universe is no graph.
         """
         return views.graph(self._siting.metric, self.centers, self._nearest, self.weights)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw network, territories, noisy demand and centers with matplotlib; the axes are
         returned.
-
-        Raises
-        ------
-        InputError
-            No coordinates in the plane.
-        MissingExtraError
-            matplotlib is not installed (extra: plots).
         """
         places = self.coordinates
         ax = views.axes(places, ax)
@@ -669,10 +622,6 @@ class Solution:
             table. ``.html``: `page`. ``.png``: `plot`.
         **page
             Words of the page, as `page` takes them; of no use in other files.
-
-        Returns
-        -------
-        Path
 
         Raises
         ------

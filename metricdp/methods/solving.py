@@ -64,10 +64,6 @@ def solve(
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
 
-    Returns
-    -------
-    Solution
-
     Raises
     ------
     InputError
@@ -135,20 +131,6 @@ def answered_in_box(
 ) -> Solution:
     """Sites in a box for weighted points of it: they stand at these points, or at those of a
     public net.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        None negative.
-    release : release, optional
-        That the weights are of.
-    **asked
-        `seed` and `time_limit` of `solve`.
-
-    Raises
-    ------
-    InputError
-        Something is asked that needs a finite universe; errors as `solve`.
     """
     finite = [name for name in _PLACES if asked.pop(name, None) is not None]
     if finite:
@@ -177,22 +159,7 @@ def answered(
     release: Any = None,
     **asked: Any,
 ) -> Solution:
-    """Sites for weights that are public, or were released.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        None negative.
-    space : EuclideanSpace, optional
-        The metric is of points of this box, which are told by their coordinates.
-    n_points : int, optional
-        So many of the points, the first, are those that have weights; the others are places for
-        sites. All by default.
-    release : release, optional
-        That the weights are of.
-    **asked
-        `loads`, `candidates`, `opened`, `forbidden`, `seed` and `time_limit` of `solve`.
-    """
+    """Sites for weights that are public, or were released."""
     siting = siting_of(metric, weights, **asked)
     objective.check(siting)
     with siting.deadline:
@@ -226,13 +193,7 @@ def siting_of(
     seed: Any = 0,
     time_limit: Any = None,
 ) -> Siting:
-    """The question of `solve`, checked.
-
-    Raises
-    ------
-    InputError
-        An argument breaks its rule.
-    """
+    """The question of `solve`, checked."""
     allowed = np.arange(len(metric.sites))
     if candidates is not None:
         allowed = site_positions(metric, candidates)

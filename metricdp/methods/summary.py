@@ -38,16 +38,6 @@ class Stability:
         How often a center stays at its very point.
     moves : ndarray of float64, shape (k,)
         Median distance from a center to the nearest of those found anew.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> release = mdp.release(metric, demand, epsilon=4)
-    >>> firm = release.summary([1, 7], stability=True).stability
-    >>> firm.n_draws, bool((firm.stays > 0.9).all()), firm.moves
-    (24, True, array([0., 0.]))
     """
 
     stays: NDArray[np.float64]
@@ -119,15 +109,7 @@ class Summary:
 def mean_distance(
     told: Credible, metric: Metric, centers: Sequence[Any], within: Any, level: float
 ) -> Interval:
-    """Mean distance to the nearest center, or the share of the demand within a distance of one.
-
-    Raises
-    ------
-    InputError
-        `within` is no distance, or `level` no chance.
-    UnknownIdError
-        A center is not in the universe.
-    """
+    """Mean distance to the nearest center, or the share of the demand within a distance of one."""
     level = checked_level(level)
     _, distance = metric.nearest_to(_positions(metric, centers))
     away = np.asarray(distance, np.float64)
@@ -159,17 +141,7 @@ def summarized(
 
 
 def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stability:
-    """Search from these centers again, on demand drawn from the posterior.
-
-    Notes
-    -----
-    24 searches, each begun at the centers themselves.
-
-    Raises
-    ------
-    InputError
-        Sites are no points of the universe.
-    """
+    """Search from these centers again, on demand drawn from the posterior."""
     if metric.sites is not metric.ids:
         raise InputError(
             "stability=True needs centers that are points of the universe: how far one site of a "
@@ -191,13 +163,7 @@ def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stab
 
 
 def checked_level(level: Any) -> float:
-    """A chance strictly between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
+    """A chance strictly between 0 and 1."""
     chance = floats(level, "level")
     if chance.ndim or not 0 < chance < 1:
         raise InputError(f"level must be between 0 and 1, such as 0.95; got {shown(level)}")

@@ -53,14 +53,6 @@ class SyntheticPoints(Sequence[Any]):
         Of the release: what they cost when it was made.
     crs : str or None
         The coordinate reference system of `coordinates`, where it is known.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [2] * 10**6), epsilon=1)
-    >>> list(release.sample(3, seed=1))
-    [2, 2, 2]
     """
 
     def __init__(
@@ -102,13 +94,6 @@ class SyntheticPoints(Sequence[Any]):
             ``.csv`` and ``.parquet``: columns ``vertex``, and ``lon`` and ``lat`` or ``x`` and
             ``y`` where there are coordinates (in a box ``x`` and ``y``, or ``x1`` to ``xd``);
             Parquet also has a column ``geometry`` (GeoParquet 1.0). ``.geojson``: a point each.
-
-        Raises
-        ------
-        InputError
-            Another ending, or GeoJSON without coordinates in the plane.
-        MissingExtraError
-            Parquet without pyarrow (extra: parquet).
         """
         ending = checked_ending(path, self.coordinates, "synthetic sample", self.crs)
         ids: Columns = {} if isinstance(self.points, np.ndarray) else {"vertex": self.points}
@@ -129,13 +114,7 @@ class SyntheticPoints(Sequence[Any]):
 
 
 def checked_number(n: Any) -> int:
-    """The number of points asked for.
-
-    Raises
-    ------
-    InputError
-        No integer from 1 to `MOST`.
-    """
+    """The number of points asked for."""
     number = integer(n)
     if number is None or not 1 <= number <= MOST:
         raise InputError(
@@ -168,15 +147,7 @@ def nearby(universe: Metric) -> NDArray[np.int64]:
 
 
 def leaf_order(tree: PartitionTree) -> NDArray[np.int64]:
-    """Place of each part among the leaves from left to right, shape (n_parts,).
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-    >>> sorted(leaf_order(hierarchy(metric).cut(4)).tolist())
-    [0, 1, 2, 3]
-    """
+    """Place of each part among the leaves from left to right, shape (n_parts,)."""
     m = tree.n_parts
     place = np.empty(m, np.int64)
     stack, seen = [2 * m - 2], 0

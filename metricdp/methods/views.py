@@ -25,13 +25,7 @@ Floats = NDArray[np.float64]
 
 
 def axis_names(d: int, system: str | None) -> list[str]:
-    """Names of columns of coordinates.
-
-    Examples
-    --------
-    >>> axis_names(2, "lonlat"), axis_names(2, None), axis_names(3, None)
-    (['lon', 'lat'], ['x', 'y'], ['x1', 'x2', 'x3'])
-    """
+    """Names of columns of coordinates."""
     if d != 2:
         return [f"x{j + 1}" for j in range(d)]
     return ["lon", "lat"] if system == "lonlat" else ["x", "y"]
@@ -49,13 +43,7 @@ def placed(
 
 
 def frame(columns: dict[str, Any]) -> Any:
-    """A data frame of pandas.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed (extra: geo).
-    """
+    """A data frame of pandas."""
     if find_spec("pandas") is None:
         raise MissingExtraError("a data frame", "geo")
     import pandas as pd
@@ -66,13 +54,7 @@ def frame(columns: dict[str, Any]) -> Any:
 def graph(
     metric: Metric, centers: Any, nearest: tuple[NDArray[np.int64], Floats], weights: Any
 ) -> Any:
-    """The public graph as one of networkx, with what was found at its nodes.
-
-    Raises
-    ------
-    InputError
-        The universe is no graph.
-    """
+    """The public graph as one of networkx, with what was found at its nodes."""
     import networkx as nx
 
     if metric.graph is None:
@@ -98,15 +80,7 @@ def graph(
 
 
 def axes(places: Floats | None, ax: Any = None) -> Any:
-    """Axes of matplotlib to draw on: those given, or new ones.
-
-    Raises
-    ------
-    InputError
-        The centers have no places in the plane.
-    MissingExtraError
-        matplotlib is not installed (extra: plots).
-    """
+    """Axes of matplotlib to draw on: those given, or new ones."""
     if find_spec("matplotlib") is None:
         raise MissingExtraError("drawing", "plots")
     if places is None or places.shape[1] != 2:

@@ -9,13 +9,7 @@ from importlib.resources import files
 
 @cache
 def asset(name: str) -> str:
-    """Return the text of a file of this package.
-
-    Parameters
-    ----------
-    name : str
-        Its path below ``metricdp/report``, such as ``"map/page.css"``.
-    """
+    """Return the text of a file of this package."""
     return files("metricdp.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
@@ -23,13 +17,6 @@ def filled(page: str, pieces: Mapping[str, str]) -> str:
     """Put a text in place of every ``@@NAME@@`` of a page; the caller escapes what needs it.
 
     What was put in is not looked at again, whatever it holds.
-
-    Parameters
-    ----------
-    page : str
-        As of `asset`.
-    pieces : mapping of str to str
-        By name.
     """
     head, *rest = page.split("@@")
     return head + "".join(pieces[text] if i % 2 == 0 else text for i, text in enumerate(rest))

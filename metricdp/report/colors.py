@@ -107,15 +107,6 @@ def seen_apart(colors: Iterable[str]) -> NDArray[np.float64]:
     """Return how far apart each two colors are for those who tell them apart worst: the least OKLab
     distance with all cones, and in simulated deuteranopia, protanopia and tritanopia.
 
-    Parameters
-    ----------
-    colors : iterable of str
-        As "#rrggbb".
-
-    Returns
-    -------
-    ndarray of float64, shape (n_colors, n_colors)
-
     References
     ----------
     Machado, G. M., Oliveira, M. M., & Fernandes, L. A. F. (2009). A physiologically-based model for
@@ -136,13 +127,6 @@ def ink_on(color: str) -> str:
 
 def assign_colors(k: int, neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give each of `k` territories a color of `PALETTE`.
-
-    Parameters
-    ----------
-    k : int
-        Number of territories.
-    neighbors : ndarray of int64, shape (n_pairs, 2)
-        Pairs of territories that touch or lie near each other.
 
     Returns
     -------

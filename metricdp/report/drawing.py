@@ -155,17 +155,7 @@ class Ground:
 
 
 def ground(points: Points, pairs: NDArray[np.int64], bends: Bends | None = None) -> Ground:
-    """Find the nearest point of every pixel near the network.
-
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, 2)
-        Finite places.
-    pairs : ndarray of int64, shape (m, 2)
-        Edges; long ones count as points along them, each half with the owner of its end.
-    bends : Bends or None
-        Their courses, whose places count too.
-    """
+    """Find the nearest point of every pixel near the network."""
     low = points.min(axis=0)
     high = points.max(axis=0)
     reach = 0.018 * float(max(high - low))

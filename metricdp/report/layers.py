@@ -73,13 +73,7 @@ class Layers:
             )
 
     def layer(self, name: str) -> Any:
-        """A GeoDataFrame of one layer.
-
-        Raises
-        ------
-        InputError
-            No such layer, or there is nothing for it: no edges, no weights.
-        """
+        """A GeoDataFrame of one layer."""
         if name not in LAYERS:
             raise InputError(f"layer must be one of {', '.join(LAYERS)}; got {name!r}")
         if name == "streets" and self.metric.graph is None:

@@ -24,16 +24,6 @@ def pivot_distances(
 ) -> tuple[NDArray[np.int64], Points]:
     """Choose pivots farthest-first and return the distances from them to every point.
 
-    Parameters
-    ----------
-    metric : Metric
-        A finite universe; only ``len`` and ``distance_rows`` are used.
-    n_pivots : int
-        How many; fewer when every point is already at distance 0 from a pivot.
-    seed : int
-        Public coin for the point the search starts from; the first pivot is the farthest point from
-        it.
-
     Returns
     -------
     pivots : ndarray of int64, shape (p,)
@@ -64,18 +54,6 @@ def pivot_distances(
 
 def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool = True) -> Points:
     """Place every point of a metric in the plane so that drawn distances resemble true ones.
-
-    Parameters
-    ----------
-    metric : Metric
-        A finite universe. Where it has a ``graph`` its edges take part in the refinement.
-    n_pivots : int
-        Public pivots, chosen farthest-first.
-    seed : int
-        Public coin; equal seeds give equal layouts.
-    refine : bool
-        On graphs, follow pivot MDS by a few rounds of sparse stress majorization, which pulls apart
-        vertices that look alike from all pivots.
 
     Returns
     -------

@@ -75,8 +75,6 @@ def write_points(
 
     Parameters
     ----------
-    ending : str
-        One of `ENDINGS`, from `checked_ending`.
     columns : dict of str to list
         Of CSV and Parquet.
     places : ndarray of float64, shape (n_points, 2), or None

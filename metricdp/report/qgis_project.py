@@ -42,12 +42,6 @@ def project_row(
         Left, bottom, right and top of what is there.
     crs : str or None
         System of the layers.
-
-    Examples
-    --------
-    >>> name, _, content = project_row("plan.gpkg", [], np.array([0.0, 0.0, 1.0, 1.0]), None)
-    >>> name, bytes.fromhex(content)[:2]
-    ('metricdp', b'PK')
     """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -11,13 +11,7 @@ HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 
 
 def qml(layer: str, frame: Any) -> str:
-    """The style of a layer, by the colors and the demand in it.
-
-    Examples
-    --------
-    >>> "categorizedSymbol" in qml("sites", {"rank": [1], "color": ["#2f6db5"]})
-    True
-    """
+    """The style of a layer, by the colors and the demand in it."""
     if layer == "demand":
         body = _single(
             "marker",
@@ -52,13 +46,7 @@ def qml(layer: str, frame: Any) -> str:
 
 
 def style_body(style: str) -> str:
-    """What stands inside a style's element: a project has it inside its layer's.
-
-    Examples
-    --------
-    >>> style_body(qml("spider", {})).startswith("<renderer-v2")
-    True
-    """
+    """What stands inside a style's element: a project has it inside its layer's."""
     return style[style.index(">", style.index("<qgis")) + 1 : -len("</qgis>")]
 
 

@@ -82,15 +82,7 @@ def meaning(facts: Mapping[str, Any]) -> str:
 
 
 def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
-    """Say in HTML what was spent and for what, or that there is no guarantee.
-
-    Parameters
-    ----------
-    receipt : Receipt or None
-        Anything with ``to_dict()`` and ``str()``.
-    basis : {"public", "non-private"} or None
-        Without a receipt: what the clustering was computed from; None says that nothing is known.
-    """
+    """Say in HTML what was spent and for what, or that there is no guarantee."""
     if receipt is None:
         title, text = _WITHOUT[basis]
         tone = "plain" if basis == "public" else "warn"
@@ -155,13 +147,7 @@ def short(value: float) -> str:
 
 
 def intervals_html(evaluation: Any) -> str:
-    """Figures with their intervals, as a table; nothing without an evaluation.
-
-    Parameters
-    ----------
-    evaluation : Evaluation or None
-        Anything whose ``to_dict()`` holds estimates with their ends, as `metricdp.evaluate` tells.
-    """
+    """Figures with their intervals, as a table; nothing without an evaluation."""
     if evaluation is None:
         return ""
     told = evaluation.to_dict()

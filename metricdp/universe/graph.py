@@ -321,11 +321,6 @@ def reverses(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """For each of some arcs, sorted by (tail, head), the place of its reverse, and whether there is
     one.
-
-    Examples
-    --------
-    >>> reverses(np.array([0, 0, 1]), np.array([1, 2, 0]), 3)
-    (array([2, 2, 0]), array([ True, False,  True]))
     """
     forward = t * n + h
     backward = h * n + t

@@ -13,17 +13,7 @@ _SCRIPTS = ("stage", "data", "view", "network", "demand", "centers", "steer")
 
 
 def stage_html(title: str, layers: Mapping[str, str], attribution: str | None = None) -> str:
-    """The map's part of a page.
-
-    Parameters
-    ----------
-    title : str
-        What the map is called by those who hear it.
-    layers : mapping of str to str
-        What can be hidden: a key that the scripts know, and the name it has on this page.
-    attribution : str, optional
-        Whose data the map shows.
-    """
+    """The map's part of a page."""
     box = (
         '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
     )

@@ -63,10 +63,6 @@ def days_page(
     attribution : str, optional
         Whose data the network is: shown on the map.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     InputError
@@ -117,11 +113,6 @@ def write_days(
     path: str | os.PathLike[str], metric: Metric, history: Sequence[Any], **options: Any
 ) -> Path:
     """Write `days_page` to a file, wholly or not at all; parameters as there.
-
-    Returns
-    -------
-    Path
-        The file written.
 
     Examples
     --------

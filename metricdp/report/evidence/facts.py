@@ -57,13 +57,7 @@ class Facts:
 
     @classmethod
     def of(cls, receipt: Any, audit: Any = None, evaluation: Any = None) -> Facts:
-        """Read a receipt's JSON form.
-
-        Raises
-        ------
-        InputError
-            It is none; no result of an audit; no private evaluation.
-        """
+        """Read a receipt's JSON form."""
         lacks = [] if isinstance(receipt, Mapping) else ["everything"]
         lacks = lacks or [name for name in _RECEIPT if name not in receipt]
         if lacks or not isinstance(receipt["mechanisms"], list):

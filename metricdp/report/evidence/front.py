@@ -58,13 +58,7 @@ class Evidence:
         return record(self.facts, self.answers)
 
     def yaml(self) -> str:
-        """`registry` as YAML.
-
-        Raises
-        ------
-        MissingExtraError
-            PyYAML is not installed (extra ``evidence``).
-        """
+        """`registry` as YAML."""
         notes = {}
         if placeholders(self.answers):
             choices = ", ".join(CHOICES["curator_type"])
@@ -91,11 +85,6 @@ class Evidence:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page (``.html``) or the record (``.yaml``, ``.yml``, ``.json``), wholly or not
         at all.
-
-        Raises
-        ------
-        InputError, MissingExtraError, OSError
-            Another ending; PyYAML is missing; the path cannot be written.
         """
         write_whole(file_path(path, "path"), self.text_for(path))
 

@@ -50,13 +50,7 @@ def blank(name: str) -> str:
 
 
 def checked_answers(given: Any) -> dict[str, str]:
-    """Answers by name, each a text.
-
-    Raises
-    ------
-    InputError
-        No mapping, an unknown name, no text, or none of the choices.
-    """
+    """Answers by name, each a text."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

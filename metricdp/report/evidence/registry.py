@@ -219,13 +219,7 @@ def _list(lines: list[str]) -> str:
 
 
 def to_yaml(told: Mapping[str, Any], notes: Mapping[str, str]) -> str:
-    """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted.
-
-    Raises
-    ------
-    MissingExtraError
-        PyYAML is not installed.
-    """
+    """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted."""
     try:
         import yaml
     except ImportError:

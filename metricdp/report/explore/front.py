@@ -144,11 +144,6 @@ class Exploration:
         str
             About 60 kB, and 8 bytes a vertex of a large network.
 
-        Raises
-        ------
-        InputError
-            The title or the attribution is no text.
-
         Notes
         -----
         Complexity: one search for the nearest centers a level, a picture of half a million pixels,
@@ -232,13 +227,6 @@ def explore(
     -------
     Exploration
         Shows itself in notebooks; ``write(path)`` makes the page.
-
-    Raises
-    ------
-    InputError
-        A bad argument; nothing was charged.
-    BudgetError
-        The ledger does not hold the sum; nothing was read.
 
     Notes
     -----

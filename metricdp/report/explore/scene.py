@@ -69,17 +69,7 @@ def level_names(epsilons: Sequence[Fraction]) -> list[str]:
 def scene(
     universe: Metric | EuclideanSpace, levels: Sequence[Level], exact: Any, example: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Everything the page's script draws, and the notes on how to read it.
-
-    Parameters
-    ----------
-    universe : Metric or EuclideanSpace
-        A box must be of two dimensions.
-    exact : list of ids, ndarray of shape (k, 2), or None
-        Centers without privacy.
-    example : bool
-        The demand is made up.
-    """
+    """Everything the page's script draws, and the notes on how to read it."""
     stage = _Box(universe) if isinstance(universe, EuclideanSpace) else _Network(universe)
     drawn = []
     before = None

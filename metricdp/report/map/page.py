@@ -90,11 +90,6 @@ def map_page(
         `metricdp.Result.summary`), in the order of `centers`: shown with its intervals, those of
         loads as halos around the centers, the wider the less is known.
 
-    Returns
-    -------
-    str
-        About 60 kB, and 10–25 bytes a point.
-
     Raises
     ------
     InputError
@@ -155,18 +150,6 @@ def write_map(
     path: str | os.PathLike[str], metric: Metric, centers: Sequence[Hashable], **options: Any
 ) -> Path:
     """Write `map_page` to a file, wholly or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-        Replaced if it exists. A temporary file beside it takes the text first.
-    metric, centers, **options
-        As for `map_page`.
-
-    Returns
-    -------
-    Path
-        The file written.
 
     Examples
     --------
