@@ -24,6 +24,7 @@ EXTENDED = (
     "tests/audit/test_audit.py",
     "tests/benchmarks/",
     "tests/fuzz/",
+    "tests/local/test_centers.py::test_the_demonstration",
     "tests/metrics/test_diameter.py",
     "tests/methods/box/test_best_run.py",
     "tests/methods/box/test_quadtree.py::test_finds_the_groups",
