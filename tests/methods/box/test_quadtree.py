@@ -436,9 +436,8 @@ def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
 def test_steps_passes_and_openings_spend_the_whole_budget(relation, method):
     points, _ = blobs(2000)
     ledger = mdp.Ledger("7/3", neighboring=relation)
-    result = mdp.k_means(
-        BOX, mdp.PrivateDemand(BOX, points), 4, epsilon="7/3", ledger=ledger, method=method
-    )
+    demand, call = mdp.PrivateDemand(BOX, points), {"epsilon": "7/3", "ledger": ledger}
+    result = mdp.k_means(BOX, demand, 4, **call, method=method, time_limit=1e-3)
     assert (
         result.receipt.epsilon
         == ledger.spent

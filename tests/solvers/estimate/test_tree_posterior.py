@@ -48,9 +48,9 @@ def integrated(tree, noisy, scale, total=None, total_scale=0.0):
     """
     p = tree.sizes[0] / tree.sizes[2]
     middle, reach = max(noisy.sum(), 0), 25 * scale + abs(noisy).max()
-    x = np.linspace(0, middle + reach, 4001)[:, None]
+    x = np.linspace(0, middle + reach, 2001)[:, None]
     shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
-    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
+    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 1002)
     shares.append(((at[1:] + at[:-1]) / 2, np.diff(beta(c * p, c * (1 - p)).cdf(at))))
     fine = np.concatenate([f for f, _ in shares])[None, :]
     chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
