@@ -25,7 +25,8 @@ class Waiting:
     """A line on a terminal that says what is being done, whenever nothing was said for two seconds.
 
     It stands where the cursor is, is taken away before anything else is written, and leaves
-    nothing. While numba compiles it says so. It tells no number but seconds.
+    nothing. While numba compiles it says so. It counts the seconds, and nothing else: rows that are
+    read may be private.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Waiting:
         self._wait = wait
         self._what = "loading libraries"
         self._lock = threading.RLock()
-        self._last = time.monotonic()
+        self._last = self._since = time.monotonic()
         self._width = 0
         self._over = threading.Event()
         self._compiles = 0
@@ -66,6 +67,7 @@ class Waiting:
         """Say from now on that this is being done; `what` is public."""
         with self._lock:
             self._what = what
+            self._since = time.monotonic()
 
     def clear(self) -> None:
         """Take the line away: something else is being written, and the wait begins anew."""
@@ -98,7 +100,8 @@ class Waiting:
 
     def _show(self) -> None:
         compiling = "compiling, once on this machine" if self._compiles > 0 else ""
-        text = f"metricdp: {compiling or self._what} …"
+        seconds = time.monotonic() - self._since
+        text = f"metricdp: {compiling or self._what} … {seconds:.0f} s"
         self._write("\r" + text.ljust(self._width))
         self._width = max(self._width, len(text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 from types import SimpleNamespace
@@ -45,8 +46,22 @@ def test_silence_is_ended_and_the_line_leaves_nothing():
         until("reading a very long name of a file.csv …", terminal)
         doing("computing")
         until("metricdp: computing …", terminal)
-        assert screen(terminal.getvalue()) == ["metricdp: computing …"]
+        (line,) = screen(terminal.getvalue())
+        assert re.fullmatch(r"metricdp: computing … \d s", line)
     assert screen(terminal.getvalue()) == [""]
+
+
+def test_long_work_counts_its_seconds(monkeypatch):
+    """From its own beginning: not one unchanging line."""
+    terminal = Terminal()
+    with Waiting(terminal, wait=0.06) as waiting:
+        doing("reading roads.csv")
+        waiting._since -= 41
+        until("reading roads.csv … 41 s", terminal)
+        waiting._since -= 59
+        until("reading roads.csv … 100 s", terminal)
+        doing("computing")
+        until("computing … 0 s", terminal)
 
 
 def test_what_is_said_takes_its_place(monkeypatch):

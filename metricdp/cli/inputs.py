@@ -125,9 +125,11 @@ def _places(metric: GraphMetric) -> str:
 def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     """Read the private demand; nothing about it is said."""
     import metricdp as mdp
+    from metricdp.records.engines.geographic import is_geographic
 
     _check_coordinates(args, metric)
-    if args.x is not None and args.max_snap is None and args.box is None and not args.quiet:
+    snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
+    if snapped and args.max_snap is None and args.box is None and not args.quiet:
         say(
             "note: a record of another town counts at the nearest vertex, however far that is; "
             "--max-snap 2km leaves it out, --box refuses it"

@@ -152,7 +152,7 @@ def private():
         file("DEMAND", "or a demand file (CSV, Parquet, …)"),
         text("USER", "Column of whose record it is: protects persons"),
         text("MAX_CONTRIBUTIONS", "Records kept of each person", advanced=True),
-        text("MAX_SNAP", "Leave out records farther than this from the network", "500m"),
+        text("MAX_SNAP", "Leave out records farther than this from the network: 500m, 2km"),
         text("LEDGER", "Ledger (a file that adds up what is spent)"),
         text("EPSILON_BUDGET", "Budget of a new ledger", advanced=True),
         text("PURPOSE", "Purpose, noted in the ledger", advanced=True),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.cli import build_parser
 from metricdp.errors import InputError, ShatteredGraphError
 from tests.cli_world import build_world, run
 
@@ -47,6 +50,12 @@ def test_coordinates_without_a_limit_are_noted_before_the_charge(
     said = run(capsys, *call).lines
     note = next(i for i, line in enumerate(said) if "--max-snap 2km leaves it out" in line)
     assert note < next(i for i, line in enumerate(said) if "spent epsilon" in line)
+    Path("homes.geojson").write_text(
+        '{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, '
+        '"geometry": {"type": "Point", "coordinates": [-71.3, -29.9]}}]}'
+    )
+    points = [*call[:5], "homes.geojson", *call[6:10]]
+    assert "another town counts" in run(capsys, *points).err
     for more in (["--max-snap", "2km"], ["--box", "-72,-30,-71,-29"], ["-q"]):
         assert "another town" not in run(capsys, *call, *more).err
 
@@ -67,3 +76,22 @@ def test_a_small_part_is_not_taken_for_the_network(
     ran = run(capsys, "cluster", "town.csv", "-k", "1", "--largest-component")
     assert ran.status == 0
     assert "kept the largest component: 31 of 37 vertices, 6 left out" in ran.err
+
+
+def test_no_limit_is_the_default_everywhere() -> None:
+    """A limit changes the guarantee (no relation with a public number of records), so nobody gets
+    one unasked: not in Python, by a command, or in QGIS.
+    """
+    for way in (mdp.PrivateDemand.from_frame, mdp.PrivateDemand.from_coordinates):
+        assert inspect.signature(way).parameters["max_snap"].default is None
+    commands = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    limits = [
+        command.get_default("max_snap")
+        for command in commands.values()  # type: ignore[union-attr]
+        if "--max-snap" in command._option_string_actions
+    ]
+    assert len(limits) >= 3 and set(limits) == {None}
+    plugin = Path(__file__).parents[2] / "qgis" / "metricdp_qgis" / "algorithms.py"
+    calls = [node for node in ast.walk(ast.parse(plugin.read_text())) if isinstance(node, ast.Call)]
+    asked = [call for call in calls if call.args and ast.unparse(call.args[0]) == "'MAX_SNAP'"]
+    assert [len(call.args) for call in asked] == [2]  # no default
