@@ -21,6 +21,7 @@ from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report import drawing
 from metricdp.report.canvas.network import (
     Network,
@@ -112,8 +113,10 @@ class _Stage:
         centers = [level.result.centers[i] for i in rank]
         forecast = level.forecast
         interval = level.result.interval
+        ends = [] if interval is None else [interval.estimate, interval.low, interval.high]
+        unit = unit_shown(level.result.universe)
         told = {
-            "mean": None if interval is None else [interval.estimate, interval.low, interval.high],
+            "mean": None if interval is None else [in_words(distance, unit) for distance in ends],
             "name": level.name,
             "epsilon": f"{float(level.epsilon):g}",
             "sure": sureness(level.epsilon),

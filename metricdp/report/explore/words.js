@@ -48,12 +48,7 @@ const words = () => {
   if (l.mean)
     fact(
       "Mean distance",
-      number(l.mean[0]) +
-        ", likely " +
-        number(l.mean[1]) +
-        " to " +
-        number(l.mean[2]) +
-        " (95 %, free of charge)",
+      l.mean[0] + ", likely " + l.mean[1] + " to " + l.mean[2] + " (95 %, free of charge)",
     );
   rows.textContent = "";
   l.centers.forEach((c, i) => {

@@ -527,6 +527,10 @@ def test_browser_on_a_phone(visit, metric, shown):
         and slider["height"] >= 30
         and slider["width"] > 300
     )
+    for mark in page.locator("#ticks span, #tools button, summary:visible, #centers button").all():
+        assert min(mark.bounding_box()["width"], mark.bounding_box()["height"]) >= 44
+    mean = page.locator("#now dt", has_text="Mean distance").locator("+ dd").inner_text()
+    assert re.match(r"[\d.]+ hops, likely [\d.]+ hops to [\d.]+ hops \(95 %", mean)
     before = canvas(page)
     page.locator("#ticks span").first.tap()
     settle(page)
