@@ -17,7 +17,7 @@ from metricdp.errors import InputError
 
 LONGEST_HEADER = 1 << 24
 """Bytes of the JSON header: receipts of tens of thousands of mechanisms have room."""
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes a read: what a lie about sizes can cost
 _KINDS = "biufU"
 
 

@@ -48,7 +48,7 @@ def write_whole(target: Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
-_LONGEST = 200
+_LONGEST = 200  # of 255 bytes that file systems allow a name
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from metricdp.releases import Unit, Weighting
 
 FACTS = ("dataset", "unit", "max_contributions", "weighting")
 """Names under which a journal states them."""
-_LONGEST = 200
+_LONGEST = 200  # characters: a name, not a text
 
 
 class Protection(NamedTuple):

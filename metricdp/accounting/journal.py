@@ -30,7 +30,7 @@ BUDGET = ("epsilon", "delta", "neighboring")
 FORMATS = ("metricdp-journal-1", "metricdp-journal-2")
 """The first knew neither days, nor who is protected, nor data sets; it is read, and gone on from.
 """
-_LONGEST_HEADER = 1 << 16
+_LONGEST_HEADER = 1 << 16  # bytes, far more than a header has
 _ANCHOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{32})")
 
 

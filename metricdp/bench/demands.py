@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 
-SPOTS = 8
-CONCENTRATION = 10.0
+SPOTS = 8  # neither even nor a single town
+CONCENTRATION = 10.0  # density falls by e^-10 to the farthest place
 
 
 def one_each(metric: Metric) -> NDArray[np.int64]:

@@ -73,7 +73,7 @@ TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
 _FOLDERS = ("", "tsplib", "plan/tsplib")
 """Where in METRICDP_DATA the points may be. Without a folder they are fetched by name."""
-_EXACT = 1e-7
+_EXACT = 1e-7  # relative: rounding of sums of square roots
 _COLUMNS = [
     Column("instance", "instance"),
     Column("n", "n", "d"),

@@ -26,7 +26,7 @@ _FIRST = b"metricdp federated, 1\n"
 _SIGNED = 64
 _LONGEST = 1 << 20
 """Of the line of JSON."""
-_NUMBERS = 1 << 30
+_NUMBERS = 1 << 30  # bytes of an answer, at most
 _DAMAGE = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
 Counts = NDArray[np.int64]
 

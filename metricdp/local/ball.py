@@ -36,7 +36,7 @@ NEAR = 2
 _STARTS = 16
 _UNKNOWN = 1e12
 """Variance, for each user, of sums that nobody reported."""
-_MOST_CENTERS = 4096
+_MOST_CENTERS = 4096  # bounds the decoder's memory
 
 Floats = NDArray[np.float64]
 

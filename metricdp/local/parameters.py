@@ -19,10 +19,10 @@ VERSION = 1
 TRUST = ("one_round_local", "one_round_shuffle")
 HEADER = 4
 """Bytes before a message's reports: version, two of the parameters' fingerprint, role."""
-_MOST_ROLES = 64
-_MOST_SHARE = 1 << 20
-_MOST_CANDIDATES = 1 << 16
-_MOST_DIMENSION = 4096
+_MOST_ROLES = 64  # devices check all: bounds their time
+_MOST_SHARE = 1 << 20  # bounds the integers that a device adds up
+_MOST_CANDIDATES = 1 << 16  # a device makes as many vectors
+_MOST_DIMENSION = 4096  # bounds a device's memory with them
 
 
 @dataclass(frozen=True)

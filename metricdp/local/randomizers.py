@@ -37,10 +37,10 @@ from metricdp.local import streams
 
 UNIT = 1 << 32
 """B, the weight of an output that a value does not favor."""
-LEAST_EPSILON = Fraction(1, 1000)
-MOST_EPSILON = Fraction(20)
-MOST_DOMAIN = 1 << 24
-_NORM_BITS = 53
+LEAST_EPSILON = Fraction(1, 1000)  # still millions of steps of UNIT between the weights
+MOST_EPSILON = Fraction(20)  # beyond, a report says the value itself
+MOST_DOMAIN = 1 << 24  # bounds the decoder's counts
+_NORM_BITS = 53  # those of a float: rounds no norm
 
 Below = Callable[[int], int]
 """Source of coins: a uniform integer from 0 to n - 1, such as `secrets.randbelow`."""

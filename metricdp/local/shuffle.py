@@ -52,7 +52,7 @@ _FLOAT_ERROR = 1e-11
 _GRID = 10**6
 _SUM_ERROR = 1e-9
 """The same for the probabilities of C and their sum."""
-LOWEST_LOCAL = Fraction(1, 10)
+LOWEST_LOCAL = Fraction(1, 10)  # where bisection begins
 
 
 def clone_weights(randomizer: Any) -> tuple[float, float]:

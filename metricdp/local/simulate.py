@@ -28,7 +28,7 @@ from metricdp.local.randomizers import (
     width,
 )
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # users at once: memory against calls
 
 
 def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> NDArray[np.uint8]:

@@ -30,7 +30,7 @@ from metricdp.solvers.objectives.medians import KMeans, KMedian
 from metricdp.solvers.objectives.objective import steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
-PERCENTILES = (50.0, 90.0, 95.0, 100.0)
+PERCENTILES = (50.0, 90.0, 95.0, 100.0)  # those that planners report
 
 
 @dataclass(frozen=True, eq=False)

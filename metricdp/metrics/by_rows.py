@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 
-_CHUNK_ENTRIES = 4_000_000
+_CHUNK_ENTRIES = 4_000_000  # 32 MB of distances at once
 
 
 class RowMetric(Metric):

@@ -34,7 +34,7 @@ DIRECTIONS = ("to-center", "from-center", "round-trip")
 """Who travels: the demand to its center, the center to its demand, or either there and back."""
 _AROUND = 2000
 """A way around a one-way arc is looked for among so many vertices nearest to its head."""
-_DIAMETER_SEARCHES = 8
+_DIAMETER_SEARCHES = 8  # a tighter bound against a search each
 
 
 def directed_metric(

@@ -26,8 +26,8 @@ from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
 from metricdp.universe.lengths import unit_of
 
-_DIAMETER_SEARCHES = 64
-_ROWS_AT_ONCE = 32
+_DIAMETER_SEARCHES = 64  # a tighter bound against a search each
+_ROWS_AT_ONCE = 32  # memory against calls
 
 
 class GraphMetric(Metric):

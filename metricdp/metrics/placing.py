@@ -41,6 +41,7 @@ from metricdp.universe.nodes import LAT_NAMES, LON_NAMES
 
 OUTSIDE = "a point lies outside the box that was stated"
 NO_DEGREES = "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"
+# Units in meters: exact by definition.
 _METERS = {"m": 1.0, "km": 1000.0, "ft": 0.3048, "mi": 1609.344, "yd": 0.9144}
 _DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 

@@ -28,7 +28,7 @@ from metricdp.protocols import CellTree, TreeCells
 from metricdp.records.engines.sources import Answer, Coins, Source, sums
 from metricdp.records.exact import Sums, Total
 
-KEY_BITS = 64
+KEY_BITS = 64  # levels that one pass over the records reads
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
 from metricdp.universe.bends import Bends
 
-EARTH_RADIUS_KM = 6371.0088
-_SHADE_PIXELS = 760
+EARTH_RADIUS_KM = 6371.0088  # mean radius of WGS 84
+_SHADE_PIXELS = 760  # width of a panel: sharper pictures are larger files
 
 Points = NDArray[np.float64]
 

@@ -61,7 +61,7 @@ CLIP_QUANTILE = 0.99
 """Distances are clipped at this quantile of the expected demand."""
 TAIL = 6
 """Bands from the clip to the farthest place: more tell better how far, and add noise."""
-_SAMPLE = 20_000
+_SAMPLE = 20_000  # public points: exact edges of bins against time
 CHOOSES = (
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
     "weights of an earlier release; the shares of epsilon are fixed constants."

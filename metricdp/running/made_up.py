@@ -64,7 +64,7 @@ SHAPES = (
     Shape("heavy points", 6, 0.05, heavy=0.15),
 )
 """Demand from as even as can be to as concentrated as real demand often is."""
-_UNEQUAL = 0.6
+_UNEQUAL = 0.6  # standard deviation of the logarithm of spots' sizes
 
 
 def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ _KICKED = 3
 """From so many centers on one search, then rounds of exchanges of three random centers; below, two
 searches and what lies between.
 """
-_IN_VAIN = 2
+_IN_VAIN = 2  # generations without a gain: time against the last of the cost
 
 Found = tuple[float, NDArray[np.int64]]
 

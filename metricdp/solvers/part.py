@@ -21,10 +21,10 @@ _MOST_TRIES = 20
 """After which the bound has to do."""
 _MOST_SEARCHED = 1_000_000
 """Pairs of a part that is searched before it is asked."""
-_STARTS = 8
-_STEPS = 3000
-_PATIENCE = 40
-_LEAST = 1e-7
+_STARTS = 8  # time against a better target for the proof
+_STEPS = 3000  # of the ascent; most end by patience
+_PATIENCE = 40  # steps in vain before the pace is halved
+_LEAST = 1e-7  # of the cost: less is no rise
 
 Settle = Callable[[Ascent], Found]
 

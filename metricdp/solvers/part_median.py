@@ -11,7 +11,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # above rounding of a sum of distances
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 _ENTRIES = 8_000_000
 """Largest block of distances held: 64 MB."""
-_SLACK = 1e-9
+_SLACK = 1e-9  # keeps points that rounding would lose
 
 
 class RowSearch:

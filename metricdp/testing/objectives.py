@@ -19,7 +19,7 @@ from metricdp.solvers.objectives import OBJECTIVES
 from metricdp.solvers.objectives.objective import Objective
 
 Floats = NDArray[np.float64]
-_PLACES = 7
+_PLACES = 7  # so few that all choices can be tried
 
 
 class ObjectiveTestCase:

@@ -44,7 +44,7 @@ what counts get.
 """
 SMALLEST = 4
 """k-median: the radius halves in each step, down to the 2^-4 part."""
-MOST_STEPS = 100
+MOST_STEPS = 100  # more leave no budget for any
 
 
 @dataclass(frozen=True, kw_only=True)

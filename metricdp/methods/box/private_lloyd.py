@@ -61,7 +61,7 @@ SMOOTHED = 0.1
 """Quantile of the distances below which medians are smoothed."""
 BULK = 0.9
 """Quantile of the distances at which means are clipped before the last step."""
-MOST_STEPS = 100
+MOST_STEPS = 100  # more leave no budget for any
 
 Array = NDArray[np.float64]
 

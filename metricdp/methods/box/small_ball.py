@@ -34,7 +34,7 @@ FINE = 1 << 16
 """Cells of the grid on which a released coreset is made smaller."""
 FEWEST_CENTERS = 5
 """A smaller coreset has room for so many at least."""
-_WHOLE = 1 << 40
+_WHOLE = 1 << 40  # weights in whole units of this part
 
 Removed = Sequence[tuple[int, int]]
 

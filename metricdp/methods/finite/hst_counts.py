@@ -35,9 +35,9 @@ BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fracti
 """What each level gets of the budget of the level above it."""
 FLOOR = 4.0
 """Standard deviations of noise above which a node's count is told from nothing."""
-PARTS_FACTOR = 0.6
-PARTS_POWER = 0.8
-MOST_LEVELS = 8
+PARTS_FACTOR = 0.6  # noise against cell size: benchmarks/partition_method.md
+PARTS_POWER = 0.8  # the same
+MOST_LEVELS = 8  # deeper ones get too little budget each
 
 
 def checked_budget(budget: Any) -> Fraction:

@@ -18,8 +18,8 @@ from metricdp.partitions.box.grid import Grid
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
-_BLOCK = 1 << 16
-_KEYS = 2**62
+_BLOCK = 1 << 16  # cells at once: memory against calls
+_KEYS = 2**62  # keys stay below int64
 
 
 def directions(dimension: int, n: int, coins: np.random.Generator) -> Array:

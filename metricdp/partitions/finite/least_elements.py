@@ -37,9 +37,9 @@ _GROWTH = 12
 # entries
 _ALONE = 4
 _CHUNKS = 16  # of a batch, for the threads to share
-_WORTH_THREADS = 20_000
-_ROW_ENTRIES = 4_000_000
-_MOST_WORKERS = 8
+_WORTH_THREADS = 20_000  # fewer entries cost less than starting threads
+_ROW_ENTRIES = 4_000_000  # 32 MB of distances at once
+_MOST_WORKERS = 8  # each holds a copy of the distances
 
 Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 """Points, distances, and where the entries of each source end."""

@@ -28,8 +28,8 @@ _ARRAYS = {
 }
 FIELDS = ("seed", "beta", *_ARRAYS)
 """What is kept of a tree, besides the checksum of its universe."""
-_CHUNK = 1 << 16
-_MOST_LEVELS = 127
+_CHUNK = 1 << 16  # ids hashed at once: memory against calls
+_MOST_LEVELS = 127  # levels are int8
 
 
 def universe_checksum(metric: Metric) -> str:

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-LEVEL = 0.95
-_DRAWS = 1 << 16
+LEVEL = 0.95  # custom
+_DRAWS = 1 << 16  # width of the ends against time and memory
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ _PASSES = 50
 _KICKS, _KICK_ENTRIES = 20, 20_000_000
 _STEPS, _STEP_ENTRIES = 300, 600_000_000
 """Steps of a subgradient search, and the pairs that they look at in all."""
-_EQUAL = 1e-9
+_EQUAL = 1e-9  # above rounding of sums, below any real gain
 
 
 class Cover:

@@ -27,8 +27,8 @@ _PROGRAM_PAIRS = 250_000
 """Pairs of a site that may still open and a client it may serve, up to which HiGHS is asked."""
 _COARSE = 1500
 """Places and clients of the coarse problem in large universes."""
-_EQUAL = 1e-9
-_SECONDS = 60.0
+_EQUAL = 1e-9  # above rounding of sums, below any real gain
+_SECONDS = 60.0  # an integer program's, before its bound has to do
 
 
 @dataclass(frozen=True)

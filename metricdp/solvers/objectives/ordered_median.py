@@ -19,7 +19,7 @@ _ROUNDS = 6
 """Of choosing sites for a threshold and the threshold for sites; two in large universes."""
 _ENTRIES, _INTERVALS = 2_000_000, (4, 200)
 """Entries of blocks that all divisions of thresholds may look at, and fewest and most of them."""
-_EQUAL = 1e-8
+_EQUAL = 1e-8  # above rounding of nested sums
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, hstack
 from metricdp.solvers.stopping import Deadline
 
 Floats = NDArray[np.float64]
-_ROUNDING = 1e-6
+_ROUNDING = 1e-6  # HiGHS's feasibility tolerance
 
 
 class Rule(NamedTuple):

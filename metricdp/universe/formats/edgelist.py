@@ -57,6 +57,7 @@ _ONEWAY = {
     **dict.fromkeys(("1", "1.0", "true", "t", "yes", "y"), 1),
     **dict.fromkeys(("-1", "-1.0", "reverse"), -1),
 }
+# How a column `direction` says forward (1), backward (-1) and both (0).
 _DIRECTION = {
     "0": 0,
     "0.0": 0,
