@@ -298,7 +298,7 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
         )
         weights = inputs.read_as_weights(args, metric)
     if objectives.planned(args):
-        return _planned(args, metric, metric, weights)
+        return _answered_objective(args, metric, metric, weights)
     result = _solver(args)(
         metric,
         k=args.k,
@@ -308,15 +308,13 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
         **_search(args, metric),
     )
     if (args.certificate or args.exact) and not args.quiet:
-        say(
-            "proven optimal"
-            if result.gap == 0
-            else f"within {_rounded_up(100 * result.gap)} % of the best cost, proven"
-        )
+        say(_proof(result.gap))
     return result, weights
 
 
-def _planned(args: Namespace, metric: Any, universe: Any, weights: Any) -> tuple[Any, Any]:
+def _answered_objective(
+    args: Namespace, metric: Any, universe: Any, weights: Any
+) -> tuple[Any, Any]:
     """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
     import metricdp as mdp
 
@@ -326,17 +324,18 @@ def _planned(args: Namespace, metric: Any, universe: Any, weights: Any) -> tuple
     result = mdp.solve(universe, objective, **public, **search)
     if not args.quiet:
         of = "noisy" if result.noisy else "given"
-        proof = (
-            "nothing is proven"
-            if result.gap is None
-            else "proven best"
-            if result.gap == 0
-            else f"within {_rounded_up(100 * result.gap)} % of the best, proven"
-        )
-        say(f"{objective.name}: {result.value:.6g} for the {of} weights, {proof}")
+        value = f"{objective.name}: {result.value:.6g} for the {of} weights"
+        say(f"{value}, {_proof(result.gap)}")
         if objective.name == "capacitated" and result.has_intervals:
             say(objectives.margin(result))
     return result, result.weights
+
+
+def _proof(gap: float | None) -> str:
+    """How far an answer can be from the best one."""
+    if gap is None:
+        return "nothing is proven"
+    return f"within {_rounded_up(100 * gap)} % of the best, proven" if gap else "proven optimal"
 
 
 def _rounded_up(percent: float) -> str:
@@ -424,7 +423,7 @@ def _saved(args: Namespace, metric: Any) -> tuple[Any, Any]:
 
 def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
     if objectives.planned(args):
-        return _planned(args, release.universe, release, None)[0]
+        return _answered_objective(args, release.universe, release, None)[0]
     ask = release.k_means if args.objective == "k-means" else release.k_median
     return ask(args.k, **search)
 

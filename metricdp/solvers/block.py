@@ -207,8 +207,9 @@ class _Search:
         """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
-        if 4 * min(some, m) * min(some, n) > self.block.size:
+        if 4 * min(some, m) * min(some, n) > self.block.size:  # a sample would save too little
             return self._fine(centers)
+        # A small block: sampled rows, the start among them, and demand sampled by weight.
         rows = np.union1d(centers, self.rng.choice(m, min(some, m), replace=False))
         columns, weights = self._sampled_demand(some)
         part = np.empty((len(rows), len(columns)), self.block.dtype)
@@ -228,8 +229,11 @@ class _Search:
         found = coarse.from_starts(1 if self.k >= _MANY else 2, np.searchsorted(rows, centers))
         if len(found) == 1:
             return self._fine(rows[found[0][1]])
+        # Both results at full resolution. Of each row the least change that either descent saw is
+        # remembered: the last one tries the most promising rows first.
         promise = np.full(m, np.inf)
         pair = [self._fine(rows[one[1]], promise, proven=False) for one in found]
+        # What lies between them: a search that may open the centers of either one alone.
         union = np.unique(np.concatenate([one[1] for one in pair]))
         both = _Search(
             self.block[union],

@@ -220,14 +220,17 @@ class SwapCosts:
     def _exchange(
         self, which: NDArray[np.int64], bound: NDArray[np.int64], old: tuple, new: tuple
     ) -> None:
-        """Search from some of the demand points, up to their bounds, and let each exchange what it
-        adds.
+        """Search from some of the demand points, up to their bounds, and replace what each adds to
+        the sums under its `old` two nearest centers by what it adds under the `new` ones.
+
+        `old` and `new` are arrays by demand point: slot of the nearest center (-1: none), and the
+        costs of the nearest and the second nearest.
         """
 
-        def take(
+        def replace_one(
             i: int, vertices: NDArray[np.int64], distance: NDArray[np.int64], packed: bool
         ) -> None:
-            if new[0][i] >= 0:
+            if new[0][i] >= 0:  # the slot's row needs pages wherever this search reached
                 self._claim(new[0][i], vertices)
             before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
             kernels.exchange(
@@ -243,7 +246,7 @@ class SwapCosts:
                 self._pages,
             )
 
-        self._searches.each(which, bound, take)
+        self._searches.each(which, bound, replace_one)
 
 
 class CappedSwapCosts:

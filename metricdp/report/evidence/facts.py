@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from metricdp.accounting.cost import BASIC, ZCDP
 from metricdp.accounting.policy import Policy
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
@@ -29,6 +30,11 @@ SAMPLERS = {
     "exponential mechanism": "an exact race of integer scores with the operating system's coins",
     "permute-and-flip": "an exact race of integer scores with the operating system's coins",
     "exact": "no noise: no change of one unit can move this answer",
+}
+COMPOSITIONS = {
+    BASIC: "epsilons and deltas add up, also where a question was chosen in view of earlier "
+    "answers",
+    ZCDP: "rho adds up below a bound fixed beforehand and is converted to epsilon, delta",
 }
 _DEVICES = "integer coins of each user's device, two exact weights"
 
@@ -192,11 +198,7 @@ class Facts:
         """How the price of all mechanisms came about."""
         n = len(self.mechanisms)
         what = f"{n:,} mechanism{'' if n == 1 else 's'}, {self.receipt['composition']}"
-        bought = {
-            "basic composition": "epsilons and deltas add up, also where a question was chosen in "
-            "view of earlier answers",
-            "zCDP": "rho adds up below a bound fixed beforehand and is converted to epsilon, delta",
-        }.get(str(self.receipt["composition"]), "as stated on the receipt")
+        bought = COMPOSITIONS.get(str(self.receipt["composition"]), "as stated on the receipt")
         return f"{what}: {bought}. Together {self.price()}; arithmetic in exact rationals."
 
     def mechanism_lines(self) -> list[str]:
