@@ -89,17 +89,8 @@ def _linear(colors: Iterable[str]) -> NDArray[np.float64]:
     return np.asarray(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4))
 
 
-def oklab(colors: Iterable[str]) -> NDArray[np.float64]:
-    """Return perceptual OKLab coordinates, shape (n_colors, 3), of "#rrggbb" colors.
-
-    References
-    ----------
-    Ottosson, B. (2020). A perceptual color space for image processing.
-    """
-    return _perceived(_linear(colors))
-
-
 def _perceived(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Perceptual OKLab coordinates, shape (n_colors, 3) (Ottosson 2020)."""
     return np.asarray(np.cbrt(linear @ _TO_LMS.T) @ _TO_LAB.T)
 
 

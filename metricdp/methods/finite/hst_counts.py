@@ -122,11 +122,6 @@ def splitting_levels(tree: HST) -> list[int]:
     return [int(level) for level in np.unique(tree.level[1:])] or [tree.n_levels - 1]
 
 
-def first_level(tree: HST) -> int:
-    """The highest level of several clusters; of a tree of one node, the last."""
-    return splitting_levels(tree)[0]
-
-
 def count_levels(
     terms: Terms,
     tree: HST,
