@@ -12,7 +12,43 @@ from metricdp.report.assets import asset, filled
 _SCRIPTS = ("stage", "data", "view", "network", "demand", "centers", "steer")
 
 
-def stage_html(title: str, layers: Mapping[str, str], attribution: str | None = None) -> str:
+def page_html(
+    title: str,
+    layers: Mapping[str, str],
+    attribution: str | None,
+    scene: Mapping[str, Any],
+    *,
+    beside: str,
+    notes: str,
+    scripts: Iterable[str],
+    styles: Iterable[str] = (),
+    banner: str = "",
+    choice: str = "",
+) -> str:
+    """A whole page: a banner, the title, what can be chosen, the map, and what stands beside it.
+
+    Texts are HTML, but for the title and the attribution. `layers` are as `_stage` takes them;
+    `scripts` and `styles` name a page's own files, `scene` is what the scripts draw.
+    """
+    pieces = {
+        "TITLE": escape(title),
+        "STYLE": _joined("common.css", "phone.css", *styles, "print.css"),
+        "BANNER": banner,
+        "CHOICE": choice,
+        "STAGE": _stage(title, layers, attribution),
+        "BESIDE": beside,
+        "NOTES": notes,
+        "DATA": script_json(scene),
+        "SCRIPT": _joined(*(f"canvas/{name}.js" for name in _SCRIPTS), *scripts),
+    }
+    return filled(asset("canvas/frame.html"), pieces)
+
+
+def _joined(*names: str) -> str:
+    return "".join(map(asset, names))
+
+
+def _stage(title: str, layers: Mapping[str, str], attribution: str | None = None) -> str:
     """The map's part of a page."""
     box = (
         '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
@@ -25,16 +61,6 @@ def stage_html(title: str, layers: Mapping[str, str], attribution: str | None = 
         else '<p id="credit" hidden></p>',
     }
     return filled(asset("canvas/stage.html"), pieces)
-
-
-def scripts(*own: str) -> str:
-    """The canvas program, and after it a page's own scripts, such as ``"map/page.js"``."""
-    return "".join(map(asset, (*(f"canvas/{name}.js" for name in _SCRIPTS), *own)))
-
-
-def styles(*own: str) -> str:
-    """The styles of all pages around those of one."""
-    return "".join(map(asset, ("common.css", "phone.css", *own, "print.css")))
 
 
 def notes_html(notes: Iterable[str], heading: str = "Reading this page") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.network import Network
-from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
+from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.words import receipt_html
@@ -96,17 +95,18 @@ def days_page(
     k = len(days[-1].centers)
     several = f"{k:,} center{'' if k == 1 else 's'} over {len(days):,} day"
     named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
-    pieces = {
-        "TITLE": escape(named),
-        "STYLE": styles("explore/page.css", "days/page.css"),
-        "LAST": str(len(days) - 1),
-        "STAGE": stage_html(named, _LAYERS, attribution),
-        "RECEIPT": "" if receipt is None else receipt_html(receipt) + embedded(receipt),
-        "NOTES": notes_html(_NOTES),
-        "DATA": script_json(_scene(metric, days)),
-        "SCRIPT": scripts("days/draw.js", "days/controls.js"),
-    }
-    return filled(asset("days/page.html"), pieces)
+    paid = "" if receipt is None else receipt_html(receipt) + embedded(receipt)
+    return page_html(
+        named,
+        _LAYERS,
+        attribution,
+        _scene(metric, days),
+        choice=filled(asset("days/choice.html"), {"LAST": str(len(days) - 1)}),
+        beside=filled(asset("days/beside.html"), {"RECEIPT": paid}),
+        notes=notes_html(_NOTES),
+        styles=["explore/page.css", "days/page.css"],
+        scripts=["days/draw.js", "days/controls.js"],
+    )
 
 
 def write_days(

@@ -10,7 +10,7 @@ from typing import Any
 from metricdp.methods.remarks import percent
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.report.assets import asset, filled
-from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
+from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.explore.scene import scene
 from metricdp.report.words import receipt_html
@@ -48,26 +48,32 @@ def explore_page(shown: Shown, title: str | None = None, attribution: str | None
     centers = f"{shown.k:,} center{'' if shown.k == 1 else 's'} · {shown.universe.name}"
     kind = "A plan" if shown.made_up else "Privacy levels"
     named = title if title is not None else f"{kind} for {centers}"
-    pieces = {
-        "TITLE": escape(named),
-        "STYLE": styles("explore/page.css"),
-        "BANNER": _banner(shown),
+    levels = {
         "LAST": str(len(shown.levels) - 1),
         "START": str(len(shown.levels) // 2),
         "TICKS": "".join(
             _tick(i, level.name, float(level.epsilon)) for i, level in enumerate(shown.levels)
         ),
         "CROWD": "many" if len(shown.levels) > 5 else "few",
-        "STAGE": stage_html(named, _layers(shown), attribution),
+    }
+    facts = {
         "ACCURACY": _accuracy(shown),
         "NOUN": str(drawn["noun"]).capitalize(),
         "MASS": str(drawn["mass"]).capitalize(),
         "RECEIPT": _price(shown),
-        "NOTES": notes_html([*notes, *_reading(shown)]),
-        "DATA": script_json(drawn),
-        "SCRIPT": scripts("explore/words.js", "explore/controls.js"),
     }
-    return filled(asset("explore/page.html"), pieces)
+    return page_html(
+        named,
+        _layers(shown),
+        attribution,
+        drawn,
+        banner=_banner(shown) + "\n",
+        choice=filled(asset("explore/choice.html"), levels),
+        beside=filled(asset("explore/beside.html"), facts),
+        notes=notes_html([*notes, *_reading(shown)]),
+        styles=["explore/page.css"],
+        scripts=["explore/words.js", "explore/controls.js"],
+    )
 
 
 def _tick(i: int, name: str, epsilon: float) -> str:

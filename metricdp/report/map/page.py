@@ -17,9 +17,8 @@ from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report import drawing
-from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.network import STEPS, Network, short
-from metricdp.report.canvas.stage import notes_html, script_json, scripts, stage_html, styles
+from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
 from metricdp.report.words import (
@@ -121,20 +120,16 @@ def map_page(
     answer = scene["levels"][0]
     answer["centers"] = _with_intervals(answer["centers"], evaluation)
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
-    pieces = {
-        "TITLE": escape(named),
-        "STYLE": styles(),
-        "STAGE": stage_html(named, _layers(scene), attribution),
-        "RESULT": _result(
-            _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation),
-            receipt,
-            basis,
-        ),
-        "NOTES": notes_html(scene["notes"] + _notes(answer), "Reading this map"),
-        "DATA": script_json({key: v for key, v in scene.items() if key not in ("mean", "notes")}),
-        "SCRIPT": scripts("map/page.js"),
-    }
-    return filled(asset("map/page.html"), pieces)
+    figures = _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation)
+    return page_html(
+        named,
+        _layers(scene),
+        attribution,
+        {key: v for key, v in scene.items() if key not in ("mean", "notes")},
+        beside=_result(figures, receipt, basis),
+        notes=notes_html(scene["notes"] + _notes(answer), "Reading this map"),
+        scripts=["map/page.js"],
+    )
 
 
 def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
