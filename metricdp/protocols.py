@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from metricdp.errors import InputError
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """A function of a block of records, each by itself."""
+Served = Callable[[NDArray[Any]], tuple[NDArray[np.int64], NDArray[np.float64]]]
+"""Of each record by itself the number of its nearest center, and the distance to it."""
+Kind = Literal["finite", "box"]
 T = TypeVar("T", bound=type)
 
 
@@ -31,15 +34,21 @@ class Space(ABC):
 
     Attributes
     ----------
+    kind : {"finite", "box"}
+        For tables of what each kind of space has.
     name : str
     crs : str or None
         The coordinate reference system that was declared.
+    measured_in : str or None
+        What distances are measured in, such as ``"m"``, where that is known.
     coordinates : ndarray of float64, shape (n_points, 2), or None
     coordinate_system : {"lonlat", "xy"} or None
     """
 
+    kind: ClassVar[Kind]
     name: str = "universe"
     crs: str | None = None
+    measured_in: str | None = None
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: Any = None
 
@@ -67,9 +76,24 @@ class Space(ABC):
         """
         raise NotImplementedError
 
-    def distances_to(self, centers: Any) -> Answer:
-        """The distance of each record to its nearest center, as a function of records."""
+    def served_by(self, centers: Any) -> tuple[Served, float]:
+        """How public centers serve each record, and a distance within which they serve all."""
         raise NotImplementedError
+
+    def tabulated(self, of: Answer) -> NDArray[Any] | None:
+        """What a public function gives for each point, read-only; None where points are endless."""
+        return None
+
+    def within(self, records: NDArray[Any], limited: bool = False) -> NDArray[Any]:
+        """Records that the space's own code found, if they are some of it (or, if it is limited,
+        -1).
+
+        Raises
+        ------
+        InputError
+            They are not.
+        """
+        return records
 
 
 class Finite(Space):
@@ -83,6 +107,7 @@ class Finite(Space):
         Size of the grid that distances are rounded up to.
     """
 
+    kind = "finite"
     ids: Sequence[Hashable]
     unit: float
 
@@ -94,6 +119,18 @@ class Finite(Space):
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
         """Distances in steps of the grid, shape (n_sources, n_targets)."""
+
+    def tabulated(self, of: Answer) -> NDArray[Any]:
+        """The table."""
+        return sealed(of(np.arange(len(self))))
+
+    def within(self, records: NDArray[Any], limited: bool = False) -> NDArray[Any]:
+        """Positions."""
+        least = -1 if limited else 0
+        known = records.ndim == 1 and records.dtype == np.int64
+        if not known or not ((records >= least) & (records < len(self))).all():
+            raise InputError("positions out of range")
+        return records
 
     def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
         """Positions of ids."""
@@ -133,6 +170,7 @@ class Box(Space):
     dimension : int
     """
 
+    kind = "box"
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
@@ -308,23 +346,25 @@ def sound_rows(
     return np.clip(rows, 0, _MOST).astype(np.int64)
 
 
-def finite(space: Any, what: str) -> Finite:
+def finite(space: Any, what: str, rule: str = "") -> Finite:
     """The space, if it is a finite universe.
 
     Raises
     ------
     InputError
-        It is not; `what` needs one.
+        It is not; `what` needs one, or the whole `rule` says so.
     """
     if not isinstance(space, Finite):
-        raise InputError(f"{what} needs a finite universe (a Metric), got {type(space).__name__}")
+        got = type(space).__name__
+        raise InputError(rule or f"{what} needs a finite universe (a Metric), got {got}")
     return space
 
 
-def box(space: Any, what: str) -> Box:
+def box(space: Any, what: str, rule: str = "") -> Box:
     """The space, if it is a box; else as `finite`."""
     if not isinstance(space, Box):
-        raise InputError(f"{what} needs a box (an EuclideanSpace), got {type(space).__name__}")
+        got = type(space).__name__
+        raise InputError(rule or f"{what} needs a box (an EuclideanSpace), got {got}")
     return space
 
 
@@ -342,13 +382,6 @@ def space_of(universe: Any) -> Space:
             f"mdp.GraphMetric(G) makes one of a graph"
         )
     return universe
-
-
-def tabulated(space: Space, of: Answer) -> NDArray[Any] | None:
-    """What a public function gives for each point, read-only; None in a box, whose points are
-    endless.
-    """
-    return sealed(of(np.arange(len(space)))) if isinstance(space, Finite) else None
 
 
 _TRUSTED: set[type] = set()

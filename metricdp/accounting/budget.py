@@ -27,10 +27,11 @@ that protects none.
 
 
 def checked_budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON) -> Cost:
-    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, whatever
-    rho its asker had in mind.
+    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, so it
+    has the rho of pure epsilon, whatever rho its asker had in mind.
     """
-    cost = _for_any(Cost.of(epsilon, delta))
+    cost = Cost.of(epsilon, delta)
+    cost = cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
     free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all that a rho costs
     if free or not least <= cost.epsilon <= MAX_EPSILON:
         asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
@@ -38,13 +39,6 @@ def checked_budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON
             f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}"
         )
     return cost
-
-
-def _for_any(cost: Cost) -> Cost:
-    """What any mechanism may be paid with: a budget that counts epsilon has the rho of pure
-    epsilon.
-    """
-    return cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
 
 
 class Slice(NamedTuple):

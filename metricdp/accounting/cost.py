@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral, Real
@@ -50,31 +50,25 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     """
     number = None
     with suppress(TypeError, ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
-        number = _fraction(value)
+        read = Decimal(value) if isinstance(value, str) and "/" not in value else value
+        if isinstance(read, Decimal):
+            huge = not read.is_finite() or abs(read.adjusted()) >= 400  # 1e999999999
+            number = None if huge else Fraction(read)
+        elif isinstance(read, str | Fraction):
+            number = Fraction(read)
+        elif isinstance(read, Integral) and not isinstance(read, bool):
+            number = Fraction(int(read))
+        elif isinstance(read, Real) and not isinstance(read, bool):
+            binary = Fraction(float(read))
+            simple = binary.limit_denominator(10**6)
+            close = simple != 0 and abs(simple - binary) <= Fraction(math.ulp(float(read)))
+            number = simple if close else Fraction(repr(float(read)))
     if number is None or max(abs(number.numerator), number.denominator) > 10**400:
         raise InputError(
             f"{name} must be a finite number, a Fraction or a string such as '1/10', got "
             f"{shown(value)}"
         )
     return number
-
-
-def _fraction(value: object) -> Fraction | None:
-    number = Decimal(value) if isinstance(value, str) and "/" not in value else value
-    if (
-        isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) < 400
-    ):  # 1e999999999 is huge
-        return Fraction(number)
-    if isinstance(number, str | Fraction):
-        return Fraction(number)
-    if isinstance(number, Integral) and not isinstance(number, bool):
-        return Fraction(int(number))
-    if isinstance(number, Real) and not isinstance(number, bool):
-        binary = Fraction(float(number))
-        simple = binary.limit_denominator(10**6)
-        close = simple != 0 and abs(simple - binary) <= Fraction(math.ulp(float(number)))
-        return simple if close else Fraction(repr(float(number)))
-    return None
 
 
 @dataclass(frozen=True)
@@ -92,6 +86,8 @@ class Cost:
         definition 1.1).
     bound : str
         How several mechanisms were added up: ``"basic composition"`` or ``"zCDP"``.
+    pooled : bool
+        Whether a budget of this cost counts rho rather than epsilon.
 
     References
     ----------
@@ -116,8 +112,10 @@ class Cost:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     bound: str = BASIC
+    pooled: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "pooled", self.bound == ZCDP)
         if self.pooled and (self.rho is None or not 0 < self.delta < 1 or self.rho < 0):
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
         if self.rho is None or not self.delta:
@@ -180,11 +178,6 @@ class Cost:
         """
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
-
-    @property
-    def pooled(self) -> bool:
-        """Whether a budget of this cost counts rho rather than epsilon."""
-        return self.bound == ZCDP
 
 
 def selections(epsilon: object, times: int, delta: object = 0) -> Cost:

@@ -75,9 +75,9 @@ def run(args: Namespace) -> int:
     """Read, compute, and say what the figures are worth."""
     _check_options(args)
     if args.epsilon is not None:
-        from metricdp.methods.shares import price_in_shares
+        from metricdp.methods.shares import Terms, price_in_shares
 
-        budget.check_budget(args, price_in_shares(args.epsilon, args.delta or 0))
+        budget.check_budget(args, price_in_shares(Terms.offered(args.epsilon, args.delta or 0)))
     metric = inputs.read_metric(args)
     centers = sites.read_centers(args.centers, metric, args.centers_layer)
     others = None if args.against is None else sites.read_centers(args.against, metric)

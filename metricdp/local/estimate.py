@@ -22,6 +22,7 @@ from metricdp.methods.demand_release import Release
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.protocols import finite
 from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Mechanism, Receipt
 from metricdp.running.attesting import attested
@@ -168,10 +169,8 @@ class LocalEstimate:
         """
         self._finite()
         ids = self.items.ids
-        if (
-            not isinstance(metric, Metric)
-            or len(metric) != len(ids)
-            or any(a != b for a, b in zip(metric.ids, ids))
+        if len(finite(metric, "metric")) != len(ids) or any(
+            a != b for a, b in zip(metric.ids, ids)
         ):
             raise InputError(
                 "metric must be the universe that the public parameters were made for: the same "

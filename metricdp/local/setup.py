@@ -5,6 +5,8 @@ users do what.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +24,7 @@ from metricdp.methods.result import checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.ward import hierarchy
+from metricdp.protocols import Kind, space_of
 from metricdp.solvers.kmedian import solve
 
 PARTS_FACTOR = 1.5
@@ -128,52 +131,88 @@ def public_parameters(
             f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
         )
     checked_seed(seed)
-    if isinstance(universe, EuclideanSpace):
-        if parts is not None:
-            raise InputError("parts are for finite universes; a box has a tree and its depth")
-        local = largest_local_epsilon(n, budget, chance) if shuffled else budget
-        items = _ball(
-            universe, centers, chosen(tree, TREES, "tree") if tree else None, depth, radius, seed
+    of_box = {"tree": tree, "depth": depth, "radius": radius, "histogram": histogram}
+    asked = _Asked(trust, budget, chance, n, centers, seed)
+    return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box, split)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a collection in any universe."""
+
+    trust: str
+    epsilon: Fraction
+    delta: Fraction
+    users: int
+    k: int
+    seed: int
+
+    @property
+    def shuffled(self) -> bool:
+        return self.trust == TRUST[1]
+
+    def local(self, kind: Callable[[Fraction], Any] | None = None) -> Fraction:
+        """Epsilon of a message."""
+        if not self.shuffled:
+            return self.epsilon
+        return largest_local_epsilon(
+            self.users, self.epsilon, self.delta, *([kind] if kind else [])
         )
-        kind = histogram or ("leaves" if items["kind"] == "simhash" else "levels")
-        roles = _ball_roles(
-            items, local, chosen(kind, HISTOGRAMS, "histogram"), chosen(split, SPLITS, "split")
-        )
-        return PublicParameters(trust, local, n, chance, items, roles)
-    if not isinstance(universe, Metric):
-        raise InputError(
-            f"universe must be a Metric or an EuclideanSpace, got {type(universe).__name__}"
-        )
-    if (tree, depth, radius, histogram) != (None,) * 4:
+
+    def parameters(self, epsilon: Fraction, items: dict[str, Any], roles: Any) -> PublicParameters:
+        """Of messages of this epsilon."""
+        return PublicParameters(self.trust, epsilon, self.users, self.delta, items, roles)
+
+
+def _box_collection(
+    space: EuclideanSpace, asked: _Asked, parts: Any, of_box: dict[str, Any], split: str
+) -> PublicParameters:
+    if parts is not None:
+        raise InputError("parts are for finite universes; a box has a tree and its depth")
+    tree, depth, radius, histogram = of_box.values()
+    local = asked.local()
+    known = chosen(tree, TREES, "tree") if tree else None
+    items = _ball(space, asked.k, known, depth, radius, asked.seed)
+    kind = histogram or ("leaves" if items["kind"] == "simhash" else "levels")
+    roles = _ball_roles(
+        items, local, chosen(kind, HISTOGRAMS, "histogram"), chosen(split, SPLITS, "split")
+    )
+    return asked.parameters(local, items, roles)
+
+
+def _finite_collection(
+    universe: Metric, asked: _Asked, parts: Any, of_box: dict[str, Any], split: str
+) -> PublicParameters:
+    if any(given is not None for given in of_box.values()):
         raise InputError(
             "tree, depth, radius and histogram are for boxes; a finite universe has parts"
         )
-    size = len(universe)
+    size, n = len(universe), asked.users
     if size < 2:
         raise InputError("a universe of one point needs no messages")
     if parts is not None and not 2 <= (integer(parts) or 0) <= size:
         raise InputError(
             f"parts must be from 2 to {size:,}, the number of points; got {shown(parts)}"
         )
-
-    if parts is None and not shuffled:
-        levels = level_sizes(n, budget)
+    if parts is None and not asked.shuffled:
+        levels = level_sizes(n, asked.epsilon)
         if len(set(levels)) == len(levels) and 4 * levels[-1] <= size:
-            return _levels(universe, levels, budget, n, seed)
+            return _levels(universe, levels, asked.epsilon, n, asked.seed)
 
-    def parts_for(local: Fraction) -> int:
-        return integer(parts) or number_of_parts(n, local, centers, size)
+    def randomizer_at(local: Fraction) -> Any:
+        wanted = integer(parts) or number_of_parts(n, local, asked.k, size)
+        return best_frequency_randomizer(local, wanted)
 
-    local = (
-        largest_local_epsilon(
-            n, budget, chance, lambda e: best_frequency_randomizer(e, parts_for(e))
-        )
-        if shuffled
-        else budget
-    )
-    randomizer = best_frequency_randomizer(local, parts_for(local))
-    items = _partition(universe, randomizer.domain, seed)
-    return PublicParameters(trust, local, n, chance, items, (Role(1, (Report(randomizer, 0),)),))
+    local = asked.local(randomizer_at)
+    randomizer = randomizer_at(local)
+    items = _partition(universe, randomizer.domain, asked.seed)
+    return asked.parameters(local, items, (Role(1, (Report(randomizer, 0),)),))
+
+
+_SETUPS: dict[Kind, Callable[..., PublicParameters]] = {
+    "finite": _finite_collection,
+    "box": _box_collection,
+}
 
 
 def level_sizes(users: int, epsilon: Fraction) -> list[int]:

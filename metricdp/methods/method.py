@@ -98,10 +98,14 @@ class Method(ABC):
         unless a delta is of use.
         """
         offer = Cost.of(epsilon, delta)
+        return self.priced(Terms(offer, "add-remove") if terms is None else terms.at(offer))
+
+    def priced(self, terms: Terms) -> Cost:
+        """The same for a call of these terms."""
+        offer = terms.price
         if not offer.delta or offer.epsilon <= 0:
             return Cost.of(offer.epsilon)
-        known = Terms(offer, "add-remove") if terms is None else terms.at(offer)
-        match self.composition(known):
+        match self.composition(terms):
             case "rho":
                 return Cost.zcdp(offer.epsilon, offer.delta)
             case "both":

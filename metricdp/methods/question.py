@@ -5,7 +5,7 @@ call shares, checked before anything is charged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from metricdp.methods.result import checked_candidates, checked_seed, site_posit
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.net_cells import NetCells
+from metricdp.protocols import Kind
 from metricdp.solvers.bounds import Certificate, certificate, check_size
 from metricdp.solvers.effort import QUICK, THOROUGH, Effort, solve_with
 from metricdp.solvers.exact import solve_exactly
@@ -44,6 +46,8 @@ class Question:
         Seconds for the search.
     effort : {"quick", "thorough"} or float
         How much time the search spends; a number is seconds.
+    provable : bool
+        Whether its answers can be certified, or found exactly.
     """
 
     metric: Metric
@@ -55,10 +59,25 @@ class Question:
     time_limit: float | None
     effort: Effort | Literal["rough"] = QUICK
 
+    provable: ClassVar[bool] = True
+    space: ClassVar[EuclideanSpace | None] = None
+
     @property
     def universe(self) -> Metric:
         """The metric."""
         return self.metric
+
+    def coarse(self, dimensions: int) -> bool:
+        """Whether a net stands for the universe that is coarse in more dimensions than so many."""
+        return False
+
+    def on_net(self) -> Self:
+        """Itself: a finite universe needs no net."""
+        return self
+
+    def parts(self, partition: Any) -> Any:
+        """A partition of the net, as one of the universe: itself."""
+        return partition
 
     @classmethod
     def checked(
@@ -179,10 +198,20 @@ class BoxQuestion:
     time_limit: float | None
     effort: Effort = QUICK
 
+    provable: ClassVar[bool] = False
+
     @property
     def universe(self) -> EuclideanSpace:
         """The box."""
         return self.space
+
+    def coarse(self, dimensions: int) -> bool:
+        """Whether the box has more dimensions than so many."""
+        return self.space.dimension > dimensions
+
+    def parts(self, partition: Any) -> NetCells:
+        """The cells of the points of the net."""
+        return NetCells(self.space, partition)
 
     @classmethod
     def checked(
@@ -223,9 +252,10 @@ class BoxQuestion:
 
 def asked_of(universe: Metric | EuclideanSpace, k: Any, power: int, **asked: Any) -> Any:
     """The question of a universe: a `Question` of a metric, a `BoxQuestion` of a box."""
-    if isinstance(universe, EuclideanSpace):
-        return BoxQuestion.checked(universe, k, power, **asked)
-    return Question.checked(universe, k, power, **asked)
+    return _QUESTIONS[universe.kind].checked(universe, k, power, **asked)
+
+
+_QUESTIONS: dict[Kind, Any] = {"finite": Question, "box": BoxQuestion}
 
 
 def checked_time_limit(time_limit: Any) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +15,7 @@ from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import Kind
 
 BY_NAME: dict[str, type[Method]] = {
     name: getattr(import_module(f"metricdp.methods.{entry.home}"), entry.kind)
@@ -41,11 +43,14 @@ def default_of(
     """The default method of a universe: noisy counts of public parts in a finite one, of a grid's
     cells in a box of few dimensions, of candidates' cells in one of many.
     """
-    if not isinstance(universe, EuclideanSpace):
-        return Partition(records_hint=records_hint)
-    if universe.dimension <= MOST_DIMENSIONS:
-        return GridMethod(records_hint=records_hint)
-    return RoundsMethod(records_hint=records_hint)
+    return _DEFAULTS[universe.kind](universe)(records_hint=records_hint)
+
+
+def _of_box(space: EuclideanSpace) -> type[GridMethod] | type[RoundsMethod]:
+    return GridMethod if space.dimension <= MOST_DIMENSIONS else RoundsMethod
+
+
+_DEFAULTS: dict[Kind, Callable[[Any], Any]] = {"finite": lambda _: Partition, "box": _of_box}
 
 
 def answering(
@@ -53,21 +58,16 @@ def answering(
 ) -> Method:
     """The method given, or named, as it answers in a universe."""
     recipe = method_of(method).with_hint(records_hint)
-    in_box = isinstance(universe, EuclideanSpace)
-    if in_box and not recipe.in_space:
-        raise InputError(f"the method {recipe.name} needs a finite universe (a metric), not a box")
-    if not in_box and not recipe.in_finite:
-        raise InputError(
-            f"the method {recipe.name} needs a box, mdp.EuclideanSpace(lower, upper), not a "
-            f"finite universe"
-        )
-    if isinstance(universe, Metric) and universe.directed and not recipe.one_way:
+    answers, needs, answering_there = _ANSWERS[universe.kind]
+    if not getattr(recipe, answers):
+        raise InputError(f"the method {recipe.name} needs {needs}")
+    if universe.directed and not recipe.one_way:
         raise InputError(
             f"the method {recipe.name} needs distances that are the same in both directions; where "
             f"they are not, use partition, hst or uniform, or metric.symmetric, a symmetric bound "
             f"of them, as the universe"
         )
-    return _in_box(recipe, universe) if isinstance(universe, EuclideanSpace) else recipe
+    return answering_there(recipe, universe)
 
 
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
@@ -80,3 +80,14 @@ def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
         source = default_of(space, recipe.records_hint)
         return ReleasedCoreset(records_hint=recipe.records_hint, source=source)
     return recipe.within(space)
+
+
+_ANSWERS: dict[Kind, tuple[str, str, Callable[[Method, Any], Method]]] = {
+    "finite": (
+        "in_finite",
+        "a box, mdp.EuclideanSpace(lower, upper), not a finite universe",
+        lambda recipe, _: recipe,
+    ),
+    "box": ("in_space", "a finite universe (a metric), not a box", _in_box),
+}
+"""What says that a method answers there, what it needs if not, and what answers for it."""

@@ -26,7 +26,6 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
@@ -38,21 +37,12 @@ Array = NDArray[np.float64]
 def save(release: Any, path: Any) -> None:
     """Write a release to a file, wholly or not at all; links are followed."""
     target = Path(os.path.realpath(file_path(path, "path")))
-    space = release.space
+    space = release.universe if release.space is None else release.space
     header: dict[str, Any] = {"format": FORMAT, "method": release.method}
     header["receipt"] = release.receipt.to_dict()
-    if isinstance(space, EuclideanSpace):
-        header["box"] = [space.lower.tolist(), space.upper.tolist()]
-        points, weights = release.coreset()
-        counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
-        arrays: dict[str, Any] = {"points": np.asarray(points, np.float64), "weights": counted}
-    else:
-        header["universe"] = universe_checksum(release.universe)
-        arrays = {"weights": release.weights * release.receipt.grains}
-        if release.estimate is not None:
-            header["any_share"] = release.estimate.any_share
-            header["growth"] = min(release.growth, sys.float_info.max)
-            arrays |= _told(release.estimate)
+    arrays: dict[str, Any]
+    named, arrays = _ROOMS[space.kind].kept(release, space)
+    header |= named
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
@@ -60,39 +50,123 @@ def save(release: Any, path: Any) -> None:
 def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     """Read what a release of this universe is made of from a file."""
     source = file_path(path, "path")
-    if not isinstance(universe, Metric | EuclideanSpace):
+    room = _ROOMS.get(getattr(universe, "kind", None))
+    if room is None:
         raise InputError(f"a release is read with its universe, got {type(universe).__name__}")
-    header, arrays = _read(source, universe)
+    header, arrays = _read(source, universe, room)
+    damaged = InputError(f"{source}: is damaged; its release must be made again")
     try:
         receipt = Receipt.from_dict(header["receipt"])
         method = str(header["method"])
         weights = arrays["weights"]
-        points = arrays.get("points")
-        box = header.get("box")
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise InputError(f"{source}: is damaged; its release must be made again") from None
-    finite = weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()
-    if not finite:
-        raise InputError(f"{source}: is damaged; its release must be made again")
-    if isinstance(universe, EuclideanSpace):
-        if box != [universe.lower.tolist(), universe.upper.tolist()]:
-            raise InputError(f"{source}: is not a release of {universe!r}")
-        shape = (len(weights), universe.dimension)
-        if points is None or points.shape != shape or not np.isfinite(points).all():
-            raise InputError(f"{source}: is damaged; its release must be made again")
-        held = np.maximum(weights, 0.0)
-        told: dict[str, Any] = {"universe": EuclideanMetric(points), "space": universe}
-        return told | {"weights": held, "receipt": receipt, "method": method}
-    if len(weights) != len(universe):
-        raise InputError(f"{source}: is damaged; its release must be made again")
-    told = {"universe": universe, "weights": weights, "receipt": receipt, "method": method}
-    if "labels" in arrays:
-        try:
-            told["estimate"] = _estimate(universe, arrays, bool(header["any_share"]))
+        raise damaged from None
+    if not (weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()):
+        raise damaged
+    try:
+        told = room.read(universe, weights, arrays, header)
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise damaged from None
+    return told | {"receipt": receipt, "method": method}
+
+
+class _Room:
+    """What a file holds of the releases of a kind of space."""
+
+    @staticmethod
+    def kept(release: Any, space: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What names the space, and arrays."""
+        raise NotImplementedError
+
+    @staticmethod
+    def check(space: Any, header: dict[str, Any], source: Path) -> None:
+        """Refuse the release of another space."""
+        raise NotImplementedError
+
+    @staticmethod
+    def most(space: Any, size: int) -> dict[str, int]:
+        """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
+        raise NotImplementedError
+
+    @staticmethod
+    def read(
+        space: Any, weights: Array, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What a release is made of; any error where arrays do not fit."""
+        raise NotImplementedError
+
+
+class _Points(_Room):
+    @staticmethod
+    def kept(release: Any, space: Metric) -> tuple[dict[str, Any], dict[str, Any]]:
+        named: dict[str, Any] = {"universe": space.checksum()}
+        arrays = {"weights": release.weights * release.receipt.grains}
+        if release.estimate is not None:
+            named["any_share"] = release.estimate.any_share
+            named["growth"] = min(release.growth, sys.float_info.max)
+            arrays |= _told(release.estimate)
+        return named, arrays
+
+    @staticmethod
+    def check(space: Metric, header: dict[str, Any], source: Path) -> None:
+        if header.get("universe") != space.checksum():
+            raise InputError(
+                f"{source}: is a release of another universe, whose ids, structure, lengths or "
+                f"grid differ from those of {space.name}"
+            )
+
+    @staticmethod
+    def most(space: Metric, size: int) -> dict[str, int]:
+        n = 8 * len(space)
+        once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
+        learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
+        return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
+
+    @staticmethod
+    def read(
+        space: Metric, weights: Array, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
+    ) -> dict[str, Any]:
+        if len(weights) != len(space):
+            raise ValueError("not a weight for each point")
+        told: dict[str, Any] = {"universe": space, "weights": weights}
+        if "labels" in arrays:
+            told["estimate"] = _estimate(space, arrays, bool(header["any_share"]))
             told["growth"] = float(header["growth"])
-        except (KeyError, TypeError, ValueError, IndexError):
-            raise InputError(f"{source}: is damaged; its release must be made again") from None
-    return told
+        return told
+
+
+class _InBox(_Room):
+    @staticmethod
+    def kept(release: Any, space: EuclideanSpace) -> tuple[dict[str, Any], dict[str, Any]]:
+        points, weights = release.coreset()
+        counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
+        arrays = {"points": np.asarray(points, np.float64), "weights": counted}
+        return {"box": space.facts()["box"]}, arrays
+
+    @staticmethod
+    def check(space: EuclideanSpace, header: dict[str, Any], source: Path) -> None:
+        if header.get("box") != space.facts()["box"]:
+            raise InputError(f"{source}: is not a release of {space!r}")
+
+    @staticmethod
+    def most(space: EuclideanSpace, size: int) -> dict[str, int]:
+        return dict.fromkeys(("points", "weights"), max(_UNPACKED, _RATIO * size))
+
+    @staticmethod
+    def read(
+        space: EuclideanSpace,
+        weights: Array,
+        arrays: dict[str, NDArray[Any]],
+        header: dict[str, Any],
+    ) -> dict[str, Any]:
+        points = arrays["points"]
+        if points.shape != (len(weights), space.dimension) or not np.isfinite(points).all():
+            raise ValueError("not a point for each weight")
+        net = EuclideanMetric(points)
+        return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)}
+
+
+_ROOMS: dict[Any, type[_Room]] = {"finite": _Points, "box": _InBox}
 
 
 def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
@@ -149,30 +223,12 @@ _RATIO = 64
 """Points of a box, of any number, have this many bytes, or unpack to so many times the file's."""
 
 
-def _most(universe: Metric | EuclideanSpace, size: int) -> dict[str, int]:
-    """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
-    if isinstance(universe, EuclideanSpace):
-        return dict.fromkeys(("points", "weights"), max(_UNPACKED, _RATIO * size))
-    n = 8 * len(universe)
-    told = dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n)
-    learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
-    return (
-        {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n} | told | learned
-    )
-
-
-def _read(
-    source: Path, universe: Metric | EuclideanSpace
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read(source: Path, universe: Any, room: type[_Room]) -> tuple[dict[str, Any], dict[str, Any]]:
     def checked(header: dict[str, Any]) -> dict[str, int]:
         if header.get("format") != FORMAT:
             return {}
-        if isinstance(universe, Metric) and header.get("universe") != universe_checksum(universe):
-            raise InputError(
-                f"{source}: is a release of another universe, whose ids, structure, lengths or "
-                f"grid differ from those of {universe.name}"
-            )
-        return _most(universe, size)
+        room.check(universe, header, source)
+        return room.most(universe, size)
 
     with source.open("rb") as file:
         size = os.fstat(file.fileno()).st_size

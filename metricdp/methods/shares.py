@@ -22,7 +22,6 @@ from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
-from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy.caps import Capped, squared_sensitivity
 from metricdp.privacy.queries import CountQuery, HistogramQuery, Partition, Query, SumsQuery
 from metricdp.releases import Neighboring, Receipt, Release, Unit
@@ -68,6 +67,11 @@ class Terms:
     def at(self, price: Cost) -> Terms:
         """The same unit at another price."""
         return replace(self, price=price)
+
+    @classmethod
+    def offered(cls, epsilon: Any, delta: Any) -> Terms:
+        """Of one record and a budget of two numbers."""
+        return cls(Cost.of(epsilon, delta), "add-remove")
 
     def part(self, share: Fraction) -> Any:
         """A share, as the gate takes it: an epsilon, or a cost in rho."""
@@ -159,9 +163,9 @@ def count_records(
     return Records(float(count.values[0]), count)
 
 
-def price_in_shares(epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
+def price_in_shares(terms: Terms) -> Cost:
     """Epsilon alone, or a pool of rho where there is a delta."""
-    cost = Cost.of(epsilon, delta)
+    cost = terms.price
     return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
 
 
@@ -178,9 +182,7 @@ def shares_of_rest(shares: list[Fraction]) -> list[Fraction]:
 
 def counts_of(universe: Any) -> HistogramQuery:
     """A histogram of one part, as sensitive as any other of the universe."""
-    if isinstance(universe, EuclideanSpace):
-        return HistogramQuery(WholeBox(universe))
-    return HistogramQuery(Labels(universe, np.zeros(len(universe), np.int64), 1))
+    return HistogramQuery(WholeBox(universe))
 
 
 def clipped_sums(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.methods import views
-from metricdp.metrics.base import Metric
+from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
 from metricdp.report.layers import Layers, center_facts, crs_of
@@ -126,9 +126,7 @@ class Solution:
             weights[: len(points)] = 0.0 if self.weights is None else self.weights
             sites = np.arange(len(points), len(places))
         else:
-            if not isinstance(self.universe, Metric):
-                raise InputError("the universe of this solution is not known")
-            places = self.universe
+            places = metric_of(self.universe, "centers that are ids")
             weights = np.zeros(len(places)) if self.weights is None else self.weights
             sites = np.unique(places.site_positions(self.centers))
         return Siting(places, np.maximum(weights, 0.0), sites)

@@ -6,6 +6,7 @@ Private demand itself is never an argument here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.protocols import Kind
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.siting import Siting
 from metricdp.solvers.stopping import Deadline
@@ -97,13 +99,9 @@ def solve(
         "seed": seed,
         "time_limit": time_limit,
     }
-    if isinstance(universe, EuclideanSpace):
-        net = universe.net(NET_POINTS, checked_seed(seed))
-        if weights is not None:
-            raise InputError("weights needs a finite universe; sites in a box are free points")
-        return answered_in_box(universe, net, np.ones(len(net)), objective, **asked)
-    if isinstance(universe, Metric):
-        return answered(universe, objective, public_weights(universe, weights), **asked)
+    kind = getattr(universe, "kind", None)
+    if kind is not None:
+        return _SOLVED[kind](universe, objective, weights, asked)
     answer = getattr(universe, "solve", None)
     if not callable(answer):
         raise InputError(
@@ -115,6 +113,22 @@ def solve(
     return found
 
 
+def _points_solved(
+    universe: Metric, objective: Objective, weights: Any, asked: dict[str, Any]
+) -> Solution:
+    return answered(universe, objective, public_weights(universe, weights), **asked)
+
+
+def _box_solved(
+    space: EuclideanSpace, objective: Objective, weights: Any, asked: dict[str, Any]
+) -> Solution:
+    net = space.net(NET_POINTS, checked_seed(asked["seed"]))
+    if weights is not None:
+        raise InputError("weights needs a finite universe; sites in a box are free points")
+    return answered_in_box(space, net, np.ones(len(net)), objective, **asked)
+
+
+_SOLVED: dict[Kind, Callable[..., Solution]] = {"finite": _points_solved, "box": _box_solved}
 _PLACES = ("loads", "candidates", "opened", "forbidden")
 _BOX_PLACES = 1024
 """Places where a site may stand in a box, at least: a public net joins fewer weighted points."""

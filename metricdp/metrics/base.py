@@ -4,9 +4,10 @@ ids.
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +22,13 @@ from metricdp.metrics.searches import (
     RowBalls,
     RowSearches,
     Searches,
+    ServedPositions,
     TwoNearest,
     two_nearest_by_rows,
 )
 from metricdp.metrics.snapping import Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
-from metricdp.protocols import Answer, Finite
+from metricdp.protocols import Finite, finite
 from metricdp.universe.crs import described, meters_per_unit
 from metricdp.universe.graph import CoordinateSystem, Graph
 
@@ -454,10 +456,36 @@ class Metric(Finite):
         """How coordinates become positions: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 
-    def distances_to(self, centers: Any) -> Answer:
-        """The distance of each position to its nearest center, as a function of positions."""
-        distance = self.nearest(centers)[1]
-        return lambda records: distance[records]
+    def served_by(self, centers: Any) -> tuple[ServedPositions, float]:
+        """How centers serve each position, by a table of all; the distance is exact."""
+        label, distance = self.nearest(centers)
+        served = ServedPositions(np.asarray(label, np.int64), np.asarray(distance, np.float64))
+        return served, float(served.distance.max())
+
+    def checksum(self) -> str:
+        """SHA-256 of what trees, streams and releases depend on: the kind of metric, ids (their
+        ``repr``), grid, and edges, points or matrix.
+
+        O(size of the universe). Ids whose ``repr`` differs from one process to the next make
+        another universe each time.
+        """
+        unit = float(self.unit).hex()
+        digest = hashlib.sha256(f"{type(self).__name__} {len(self)} {unit}\n".encode())
+        for start in range(0, len(self), _CHUNK):
+            lines = "\n".join(map(repr, self.ids[start : start + _CHUNK])) + "\n"
+            digest.update(lines.encode("utf-8", "surrogatepass"))
+        for array in self.structure():
+            digest.update(f"{array.dtype.str} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """How many points, and `checksum`, for a receipt."""
+        return {"points": len(self), "sha256": self.checksum()}
+
+    def expected(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Records that stand for a demand of which nothing is known, and their shares."""
+        return np.arange(len(self)), np.full(len(self), 1 / len(self))
 
     def snap_radius(self, meters: float) -> float:
         """So many meters on the ground, in the units of what `snapper` searches.
@@ -501,8 +529,14 @@ class Metric(Finite):
         return np.array([np.cos(np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)), 1.0])
 
 
+def metric_of(universe: Any, what: str, rule: str = "") -> Metric:
+    """The universe, if it is finite: `metricdp.protocols.finite`."""
+    return cast(Metric, finite(universe, what, rule))
+
+
 METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
 
+_CHUNK = 1 << 16
 _known = Kept()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.coverage import Workspace, add_balls, workspace
+from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.scores import add_covered
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.structures import Network
@@ -34,6 +36,30 @@ Take = Callable[[int, NDArray[Any], NDArray[np.int64], bool], None]
 """Takes (i, numbers, distances, packed): what is near the i-th point, in the metric's inner order.
 The distance of ``numbers[j]`` is entry j if `packed`, else entry ``numbers[j]``.
 """
+
+
+@dataclass(frozen=True, eq=False)
+class ServedPositions:
+    """Number of the nearest of some centers, and the distance to it, of every position."""
+
+    label: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+    def __call__(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Of each record."""
+        return self.label[records], self.distance[records]
+
+
+@dataclass(frozen=True, eq=False)
+class ServedPoints:
+    """The same of points of a box."""
+
+    centers: NDArray[np.float64]
+
+    def __call__(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Of each record."""
+        label, square = nearest_centers(records, self.centers)
+        return label, np.sqrt(square)
 
 
 class TwoNearest(NamedTuple):

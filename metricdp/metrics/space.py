@@ -4,6 +4,7 @@ points.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
-from metricdp.kernels.points import nearest_centers
 from metricdp.metrics.base import checked_extent
 from metricdp.metrics.placing import Placing, placing
+from metricdp.metrics.searches import ServedPoints
 from metricdp.metrics.snapping import FINITE, finite_points, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.protocols import Answer, Box, trusted
+from metricdp.protocols import Box, trusted
 from metricdp.universe.crs import crs_text
+
+_SAMPLE = 20_000
+"""Public points that stand for an unknown demand."""
 
 
 @trusted
@@ -43,6 +47,7 @@ class EuclideanSpace(Box):
     """
 
     coordinate_system = "xy"
+    directed = False
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, crs: Any = None) -> None:
         self.crs = crs_text(crs)
@@ -106,10 +111,25 @@ class EuclideanSpace(Box):
         """How coordinates become points of the box: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 
-    def distances_to(self, centers: Any) -> Answer:
-        """The distance of each point to its nearest center, as a function of points."""
+    def served_by(self, centers: Any) -> tuple[ServedPoints, float]:
+        """How centers serve each point; all of the box is as near to the center whose farthest
+        corner is nearest.
+        """
         there = finite_points(centers, self.dimension)
-        return lambda records: np.sqrt(nearest_centers(records, there)[1])
+        corners = np.maximum(np.abs(there - self.lower), np.abs(self.upper - there))
+        return ServedPoints(there), float(np.linalg.norm(corners, axis=1).min())
+
+    def facts(self) -> dict[str, Any]:
+        """Dimension, corners, and their SHA-256, for a receipt."""
+        corners = np.stack([self.lower, self.upper]).astype("<f8")
+        digest = hashlib.sha256(corners.tobytes()).hexdigest()
+        return {"dimension": self.dimension, "box": corners.tolist(), "sha256": digest}
+
+    def expected(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Records that stand for a demand of which nothing is known, and their shares."""
+        coins = np.random.default_rng(0)  # public
+        places = coins.uniform(self.lower, self.upper, (_SAMPLE, self.dimension))
+        return places, np.full(_SAMPLE, 1 / _SAMPLE)
 
     def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
         """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence

@@ -8,7 +8,7 @@ from typing import Any
 
 from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
+from metricdp.protocols import Space
 
 UNITS = {
     "mm": ("m", 1e-3),
@@ -86,12 +86,12 @@ def checked_distance(distance: Any, name: str) -> Any:
     return positive(distance, name, or_zero=True)
 
 
-def in_units_of(metric: Metric, distance: Any, name: str) -> float:
+def in_units_of(metric: Space, distance: Any, name: str) -> float:
     """A distance in the units of a metric's.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Space
         Its `measured_in` says what its distances are measured in.
     distance : float or str
         A number in those units, or a number and a unit of length or time: ``"500 m"``, ``"10

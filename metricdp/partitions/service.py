@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import listed
 from metricdp.errors import InputError
-from metricdp.kernels.points import nearest_centers
 from metricdp.metrics.base import Metric
-from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.protocols import trusted
+from metricdp.protocols import Served, trusted
 
 BITS = 20
 """Amounts are integers of up to 2**BITS: finer than any noise."""
@@ -63,24 +61,12 @@ class Service:
         if not chosen:
             raise InputError("there must be at least one center")
         self.universe, self.k = universe, len(chosen)
-        if isinstance(universe, EuclideanSpace):
-            self._points = finite_points(chosen, universe.dimension)
-            corners = np.maximum(
-                np.abs(self._points - universe.lower), np.abs(universe.upper - self._points)
-            )
-            self.farthest = float(np.linalg.norm(corners, axis=1).min())
-            return
-        label, distance = universe.nearest(chosen)
-        self._label = np.asarray(label, np.int64)
-        self._distance = np.asarray(distance, np.float64)
-        self.farthest = float(self._distance.max())
+        self._served: Served
+        self._served, self.farthest = universe.served_by(chosen)
 
     def served(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Number of the nearest center of every record, and the distance to it, shape (n,) each."""
-        if isinstance(self.universe, EuclideanSpace):
-            label, square = nearest_centers(records, self._points)
-            return label, np.sqrt(square)
-        return self._label[records], self._distance[records]
+        return self._served(records)
 
 
 @trusted

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
-from metricdp.protocols import Finite, Partition
+from metricdp.protocols import Finite, Partition, finite
 from metricdp.releases import Neighboring
+
+_FINITE_ONLY = (
+    "caps need a finite universe: in a box records have no public parts that the default method's "
+    "histograms refine; weighting='share' or max_contributions= bound users there"
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +77,7 @@ class UserCaps(ABC):
         InputError
             It is a box, or the partition is of another universe.
         """
-        if not isinstance(universe, Finite):
-            raise InputError(
-                "caps need a finite universe: in a box records have no public parts that the "
-                "default method's histograms refine; weighting='share' or max_contributions= "
-                "bound users there"
-            )
+        universe = finite(universe, "a cap of users", _FINITE_ONLY)
         partition, tree = self.areas_of(universe)
         query = HistogramQuery(partition)
         query.check(universe)

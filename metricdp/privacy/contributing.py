@@ -103,7 +103,7 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     if column is None:
         if isinstance(users, str | bytes):
             raise InputError("users must give one entry per record; of a file, name user=COLUMN")
-        held = read(rule, lambda: counted.held(NUMBERS, names_of(users), np.empty(0)))
+        held = read(rule, lambda: counted.held(names_of(users), np.empty(0)))
     else:
         frame = opened(users, engine, [column])
         frame.check([column])

@@ -16,7 +16,7 @@ from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import Capped, UserCaps
-from metricdp.protocols import Box, Finite, Placing, Space, finite, space_of
+from metricdp.protocols import Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines import weighting as shares_of
 from metricdp.records.engines.bounding import Bounding
@@ -178,7 +178,7 @@ class PrivateDemand(Unique):
         rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
         array = read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
-        kept = read(rule, lambda: within(universe, place(array), place.limited))
+        kept = read(rule, lambda: universe.within(place(array), place.limited))
         demand = cls.__new__(cls)
         demand._seal(universe, kept, user, bound, capped, leaves_out=place.limited)
         return demand
@@ -298,7 +298,7 @@ class PrivateDemand(Unique):
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
             kept = _kept(bound, capped)
-            held = read(rule, lambda: kept.held(universe, names_of(user), records))
+            held = read(rule, lambda: kept.held(names_of(user), records))
         if leaves_out:  # what is kept of a user first, then what is near: each by itself
             held = present(np.asarray(held))
         self._place(universe, held, bound, None, leaves_out, capped)
@@ -412,31 +412,26 @@ def read(rule: str, work: Callable[[], T]) -> T:
 def _in_hand(universe: Space, records: Any) -> NDArray[Any]:
     """Records that are in memory: points of a box, positions of ids."""
     universe.check()  # public, so that what is wrong with it may be said
-    if isinstance(universe, Box):
-        box = universe
-        rule = f"records must be finite numbers of shape (n, {box.dimension}); {_SECRET}"
-        return read(rule, lambda: box.clip(points_of(records, box.dimension)))
+    return _IN_HAND[universe.kind](universe, records)
+
+
+def _points(box: Any, records: Any) -> NDArray[Any]:
+    rule = f"records must be finite numbers of shape (n, {box.dimension}); {_SECRET}"
+    return read(rule, lambda: box.clip(points_of(records, box.dimension)))
+
+
+def _named(universe: Any, records: Any) -> NDArray[Any]:
     if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
         raise InputError(
             "records must be a sequence of ids, one per record; coordinates: from_coordinates"
         )
-    ids = finite(universe, "a demand of ids").ids
+    ids = universe.ids
     kind = type(ids[0]).__name__
     rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
     return read(rule, lambda: positions(ids, records))
 
 
-def within(universe: Space, at: NDArray[Any], limited: bool = False) -> NDArray[Any]:
-    """Records that the space's own code found, if they are some of it (or, if it is limited, -1):
-    points of a box are clipped by it.
-    """
-    if not isinstance(universe, Finite):
-        return at
-    least = -1 if limited else 0
-    known = at.ndim == 1 and at.dtype == np.int64 and ((at >= least) & (at < len(universe))).all()
-    if not known:
-        raise InputError("positions out of range")
-    return at
+_IN_HAND = {"finite": _named, "box": _points}
 
 
 def _kept(bound: Protection, capped: Capped | None) -> UserRule:

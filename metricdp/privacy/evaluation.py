@@ -82,8 +82,8 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
         PrivateDataWarning,
         stacklevel=2,
     )
-    far = demand.universe.distances_to(chosen)
-    of = lambda block: np.array([np.sum(far(block) ** power)])  # noqa: E731
+    served = demand.universe.served_by(chosen)[0]
+    of = lambda block: np.array([np.sum(served(block)[1] ** power)])  # noqa: E731
     return _vault._quietly("cost failed", lambda: float(total(_vault._open(demand), of)[0]))
 
 

@@ -38,7 +38,7 @@ from metricdp.privacy.shares import GaussianShares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
-from metricdp.protocols import Box, CellTree, Finite, Partition
+from metricdp.protocols import Box, CellTree, Finite, Partition, box, finite
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
@@ -468,14 +468,10 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
     ['west']
     """
     query = HistogramQuery(partition)
-    if (
-        not isinstance(demand, PrivateDemand)
-        or not isinstance(universe, Finite)
-        or len(universe) != query.n_parts
-    ):
-        raise InputError(
-            "a PrivateDemand can be moved to a finite universe of one point for each part"
-        )
+    rule = "a PrivateDemand can be moved to a finite universe of one point for each part"
+    points = finite(universe, "demand", rule)
+    if not isinstance(demand, PrivateDemand) or len(points) != query.n_parts:
+        raise InputError(rule)
     query.check(demand.universe)
     rule = (
         "the demand cannot be moved (details withheld); try the partition's encode on public points"
@@ -523,13 +519,10 @@ def mapped(demand: PrivateDemand, rule: Any, space: Box) -> PrivateDemand:
     >>> mapped(mdp.PrivateDemand(plane, [[0.2, 0.7]]), FirstCoordinate(), line)
     PrivateDemand(a box in R^1; protects each record)
     """
-    if (
-        not (isinstance(demand, PrivateDemand) and isinstance(space, Box))
-        or rule.universe is not demand.universe
-    ):
-        raise InputError(
-            "a PrivateDemand can be mapped into an EuclideanSpace, by a map of its own universe"
-        )
+    needs = "a PrivateDemand can be mapped into an EuclideanSpace, by a map of its own universe"
+    box(space, "demand", needs)
+    if not isinstance(demand, PrivateDemand) or rule.universe is not demand.universe:
+        raise InputError(needs)
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
     apart = Apart(rule, demand.universe)
     return demand._restricted(

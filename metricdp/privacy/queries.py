@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
-from metricdp.protocols import Box, Partition, space_of, tabulated
+from metricdp.protocols import Partition, box, space_of
 from metricdp.records.engines import sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
@@ -189,7 +189,7 @@ class HistogramQuery(Query):
         object.__setattr__(self, "n_parts", n_parts)
         object.__setattr__(self, "universe", universe)
         object.__setattr__(self, "encode", Apart(self.partition, universe))
-        object.__setattr__(self, "labels", tabulated(space_of(universe), self._encoded))
+        object.__setattr__(self, "labels", space_of(universe).tabulated(self._encoded))
 
     @property
     def n_values(self) -> int:
@@ -316,29 +316,27 @@ class SumsQuery(Query):
     folded: bool = False
 
     def __post_init__(self) -> None:
-        boxed = type(self.histogram) is HistogramQuery and isinstance(self.histogram.universe, Box)
-        if not boxed or not 1 <= (integer(self.bits) or 0) <= 20:
+        plain = type(self.histogram) is HistogramQuery
+        if not plain or not 1 <= (integer(self.bits) or 0) <= 20:
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
-        box = self.histogram.universe
+        space = box(self.histogram.universe, "a query of sums")
         n_parts = self.histogram.n_parts
         around = (
-            (box.lower + box.upper) / 2
+            (space.lower + space.upper) / 2
             if self.centers is None
             else floats(self.centers, "centers must be numbers")
         )
         within = (
-            np.array(box.diameter_bound() / 2)
+            np.array(space.diameter_bound() / 2)
             if self.radii is None
             else floats(self.radii, "radii must be numbers")
         )
-        shapes = around.shape in ((box.dimension,), (n_parts, box.dimension)) and within.shape in (
-            (),
-            (n_parts,),
-        )
+        placed = around.shape in ((space.dimension,), (n_parts, space.dimension))
         if (
-            not shapes
+            not placed
+            or within.shape not in ((), (n_parts,))
             or not np.isfinite(around).all()
-            or not ((box.diameter_bound() <= within * 2**20) & np.isfinite(within)).all()
+            or not ((space.diameter_bound() <= within * 2**20) & np.isfinite(within)).all()
         ):
             raise InputError(
                 "sums need finite centers of shape (n_parts, d), and radii (n_parts,), the box's "
@@ -347,7 +345,7 @@ class SumsQuery(Query):
         object.__setattr__(
             self,
             "centers",
-            sealed(np.broadcast_to(box.clip(np.atleast_2d(around)), (n_parts, box.dimension))),
+            sealed(np.broadcast_to(space.clip(np.atleast_2d(around)), (n_parts, space.dimension))),
         )
         object.__setattr__(self, "radii", sealed(np.broadcast_to(within, n_parts)))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer
 from metricdp.errors import InputError
 from metricdp.privacy.queries import Query
-from metricdp.protocols import space_of, tabulated
+from metricdp.protocols import space_of
 from metricdp.releases import Neighboring
 
 
@@ -89,7 +89,7 @@ class TotalsQuery(Query):
         if not 0 <= (-1 if (shift := integer(self.shift)) is None else shift) <= 30:
             raise InputError("totals need a shift of 0 to 30")
         object.__setattr__(self, "n_values", n_values)
-        table = tabulated(space_of(self.measured.universe), self._bounded)
+        table = space_of(self.measured.universe).tabulated(self._bounded)
         object.__setattr__(self, "table", table)
 
     def check(self, universe: object) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from fractions import Fraction
@@ -16,8 +15,6 @@ import numpy as np
 from metricdp.accounting import Grant, Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.metrics.kept import Kept
-from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.privacy import PrivateDemand
 from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Receipt
@@ -58,11 +55,7 @@ class PublicUniverse:
 
 def _facts(universe: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"kind": type(universe).__name__, "name": str(universe.name)}
-    if isinstance(universe, EuclideanSpace):
-        box = np.stack([universe.lower, universe.upper]).astype("<f8")
-        told |= {"dimension": universe.dimension, "box": box.tolist()}
-        return told | {"sha256": hashlib.sha256(box.tobytes()).hexdigest()}
-    return told | {"points": len(universe), "sha256": universe_checksum(universe)}
+    return told | universe.facts()
 
 
 def provenance(

@@ -14,8 +14,9 @@ everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 from metricdp.accounting import Budget, Cost, Grant, Ledger
 from metricdp.errors import InputError
@@ -23,11 +24,12 @@ from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
+from metricdp.protocols import space_of
 from metricdp.releases import Neighboring
 from metricdp.running.runner import terms_of
 
-Price = Callable[[Any, Any, Terms], Cost]
-"""What a recipe charges for a call that may spend (epsilon, delta)."""
+Price = Callable[[Terms], Cost]
+"""What a recipe charges for a call that may spend the price of these terms."""
 Confirm = Callable[[Terms], None]
 """Refuses, from public facts, what a recipe cannot do at a price."""
 
@@ -118,17 +120,17 @@ class Payer:
         BudgetError
             The ledger does not hold the sum. Nothing was charged.
         """
-        if any(epsilon is None for epsilon, _ in budgets):
+        if None in [budget[0] for budget in budgets]:
             raise InputError(
                 "private demand needs epsilon= (how much of the privacy budget this call may spend)"
             )
         if self._ledger is not None:
             self._ledger.check(self.demand.protects)
-        terms = terms_of(self.demand, Cost.of(0), self.neighboring)
-        prices = [price(*budget, terms) for budget in budgets]
+        terms = terms_of(self.demand, self.neighboring)
+        prices = [price(replace(terms, price=Cost.of(*budget))) for budget in budgets]
         for each in prices:
             if each.epsilon > 0:  # else the ledger says it better
-                confirm(terms.at(each))
+                confirm(replace(terms, price=each))
         total = prices[0] if len(prices) == 1 else _sum(prices)
         own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
         ledger = Ledger(*own) if self._ledger is None else self._ledger
@@ -147,13 +149,7 @@ def checked_universe(universe: Any) -> Metric | EuclideanSpace:
     InputError
         It is neither a metric nor a box.
     """
-    if not isinstance(universe, Metric | EuclideanSpace):
-        kind = type(universe).__name__
-        raise InputError(
-            f"universe must be a metric or an EuclideanSpace, got {kind}; mdp.GraphMetric(G) "
-            f"makes one of a graph"
-        )
-    return universe
+    return cast(Metric | EuclideanSpace, space_of(universe))
 
 
 def _sum(prices: Sequence[Cost]) -> Cost:

@@ -10,7 +10,7 @@ from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import flag, integer, shown
 from metricdp.errors import InputError
-from metricdp.metrics.base import Metric
+from metricdp.metrics.base import metric_of
 from metricdp.metrics.set_systems import ListedSets
 from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import (
@@ -105,11 +105,13 @@ def max_coverage(
     >>> max_coverage(sets, demand, 2, epsilon=1).sets
     ['b', 'a']
     """
-    if not isinstance(demand, PrivateDemand) or not isinstance(demand.universe, Metric):
-        raise InputError(
-            "demand must be a PrivateDemand in a finite universe: "
-            "mdp.PrivateDemand(mdp.GroundSet(ids), records) makes one"
-        )
+    rule = (
+        "demand must be a PrivateDemand in a finite universe: "
+        "mdp.PrivateDemand(mdp.GroundSet(ids), records) makes one"
+    )
+    if not isinstance(demand, PrivateDemand):
+        raise InputError(rule)
+    universe = metric_of(demand.universe, "demand", rule)
     if ledger is not None and not isinstance(ledger, Budget):
         raise InputError(
             f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
@@ -125,14 +127,13 @@ def max_coverage(
             "(ledger=), and nothing else is"
         )
     names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
-    system = ListedSets.of(
-        list(sets.values()) if isinstance(sets, Mapping) else sets, demand.universe
-    )
+    listed = list(sets.values()) if isinstance(sets, Mapping) else sets
+    system = ListedSets.of(listed, universe)
     if not 1 <= (integer(m) or 0) <= system.n_sets:
         raise InputError(
             f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
         )
-    query = CoverQuery(Labels.of(demand.universe), [(system, m)])
+    query = CoverQuery(Labels.of(universe), [(system, m)])
     cost = Cost.of(epsilon, delta)
     if cost.epsilon > 0:
         relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring

@@ -61,7 +61,7 @@ CLIP_QUANTILE = 0.99
 """Distances are clipped at this quantile of the expected demand."""
 TAIL = 6
 """Bands from the clip to the farthest place: more tell better how far, and add noise."""
-_SAMPLE = 20_000  # public points: exact edges of bins against time
+
 CHOOSES = (
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
     "weights of an earlier release; the shares of epsilon are fixed constants."
@@ -347,7 +347,7 @@ def plan_evaluation(
     True
     """
     design = _Design.of(checked_universe(universe), centers, within, against, release, clip)
-    price = price_in_shares(epsilon, delta)
+    price = price_in_shares(Terms.offered(epsilon, delta))
     return _planned(design, positive(records, "records"), price)
 
 
@@ -579,7 +579,7 @@ def _limits(universe: Universe, within: Any) -> tuple[float, ...]:
 
 def _number(universe: Universe, distance: Any, name: str) -> float:
     """A positive distance in the universe's units."""
-    if isinstance(distance, str) and isinstance(universe, Metric):
+    if isinstance(distance, str):
         distance = in_units_of(universe, distance, name)
     return positive(distance, name)
 
@@ -590,7 +590,7 @@ def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:
         if getattr(release, "universe", None) is universe:
             weights = np.maximum(np.asarray(release.weights, np.float64), 0.0)
             places: Any = np.arange(len(weights))
-        elif isinstance(universe, EuclideanSpace) and hasattr(release, "coreset"):
+        elif getattr(release, "space", None) is universe:
             places, weights = release.coreset()
             places = universe.clip(places)
             weights = np.maximum(weights, 0.0)
@@ -598,12 +598,7 @@ def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:
             raise InputError("release must be one of metricdp.release in this very universe")
         if weights.sum() > 0:
             return places, weights / weights.sum()
-    if isinstance(universe, EuclideanSpace):
-        coins = np.random.default_rng(0)  # public
-        places = coins.uniform(universe.lower, universe.upper, (_SAMPLE, universe.dimension))
-    else:
-        places = np.arange(len(universe))
-    return places, np.full(len(places), 1 / len(places))
+    return universe.expected()
 
 
 def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:

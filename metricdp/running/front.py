@@ -231,7 +231,7 @@ def release(
     payer = Payer(universe, demand, ledger)
     question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
     confirm = partial(recipe.confirm, question=question)
-    grant = payer.charge(recipe.price, confirm, [(epsilon, delta)], "release")
+    grant = payer.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
     found = released(recipe, demand, grant, question)
     return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
 
@@ -255,7 +255,7 @@ def _cluster(
         check_private(demand)
     question = asked_of(universe, **asked)
     proofs = flag(certificate, "certificate") or flag(exact, "exact")
-    if proofs and (demand is not None or isinstance(universe, EuclideanSpace)):
+    if proofs and (demand is not None or not question.provable):
         raise InputError(
             "a certificate is for public demand in a finite universe: the exact cost of private "
             "demand stays private; of a release, pass weights=release.weights in place of demand= "
@@ -290,7 +290,7 @@ def private_answer(
         grant = payer.nothing()
     else:
         confirm = partial(recipe.confirm, question=question)
-        grant = payer.charge(recipe.price, confirm, [budget], _purpose(question))
+        grant = payer.charge(recipe.priced, confirm, [budget], _purpose(question))
     return answered(recipe, demand, grant, question), grant
 
 

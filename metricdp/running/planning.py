@@ -36,6 +36,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.progress import progress
+from metricdp.protocols import Kind
 from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
 from metricdp.running.front import private_answer
@@ -409,11 +410,7 @@ def plan(
             "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
             "most 1"
         )
-    world: FiniteWorld | BoxWorld = (
-        BoxWorld(universe, k, power, seed)
-        if isinstance(universe, EuclideanSpace)
-        else FiniteWorld(universe, k, power, seed)
-    )
+    world = _WORLDS[universe.kind](universe, k, power, seed)
     limit = checked_time_limit(time_limit)
     start = time.monotonic()
     size = (len(shapes), rounds)
@@ -523,3 +520,9 @@ def _finite(value: float) -> float | None:
 def _excess(cost: Any, reference: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
+
+
+_WORLDS: dict[Kind, Callable[..., FiniteWorld | BoxWorld]] = {
+    "finite": FiniteWorld,
+    "box": BoxWorld,
+}

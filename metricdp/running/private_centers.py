@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.partitions.box.rings import Rings
 from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.protocols import box
 from metricdp.running.attesting import attest, provenance
 from metricdp.running.charging import Payer
 from metricdp.running.runner import Run
@@ -286,11 +287,9 @@ def _shares(steps: Any, growth: Fraction) -> list[Fraction]:
 
 
 def _boxed(space: Any) -> EuclideanSpace:
-    if not isinstance(space, EuclideanSpace):
-        raise InputError(
-            f"space must be an EuclideanSpace(lower, upper), got {type(space).__name__}"
-        )
-    return space
+    got = type(space).__name__
+    rule = f"space must be an EuclideanSpace(lower, upper), got {got}"
+    return cast(EuclideanSpace, box(space, "space", rule))
 
 
 def _start(space: Any, center: ArrayLike | None) -> Array:

@@ -50,10 +50,10 @@ ROUNDING = Fraction(1, 10**12)
 """
 
 
-def terms_of(demand: PrivateDemand, price: Cost, neighboring: Neighboring) -> Terms:
-    """What a method is told of a demand and of its budget."""
+def terms_of(demand: PrivateDemand, neighboring: Neighboring, grant: Grant | None = None) -> Terms:
+    """What a method is told of a demand and of its budget, of nothing by default."""
     return Terms(
-        price,
+        Cost.of(0) if grant is None else _price(grant),
         neighboring,
         demand.max_contributions,
         demand.grains,
@@ -64,7 +64,7 @@ def terms_of(demand: PrivateDemand, price: Cost, neighboring: Neighboring) -> Te
 
 def price_of(method: Method, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
     """What is charged for a call about this demand that may spend (epsilon, delta), not more."""
-    return method.price(epsilon, delta, terms_of(demand, Cost.of(0), "add-remove"))
+    return method.price(epsilon, delta, terms_of(demand, "add-remove"))
 
 
 def answered(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
@@ -90,7 +90,7 @@ class Run:
     def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
         self.demand = demand
         self.grant = grant
-        self.terms = terms_of(demand, _price(grant), grant.neighboring)
+        self.terms = terms_of(demand, grant.neighboring, grant)
         self.receipts = list[Receipt]()
         self._images = dict[Image, PrivateDemand]()
 

@@ -42,6 +42,7 @@ from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
+from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
 from metricdp.running.stream_course import Course, ledgers_of, told_path
 from metricdp.running.stream_file import State, StreamFile, opened
@@ -212,9 +213,7 @@ class Stream(Unique):
         path: str | PathLike[str] | None = None,
         seed: int = 0,
     ) -> None:
-        if not isinstance(metric, Metric):
-            raise InputError(f"a stream needs a finite universe, got {type(metric).__name__}")
-        metric.check()
+        finite(metric, "a stream").check()
         if epsilon is None:
             raise InputError("a stream needs epsilon=, the budget of all days together")
         chosen(unit, ("event", "user"), "unit")

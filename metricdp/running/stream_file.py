@@ -33,7 +33,6 @@ from metricdp.archives import read_archive
 from metricdp.atomic import durable_file, taking_turns
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.partitions.finite.storage import universe_checksum
 from metricdp.privacy.continual import Counter, Counting, restored, stored
 
 FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
@@ -89,7 +88,7 @@ class StreamFile:
 
     def __init__(self, path: Path, universe: Metric) -> None:
         self.path = Path(os.path.realpath(path))
-        self._universe = universe_checksum(universe)
+        self._universe = universe.checksum()
         self.ledger: str | None = None
 
     @contextmanager

@@ -13,8 +13,8 @@ BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 DEMAND = mdp.PrivateDemand(BOX, [[0.5, 0.5]] * 3)
 
 
-def alone(epsilon, delta, terms):
-    return Cost.of(Cost.of(epsilon, delta).epsilon)
+def alone(terms):
+    return Cost.of(terms.price.epsilon)
 
 
 def test_every_price_is_checked_before_the_sum_is_charged():

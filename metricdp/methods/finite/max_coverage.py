@@ -53,7 +53,6 @@ from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.set_systems import Balls, SetSystem
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.net_cells import NetCells
 from metricdp.partitions.finite.labels import Labels
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy.coverage import CoverQuery
@@ -191,7 +190,7 @@ class MaxCoverage(Method):
         price = terms.price
         loop = price.epsilon * self._share
         loss = price.delta
-        if self._takes_candidates(question.universe):
+        if self._takes_candidates(question):
             if price.delta:
                 Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
             if not self.published and self._share >= 1 - HASHES_SHARE:
@@ -206,24 +205,22 @@ class MaxCoverage(Method):
         exponent(Cost(loop, loss), 1, terms.neighboring, m, published=self.published)
         return super().least(terms, question)
 
-    def _takes_candidates(self, universe: Any) -> bool:
+    def _takes_candidates(self, question: Any) -> bool:
         """Whether Section 5 answers: in a box, always as published, else where a net is too
         coarse.
         """
-        return isinstance(universe, EuclideanSpace) and (
-            self.published or universe.dimension > self.net_dimensions
-        )
+        return bool(question.coarse(0 if self.published else self.net_dimensions))
 
     def work(self, terms: Terms, question: Any) -> Steps:
         """The release; see the module's text for the steps and the guarantee."""
-        if self._takes_candidates(question.universe):
+        if self._takes_candidates(question):
             return (yield from self._on_candidates(terms, question))
         recipe = self._as_published if self.published else self._refined
         return (yield from recipe(terms, question))
 
     def _refined(self, terms: Terms, question: Any) -> Steps:
-        metric = metric_of(question)
-        at = partial(in_cells, question)
+        metric = question.on_net().metric
+        at = question.parts
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         paid = count.release
         scale = 0.5 if paid is None else max(paid.receipt.mechanisms[0].scale, 0.5)
@@ -246,7 +243,7 @@ class MaxCoverage(Method):
         )
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return self._told(metric, tree.spread(estimate), receipt, centers, box_of(question))
+        return self._told(metric, tree.spread(estimate), receipt, centers, question.space)
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space
@@ -276,11 +273,11 @@ class MaxCoverage(Method):
         return EuclideanMetric(found)
 
     def _as_published(self, terms: Terms, question: Any) -> Steps:
-        metric = metric_of(question)
+        metric = question.on_net().metric
         radii = published_radii(metric, self.eta, question.power)
         centers, weights = yield from self._covered(question, metric, radii, self._share)
         receipt = (yield Account()).receipt
-        return self._told(metric, weights, receipt, centers, box_of(question))
+        return self._told(metric, weights, receipt, centers, question.space)
 
     def _told(
         self,
@@ -311,32 +308,15 @@ class MaxCoverage(Method):
         balls = [Balls(metric, radius) for radius in radii]
         picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
         stages = [(some, picks) for some in balls]
-        query = CoverQuery(in_cells(question, Labels.of(metric)), stages)
+        query = CoverQuery(question.parts(Labels.of(metric)), stages)
         selected = yield Cover(query, share, published=self.published)
         at = np.unique(np.concatenate(selected))
         cells = Labels(metric, metric.nearest_to(at)[0], len(at))
         left = (yield Account()).left
-        counts = yield Ask(HistogramQuery(in_cells(question, cells)), left)
+        counts = yield Ask(HistogramQuery(question.parts(cells)), left)
         weights = np.zeros(len(metric))
         weights[at] = np.maximum(counts.values, 0)
         return [(chosen, some.radius) for some, chosen in zip(balls, selected)], weights
-
-
-def box_of(question: Any) -> EuclideanSpace | None:
-    """The box that is asked about, if it is one."""
-    space = question.universe
-    return space if isinstance(space, EuclideanSpace) else None
-
-
-def metric_of(question: Any) -> Metric:
-    """The universe, or a public net of a box."""
-    return question.on_net().metric if isinstance(question, BoxQuestion) else question.metric
-
-
-def in_cells(question: Any, partition: Any) -> Any:
-    """The partition itself, or, in a box, the cells of the points of its net."""
-    space = box_of(question)
-    return partition if space is None else NetCells(space, partition)
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:

@@ -18,11 +18,11 @@ Array = NDArray[np.float64]
 
 @trusted
 class WholeBox:
-    """A box in one part."""
+    """A box, or any other universe, in one part."""
 
     n_parts = 1
 
-    def __init__(self, space: EuclideanSpace) -> None:
+    def __init__(self, space: Any) -> None:
         self.universe = space
 
     def encode(self, records: Array) -> NDArray[np.int64]:

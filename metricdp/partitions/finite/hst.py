@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
-from metricdp.metrics.base import Metric
+from metricdp.metrics.base import Metric, metric_of
 from metricdp.partitions.finite import storage
 from metricdp.partitions.finite.least_elements import Levels, level_labels
 
@@ -126,7 +126,7 @@ class HST:
     @cached_property
     def universe_checksum(self) -> str:
         """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
-        return storage.universe_checksum(self.universe)
+        return self.universe.checksum()
 
     def points(self, node: int) -> NDArray[np.int32]:
         """Positions of the points of a node."""
@@ -273,7 +273,7 @@ class HST:
         >>> mdp.HST.load(path, metric)
         HST('graph', 9 points, 16 nodes, 5 levels, seed=3)
         """
-        return cls(metric, **storage.load(path, checked_universe(metric)))
+        return cls(metric, **storage.load(path, metric_of(metric, "a tree")))
 
 
 def build_hst(metric: Metric, seed: int = 0) -> HST:
@@ -337,7 +337,7 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
     >>> tree.distance(0, 7) >= 7
     True
     """
-    universe = checked_universe(metric)
+    universe = metric_of(metric, "a tree")
     number = integer(seed)
     if number is None or number < 0:
         raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
@@ -361,16 +361,6 @@ def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int
     heights[-1] = 0.0
     rows, *nodes = nested_clusters(labels)
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
-
-
-def checked_universe(metric: Any) -> Metric:
-    """The finite universe given, or an `InputError`."""
-    if not isinstance(metric, Metric):
-        raise InputError(
-            f"a tree needs a finite universe (GraphMetric, EuclideanMetric, …), got "
-            f"{type(metric).__name__}"
-        )
-    return metric
 
 
 def _told_apart(metric: Metric, levels: Levels) -> NDArray[np.int32] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -28,30 +27,7 @@ _ARRAYS = {
 }
 FIELDS = ("seed", "beta", *_ARRAYS)
 """What is kept of a tree, besides the checksum of its universe."""
-_CHUNK = 1 << 16  # ids hashed at once: memory against calls
 _MOST_LEVELS = 127  # levels are int8
-
-
-def universe_checksum(metric: Metric) -> str:
-    """SHA-256 of what a tree depends on: the kind of metric, ids (their ``repr``), grid, and edges,
-    points or matrix.
-
-    O(size of the universe). Ids whose ``repr`` differs from one process to the next make another
-    universe each time.
-    """
-    digest = hashlib.sha256(
-        f"{type(metric).__name__} {len(metric)} {float(metric.unit).hex()}\n".encode()
-    )
-    for start in range(0, len(metric), _CHUNK):
-        digest.update(
-            ("\n".join(map(repr, metric.ids[start : start + _CHUNK])) + "\n").encode(
-                "utf-8", "surrogatepass"
-            )
-        )
-    for array in metric.structure():
-        digest.update(f"{array.dtype.str} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
@@ -77,7 +53,7 @@ def load(path: Any, universe: Metric) -> dict[str, Any]:
     def checked(header: dict[str, Any]) -> dict[str, int]:
         if header.get("format") != FORMAT:
             return {}
-        if header.get("universe") != universe_checksum(universe):
+        if header.get("universe") != universe.checksum():
             raise InputError(
                 f"{source}: is the tree of another universe, whose ids, structure, lengths or grid "
                 f"differ from those of {universe.name}; build it again"

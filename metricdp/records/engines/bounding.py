@@ -40,7 +40,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 
 
@@ -83,9 +82,7 @@ class Bounding(UserRule):
     m: int
     key: str
 
-    def held(
-        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
-    ) -> NDArray[Any]:
+    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
         """By coins of their own."""
         return records[sample(users, len(records), self.m)]
 

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
-from metricdp.protocols import Space
 from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
@@ -58,9 +57,7 @@ class UserRule(ABC):
     """Whether what it keeps has weights, in the column `weighting.GRAINS`."""
 
     @abstractmethod
-    def held(
-        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
-    ) -> NDArray[Any] | Source:
+    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any] | Source:
         """Of records in hand, one user for each.
 
         Raises

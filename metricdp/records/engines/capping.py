@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.ingestion.encoders import Encoder, Reading
 
@@ -50,9 +49,7 @@ class Capping(UserRule):
     records: int
     key: str
 
-    def held(
-        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
-    ) -> NDArray[Any]:
+    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
         """By the same ranks."""
         return records[self.kept(users, records)]
 

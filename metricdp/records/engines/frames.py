@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError, ReadingError
-from metricdp.protocols import Box, Finite, Space, space_of
+from metricdp.protocols import Finite, Space, finite, space_of
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.sources import (
     Answer,
@@ -254,8 +254,9 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
     names = wanted.axes
     positional = isinstance(frame.columns, range)
     geometry = frame.geometry and not names and wanted.node is None
-    if not names and isinstance(universe, Box) and not (positional or geometry):
-        raise InputError("coordinates need both x= and y=, or columns=")
+    named = not names and not positional and not geometry
+    rule = "coordinates need both x= and y=, or columns="
+    ids = finite(universe, "a column of ids", rule).ids if named else ()
     if not names and positional:
         names = [*frame.columns]
     if geometry:
@@ -263,13 +264,12 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
     user = [] if wanted.user is None else [wanted.user]
     frame.check([*wanted.names] if not names else [*names, *user])
     if not names:
-        assert isinstance(universe, Finite)
         if any(given is not None for given in wanted.where.values()):
             raise InputError(
                 "crs, max_snap and box are about coordinates, and the records are ids: name x= and "
                 "y= (--x, --y), or leave these out"
             )
-        return ids_encoder(wanted.names[0], universe.ids)
+        return ids_encoder(wanted.names[0], ids)
     said = () if geometry or wanted.columns else names
     place = universe.placing(
         names=said,

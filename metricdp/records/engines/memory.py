@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.protocols import Finite, Space
+from metricdp.protocols import Space
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
@@ -80,11 +80,11 @@ class AtOnce(Frame):
                     users += whose
         records = np.concatenate(parts)
         if rule is not None and user is not None:
-            held = rule.held(universe, users, records)
+            held = rule.held(users, records)
             if isinstance(held, Source):
                 return held
             records = encode.stepped(held)
-        if isinstance(universe, Finite):
+        if records.ndim == 1:
             return Tally(*np.unique(records, return_counts=True))
         return records
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.protocols import Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.ingestion.encoders import Encoder, Reading
 from metricdp.records.ingestion.matching import Column, Matcher
@@ -85,9 +84,7 @@ class Sizes(UserRule):
 
     most: int
 
-    def held(
-        self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]
-    ) -> NDArray[np.int64]:
+    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64]:
         """Counted here."""
         if any(u is None or u != u for u in users):
             raise InputError("a user is missing")

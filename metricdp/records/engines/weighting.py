@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.protocols import Finite, Space
 from metricdp.records.engines.by_user import Dialect, UserRule
 from metricdp.records.engines.sources import (
     Answer,
@@ -100,10 +99,10 @@ def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64
     return found
 
 
-def shared(universe: Space, users: Sequence[Hashable], records: NDArray[Any]) -> Source:
-    """Records in hand, each with its grains."""
+def shared(users: Sequence[Hashable], records: NDArray[Any]) -> Source:
+    """Records in hand, positions or points, each with its grains."""
     held = grains(users, records)
-    if isinstance(universe, Finite):
+    if records.ndim == 1:
         return Tally(records, held)
     return Weighted(np.column_stack([records, held]))
 
@@ -115,9 +114,9 @@ class Shares(UserRule):
     extra = (GRAINS,)
     weighted = True
 
-    def held(self, universe: Space, users: Sequence[Hashable], records: NDArray[Any]) -> Source:
+    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> Source:
         """Beside their grains."""
-        return shared(universe, users, records)
+        return shared(users, records)
 
     def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
         """A sum over each user's places in order."""

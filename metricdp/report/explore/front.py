@@ -25,10 +25,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from metricdp.accounting import Budget
-from metricdp.arguments import chosen, file_path, floats, integer, listed, shown
+from metricdp.arguments import chosen, file_path, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -40,11 +38,10 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
-from metricdp.report.explore.scene import Level, level_names
+from metricdp.report.explore.scene import Level, level_names, stage_kind
 from metricdp.running.attesting import attested, provenance
 from metricdp.running.charging import Payer, checked_universe
 from metricdp.running.front import k_means, k_median
-from metricdp.running.made_up import searched
 from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan
 
 SIMULATING = 30.0
@@ -250,7 +247,10 @@ def explore(
     _check(universe, recipe, records, repeats)
     payer = Payer(universe, demand, ledger)
     question = asked_of(universe, k, power, seed=seed)
-    exact = None if administrator is None else _unprotected(universe, administrator, k, power, seed)
+    exact = None
+    if administrator is not None:
+        drawn = stage_kind(universe)
+        exact = drawn.unprotected(universe, administrator, k, power, seed)
     confirm = partial(recipe.confirm, question=question)
     asked_for = {"delta": delta, "method": recipe, "seed": seed}
     simulated = {
@@ -265,7 +265,7 @@ def explore(
     }
     asked = {"k": int(k), "objective": objective, "seed": seed}
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
-        grant = payer.charge(recipe.price, confirm, [(e, delta) for e in order], "explore")
+        grant = payer.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
         foresee = partial(
@@ -344,8 +344,7 @@ def _levels(
 
 def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
     """What can be refused before a charge and is not refused elsewhere."""
-    if isinstance(universe, EuclideanSpace) and universe.dimension != 2:
-        raise InputError(f"a page needs a box of two dimensions, got {universe.dimension}")
+    stage_kind(universe).check(universe)
     if not recipe.releases:
         raise InputError(
             f"the method {recipe.name} releases no weights, so there is no coreset to show"
@@ -354,23 +353,3 @@ def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
         raise InputError(f"records must be an integer of at least 1, got {shown(records)}")
     if integer(repeats) is None or repeats < 0:
         raise InputError(f"repeats must be an integer of at least 0, got {shown(repeats)}")
-
-
-def _unprotected(universe: Any, records: Any, k: int, power: int, seed: int) -> Any:
-    """Centers of the caller's own plain records: without privacy. Messages quote none of them."""
-    if isinstance(universe, EuclideanSpace):
-        points = universe.clip(
-            floats(records, "administrator must be finite numbers of shape (n, 2)").reshape(-1, 2)
-        )
-        return searched(points, k, power, seed) if len(points) else points
-    at = None
-    try:
-        at = np.asarray(universe.positions(listed(records, "administrator")), dtype=np.int64)
-    except InputError:  # its message quotes the id
-        at = None
-    if at is None:
-        raise InputError(
-            f"administrator must be ids of points of {universe.name}; at least one is not"
-        )
-    counts = np.bincount(at, minlength=len(universe)).astype(np.float64)
-    return (k_median, k_means)[power - 1](universe, k=k, weights=counts, seed=seed).centers

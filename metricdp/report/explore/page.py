@@ -8,11 +8,10 @@ from html import escape
 from typing import Any
 
 from metricdp.methods.remarks import percent
-from metricdp.metrics.space import EuclideanSpace
 from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.evidence.statement import embedded
-from metricdp.report.explore.scene import scene
+from metricdp.report.explore.scene import scene, stage_kind
 from metricdp.report.words import receipt_html
 
 Shown = Any
@@ -92,10 +91,11 @@ def _banner(shown: Shown) -> str:
 
 def _layers(shown: Shown) -> dict[str, str]:
     names = dict(_LAYERS)
-    if isinstance(shown.universe, EuclideanSpace):
+    lines = stage_kind(shown.universe).lines(shown.universe)
+    if lines is None:
         del names["network"]
-    elif shown.universe.graph is None:
-        names["network"] = "Points"
+    else:
+        names["network"] = lines
     if shown.exact_centers is not None:
         names["exact"] = "Centers without noise" if shown.made_up else _EXACT
     return names

@@ -8,20 +8,24 @@ privacy are the caller's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
+from metricdp.arguments import floats, listed
+from metricdp.errors import InputError
 from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
+from metricdp.protocols import Kind
 from metricdp.report import drawing
 from metricdp.report.canvas.network import (
     Network,
@@ -32,6 +36,8 @@ from metricdp.report.canvas.network import (
     steps,
 )
 from metricdp.report.words import sureness
+from metricdp.running.front import k_means, k_median
+from metricdp.running.made_up import searched
 from metricdp.running.planning import Forecast
 
 _BOX_PIXELS = 400
@@ -71,7 +77,7 @@ def scene(
     universe: Metric | EuclideanSpace, levels: Sequence[Level], exact: Any, example: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Everything the page's script draws, and the notes on how to read it."""
-    stage = _Box(universe) if isinstance(universe, EuclideanSpace) else _Network(universe)
+    stage = stage_kind(universe)(universe)
     drawn = []
     before = None
     for level in levels:
@@ -99,6 +105,27 @@ class _Stage:
     """What networks and boxes have in common."""
 
     noun: str
+
+    def __init__(self, universe: Any) -> None:
+        raise NotImplementedError
+
+    @staticmethod
+    def check(universe: Any) -> None:
+        """Refuse what cannot be drawn."""
+
+    @staticmethod
+    def lines(universe: Any) -> str | None:
+        """What the layer of what is drawn below is called; None: nothing is."""
+        return None
+
+    @staticmethod
+    def unprotected(universe: Any, records: Any, k: int, power: int, seed: int) -> Any:
+        """Centers of the caller's own plain records: without privacy. Messages quote none."""
+        raise NotImplementedError
+
+    def notes(self, drawn: list[_Drawn]) -> list[str]:
+        """How to read the page."""
+        raise NotImplementedError
 
     def shared(self) -> dict[str, Any]:
         """What all levels have in common."""
@@ -153,6 +180,22 @@ class _Network(_Stage):
     vertex.
     """
 
+    @staticmethod
+    def lines(universe: Metric) -> str | None:
+        return "Points" if universe.graph is None else "Network"
+
+    @staticmethod
+    def unprotected(universe: Metric, records: Any, k: int, power: int, seed: int) -> Any:
+        at = None
+        with suppress(InputError):  # its message quotes the id
+            at = np.asarray(universe.positions(listed(records, "administrator")), dtype=np.int64)
+        if at is None:
+            raise InputError(
+                f"administrator must be ids of points of {universe.name}; at least one is not"
+            )
+        counts = np.bincount(at, minlength=len(universe)).astype(np.float64)
+        return (k_median, k_means)[power - 1](universe, k=k, weights=counts, seed=seed).centers
+
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self.net = Network(metric)
@@ -190,6 +233,17 @@ class _Network(_Stage):
 
 class _Box(_Stage):
     """A box in the plane: for every level the points of its coreset."""
+
+    @staticmethod
+    def check(universe: EuclideanSpace) -> None:
+        if universe.dimension != 2:
+            raise InputError(f"a page needs a box of two dimensions, got {universe.dimension}")
+
+    @staticmethod
+    def unprotected(universe: EuclideanSpace, records: Any, k: int, power: int, seed: int) -> Any:
+        rule = "administrator must be finite numbers of shape (n, 2)"
+        points = universe.clip(floats(records, rule).reshape(-1, 2))
+        return searched(points, k, power, seed) if len(points) else points
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
@@ -252,6 +306,14 @@ class _Box(_Stage):
             "The universe is a box: demand may lie anywhere in it, and the coreset's points are "
             "cells of a public grid."
         ]
+
+
+_STAGES: dict[Kind, Any] = {"finite": _Network, "box": _Box}
+
+
+def stage_kind(universe: Metric | EuclideanSpace) -> type[_Stage]:
+    """How a universe is drawn."""
+    return cast(type[_Stage], _STAGES[universe.kind])
 
 
 def _matched(places: Points, before: Points | None) -> NDArray[np.int64]:

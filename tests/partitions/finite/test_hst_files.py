@@ -92,7 +92,7 @@ def test_other_universes_are_refused(tmp_path):
         EuclideanMetric(POINTS[::-1]),
     ]
     universes = [*graphs, *others, PrecomputedMetric(matrix), PrecomputedMetric(longer)]
-    assert len({storage.universe_checksum(u) for u in universes}) == len(universes)
+    assert len({u.checksum() for u in universes}) == len(universes)
     for i, universe in enumerate(universes):
         mdp.build_hst(universe).save(tmp_path / "t")
         with pytest.raises(InputError, match="is the tree of another universe, "):
@@ -279,9 +279,9 @@ def test_command(world, capsys):
         "beta": tree.beta,
     }
     assert {key: told[key] for key in figures} == figures
-    assert told["diameter_bound"] >= metric.diameter_bound() and told[
-        "universe"
-    ] == storage.universe_checksum(metric)
+    assert (
+        told["diameter_bound"] >= metric.diameter_bound() and told["universe"] == metric.checksum()
+    )
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
     assert (quiet.status, quiet.err, json.loads(quiet.out)["seed"]) == (0, "", 0)
     with pytest.raises(InputError, match="another universe"):
