@@ -20,11 +20,6 @@ from metricdp.errors import InputError
 def shown(value: object) -> str:
     """A public value as messages quote it: its repr, or its type where that fails (integers of
     5,000 digits).
-
-    Examples
-    --------
-    >>> shown("x"), shown(10**5000)
-    ("'x'", 'int')
     """
     try:
         return repr(value)
@@ -48,12 +43,6 @@ def chosen(value: Any, options: Collection[str], name: str) -> str:
 def integer(value: Any) -> int | None:
     """The integer that `value` is, of Python or NumPy; None for anything else, truth values and
     time spans included.
-
-    Examples
-    --------
-    >>> some = [3, np.int8(3), True, 3.0, np.timedelta64(3, "s")]
-    >>> tuple(integer(value) for value in some)
-    (3, 3, None, None, None)
     """
     if (
         isinstance(value, bool)
@@ -78,13 +67,7 @@ def flag(value: Any, name: str) -> bool:
 
 
 def hashable(value: Any) -> bool:
-    """Whether a value can be an id or the name of an attribute.
-
-    Examples
-    --------
-    >>> hashable((1, "a")), hashable((1, []))
-    (True, False)
-    """
+    """Whether a value can be an id or the name of an attribute."""
     try:
         hash(value)
     except Exception:
@@ -121,12 +104,6 @@ def check_distinct(ids: Sequence[Any], rule: str) -> None:
     ------
     InputError
         "`rule`; … is repeated".
-
-    Examples
-    --------
-    >>> check_distinct(["a", "b", "a"], "sites must be distinct")
-    Traceback (most recent call last):
-    metricdp.errors.InputError: sites must be distinct; 'a' is repeated
     """
     if len(set(ids)) == len(ids):
         return
@@ -141,11 +118,6 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
     """Ids and what they are mapped to; None for values that are told by their order alone.
 
     A series of pandas is a mapping by its index, unless that is the default one, 0 to n - 1.
-
-    Examples
-    --------
-    >>> by_id({"a": 3}), by_id([3, 4])
-    ((['a'], [3]), None)
     """
     if isinstance(values, Mapping):
         return list(values.keys()), list(values.values())
@@ -186,16 +158,7 @@ def floats(values: Any, rule: str) -> NDArray[np.float64]:
 
 
 def sealed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of an array that nobody can write to, nor make writeable again.
-
-    Examples
-    --------
-    >>> kept = sealed(np.arange(3))
-    >>> kept.setflags(write=True)
-    Traceback (most recent call last):
-      ...
-    ValueError: cannot set WRITEABLE flag to True of this array
-    """
+    """Return a copy of an array that nobody can write to, nor make writeable again."""
     if not values.size:
         kept = values.copy()
         kept.setflags(write=False)

@@ -26,6 +26,7 @@ Answer = Callable[[NDArray[Any]], NDArray[Any]]
 Served = Callable[[NDArray[Any]], tuple[NDArray[np.int64], NDArray[np.float64]]]
 """Of each record by itself the number of its nearest center, and the distance to it."""
 Kind = Literal["finite", "box"]
+CoordinateSystem = Literal["lonlat", "xy"]
 T = TypeVar("T", bound=type)
 
 
@@ -50,7 +51,7 @@ class Space(ABC):
     crs: str | None = None
     measured_in: str | None = None
     coordinates: NDArray[np.float64] | None = None
-    coordinate_system: Any = None
+    coordinate_system: CoordinateSystem | None = None
 
     @abstractmethod
     def diameter_bound(self) -> float:

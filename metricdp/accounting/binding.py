@@ -44,12 +44,6 @@ class Protection(NamedTuple):
         ------
         InputError
             No unit; a bound for records, or none for users.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Protection
-        >>> Protection.of("user", 3), Protection.of(None)
-        (Protection(unit='user', max_contributions=3, weighting='record'), None)
         """
         if unit is None and max_contributions is None:
             return None
@@ -71,14 +65,7 @@ class Protection(NamedTuple):
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Protection | None:
-        """What a line of a journal says.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Protection
-        >>> Protection.stated({"unit": "user", "max_contributions": "3"}).max_contributions
-        3
-        """
+        """What a line of a journal says."""
         if "unit" not in line:
             return None
         weighting = line.get("weighting", "record")
@@ -104,11 +91,6 @@ def dataset_name(value: object) -> str | None:
     ------
     InputError
         Not a text of 1 to 200 printable characters.
-
-    Examples
-    --------
-    >>> dataset_name("homes-2026")
-    'homes-2026'
     """
     if value is None:
         return None

@@ -50,12 +50,6 @@ class Slice(NamedTuple):
     ledger : Budget
     period : str
         Of the charge; all days are one where the ledger does not renew.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> from metricdp.accounting.budget import Slice
-    >>> Slice(mdp.Ledger(1, expires="2999-12-31"), "").check()  # not over: nothing to refuse
     """
 
     ledger: Budget
@@ -170,14 +164,6 @@ class Budget(Unique):
         InputError, JournalError
             A bad argument, or a demand that protects others than this budget does; the period or
             the ledger is over; a journal that cannot be written. Nothing was spent.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> ledger = mdp.Ledger(1)
-        >>> grant = ledger.charge("0.3", purpose="clinics")
-        >>> grant.left, ledger.left
-        (Fraction(3, 10), Fraction(7, 10))
         """
         cost = checked_budget(epsilon, delta, self._least)
         with self._current():
@@ -300,16 +286,6 @@ class Grant(Budget):
     def draw(self, epsilon: object, delta: object = 0) -> None:
         """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
         taken, if it is not there; InputError if its period is over.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> grant = mdp.Ledger(1).charge("1/2")
-        >>> grant.draw("1/2")
-        >>> grant.draw("1/2")
-        Traceback (most recent call last):
-            ...
-        metricdp.errors.BudgetError: privacy budget refused: asked epsilon 0.5, spent 0.5, left 0
         """
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:

@@ -54,14 +54,7 @@ FAINT = 2.0**-20
 
 
 class Node(NamedTuple):
-    """A run of base^level days, number `place` of its block, at a level.
-
-    Examples
-    --------
-    >>> from metricdp.accounting.continual import Node, Schedule
-    >>> Schedule(365).days(Node(block=0, level=1, place=1))
-    (20, 39)
-    """
+    """A run of base^level days, number `place` of its block, at a level."""
 
     block: int
     level: int
@@ -80,13 +73,6 @@ class Block:
         None: it has no end.
     base, levels : int
         A node of level l is base^l days long; 0 <= l < levels.
-
-    Examples
-    --------
-    >>> from metricdp.accounting.continual import Schedule
-    >>> block = Schedule(365).block(0)
-    >>> block.start, block.length
-    (0, 365)
     """
 
     start: int
@@ -109,13 +95,6 @@ class Schedule:
         The present is all days, each with half the weight of one so many days later.
     gaussian : bool
         Whether the noise is Gaussian.
-
-    Examples
-    --------
-    >>> Schedule(365).block(0)
-    Block(start=0, length=365, base=20, levels=2)
-    >>> [tuple(node) for node, _ in Schedule(365).present(40)]
-    [(0, 1, 0), (0, 1, 1), (0, 0, 40)]
     """
 
     horizon: int | None = None
@@ -159,28 +138,11 @@ class Schedule:
         return first, first + size - 1
 
     def ends(self, node: Node, day: int) -> bool:
-        """Whether a day is a node's last.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> run = schedule.nodes(25)[-1]
-        >>> schedule.days(run), schedule.ends(run, 25), schedule.ends(run, 39)
-        ((20, 39), False, True)
-        """
+        """Whether a day is a node's last."""
         return self.days(node)[1] == day
 
     def cover(self, first: int, last: int) -> Iterator[Node]:
-        """The fewest nodes that together are the days from `first` to `last`.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> schedule = Schedule(365)
-        >>> [schedule.days(node) for node in schedule.cover(0, 41)]
-        [(0, 19), (20, 39), (40, 40), (41, 41)]
-        """
+        """The fewest nodes that together are the days from `first` to `last`."""
         day = first
         while day <= last:
             number = self.number_of(day)
@@ -209,16 +171,7 @@ class Schedule:
         return [(node, 1.0) for node in self.cover(first, day)]
 
     def needed(self, node: Node, day: int) -> bool:
-        """Whether a node may be part of the present on some day after this one.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.continual import Schedule
-        >>> week = Schedule(window=7)
-        >>> day = week.nodes(3)[0]
-        >>> week.needed(day, 5), week.needed(day, 50)
-        (True, False)
-        """
+        """Whether a node may be part of the present on some day after this one."""
         first = self.days(node)[0]
         if self.half_life is not None:
             return 2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT
@@ -250,13 +203,7 @@ def days_of(schedule: Schedule, unit: Level) -> int:
 
 @lru_cache(maxsize=256)
 def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
-    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days.
-
-    Examples
-    --------
-    >>> best_for_totals(365, False), best_for_totals(365, True), best_for_totals(1, False)
-    ((20, 2), (4, 4), (2, 1))
-    """
+    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days."""
     total = np.unique(np.linspace(1, days, 512).astype(np.int64))
 
     def nodes(base: int, levels: int) -> float:

@@ -132,12 +132,6 @@ class Cost:
     def of(cls, epsilon: object, delta: object = 0) -> Cost:
         """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic
         composition.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> Cost.of(0.1, "1e-6").epsilon
-        Fraction(1, 10)
         """
         if isinstance(epsilon, cls):
             return epsilon
@@ -153,12 +147,6 @@ class Cost:
 
         Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is
         charged that.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> Cost.selection("0.1").rho
-        Fraction(1, 800)
         """
         asked = exact(epsilon)
         if asked <= 0:
@@ -169,12 +157,6 @@ class Cost:
     def zcdp(cls, epsilon: object, delta: object) -> Cost:
         """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any
         mechanisms.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> round(float(Cost.zcdp(1, "1e-6").rho), 3)
-        0.024
         """
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)

@@ -65,16 +65,7 @@ LEAST = Fraction(1, 10**40)
 
 
 class Exponent(NamedTuple):
-    """The factor eta in exp(eta · score), and the bound by which it is safe.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost
-    >>> from metricdp.accounting.covering import exponent
-    >>> found = exponent(Cost.of(1), 10, "add-remove", 1)
-    >>> float(found.eta) > 0, found.bound
-    (True, 'basic composition')
-    """
+    """The factor eta in exp(eta · score), and the bound by which it is safe."""
 
     eta: Fraction
     bound: str
@@ -106,15 +97,6 @@ def exponent(
     ------
     InputError
         The published exponent was asked for, and there is no delta.
-
-    Examples
-    --------
-    >>> budget = Cost.of("1/2", "1e-6")
-    >>> told = [exponent(budget, rounds, "add-remove", 1) for rounds in (3, 12, 100)]
-    >>> [(round(float(e), 4), bound) for e, bound in told]
-    [(0.1667, 'basic composition'), (0.0665, 'zCDP'), (0.0497, 'whole-loop bound')]
-    >>> round(float(exponent(budget, 100, "add-remove", 1, published=True).eta), 4)
-    0.0169
     """
     m = max_contributions
     epsilon = budget.epsilon

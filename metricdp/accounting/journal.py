@@ -81,11 +81,6 @@ def checked_anchor(text: object) -> tuple[int, str]:
     ------
     InputError
         It is not of the form that `Ledger.anchor` has.
-
-    Examples
-    --------
-    >>> checked_anchor("12-" + 32 * "0")[0]
-    12
     """
     found = _ANCHOR.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
@@ -105,16 +100,7 @@ class Row(NamedTuple):
 
 
 class Notes:
-    """The lines of a ledger that lives in one process alone: as a `Journal`, without a file.
-
-    Examples
-    --------
-    >>> from metricdp.accounting.journal import Notes
-    >>> notes = Notes({"epsilon": "1"})
-    >>> notes.append({"epsilon": "1/4"})
-    >>> notes.after(0), notes.anchor
-    ([{'epsilon': '1'}, {'epsilon': '1/4'}], None)
-    """
+    """The lines of a ledger that lives in one process alone: as a `Journal`, without a file."""
 
     path = None
     anchor = None
@@ -175,16 +161,6 @@ class Journal:
     ----------
     header : dict of str to str
         That of the file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, metricdp as mdp
-    >>> from metricdp.accounting.journal import Journal
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
-    >>> _ = mdp.Ledger(1, journal=path).charge("1/4")
-    >>> journal = Journal(path, {})
-    >>> journal.verify(), len(journal.lines)
-    (False, 1)
     """
 
     def __init__(self, path: str | Path, header: Line, anchor: str | None = None) -> None:

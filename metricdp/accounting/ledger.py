@@ -54,14 +54,7 @@ class Charge(NamedTuple):
 
     @classmethod
     def stated(cls, line: Line) -> Charge:
-        """What a line of a journal says.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Charge
-        >>> Charge.stated({"epsilon": "1/4", "delta": "0", "purpose": "clinics"}).epsilon
-        Fraction(1, 4)
-        """
+        """What a line of a journal says."""
         return cls(
             Fraction(line["epsilon"]),
             Fraction(line["delta"]),
@@ -341,13 +334,6 @@ class Ledger(Budget):
         """Price a charge, and say whether it would fit now, without charging and without any data.
 
         Parameters and errors as `charge`.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import selections
-        >>> quote = Ledger(epsilon=2, delta=1e-6).quote(selections(0.1, times=20, delta=1e-6))
-        >>> quote.fits, quote.bound, quote.epsilon < 1.21
-        (True, 'zCDP', True)
         """
         cost = checked_budget(epsilon, delta)
         with self._current():

@@ -38,14 +38,6 @@ class Policy(NamedTuple):
         The budget begins anew with every calendar year, quarter or month.
     expires : str or None
         The last day, YYYY-MM-DD, on which it can be charged.
-
-    Examples
-    --------
-    >>> policy = Policy.of("yearly", "2030-06-30")
-    >>> policy.period("2029-12-31"), policy.period("2030-01-01"), policy.most_periods("2029-12-31")
-    ('2029', '2030', 2)
-    >>> policy.expired("2030-06-30"), policy.expired("2030-07-01")
-    (False, True)
     """
 
     renews: Renewal | None = None
@@ -59,12 +51,6 @@ class Policy(NamedTuple):
         ------
         InputError
             No such period; no day.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> Policy.of("yearly", "2030-06-30")
-        Policy(renews='yearly', expires='2030-06-30')
         """
         if renews is not None and (not isinstance(renews, str) or renews not in get_args(Renewal)):
             choices = ", ".join(get_args(Renewal))
@@ -73,14 +59,7 @@ class Policy(NamedTuple):
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Policy:
-        """What the header of a journal says.
-
-        Examples
-        --------
-        >>> from metricdp.accounting.policy import Policy
-        >>> Policy.stated({"renews": "yearly"}) == Policy.of("yearly")
-        True
-        """
+        """What the header of a journal says."""
         return cls.of(line.get("renews"), line.get("expires"))
 
     def facts(self) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _create(args: Namespace) -> int:
 
 
 def _show(args: Namespace) -> int:
-    from metricdp.accounting.history import read_history
+    from metricdp.running.history import read_history
 
     history = read_history(args.ledger, anchor=args.anchor)
     text = streams.to_json(history.to_dict()) if args.json else _table(history.to_dict())

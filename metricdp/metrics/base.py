@@ -199,14 +199,6 @@ class Metric(Finite):
     ) -> NDArray[np.float64]:
         """Distances between ids, shape (n_sources, n_targets): costs of serving targets from
         sources; all points in order of `ids` when `targets` is None.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.distances(["a"]), line.distances(["a", "b"], ["c"])
-        (array([[0., 1., 4.]]), array([[4.],
-               [3.]]))
         """
         return self.distance_rows(
             self.site_positions(sources), None if targets is None else self.positions(targets)
@@ -222,15 +214,7 @@ class Metric(Finite):
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.distance_rows(np.array([0]), np.array([2, 1]))
-        array([[4., 1.]])
-        """
+        """Distances between positions, shape (n_sources, n_targets)."""
 
     @abstractmethod
     def grid_rows(
@@ -238,13 +222,6 @@ class Metric(Finite):
     ) -> NDArray[np.int64]:
         """The same distances quantised by ceiling to the public grid: integers, and still a metric
         (vectors are snapped to it first).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.grid_rows(np.array([0])) * line.unit
-        array([[0., 1., 4.]])
         """
 
     @abstractmethod
@@ -263,29 +240,12 @@ class Metric(Finite):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point,
         distance of every point).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> at, label, distance = line.seed_centers(2, np.ones(3), np.random.default_rng(0))
-        >>> bool((line.distance_rows(at)[label, [0, 1, 2]] == distance).all())
-        True
         """
 
     def distance_block(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """`distance_rows` in single precision, C order, computed from whichever side is cheaper.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.distance_block(np.array([0, 1]), np.array([2]))
-        array([[4.],
-               [3.]], dtype=float32)
-        """
+        """`distance_rows` in single precision, C order, computed from whichever side is cheaper."""
         if len(sources) <= len(targets) or self.directed:
             return self.distance_rows(sources, targets).astype(np.float32)
         return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
@@ -311,14 +271,6 @@ class Metric(Finite):
         -----
         Costs of all sites are not those of opening them (`mdp.objectives.FacilityLocation`): they
         count for each unit of demand. See `metricdp.metrics.costed`.
-
-        Examples
-        --------
-        >>> from metricdp.metrics import EuclideanMetric
-        >>> line = EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.with_costs(sites={"a": 2}, access={"c": 0.5}).distances(["a", "b"])
-        array([[2. , 3. , 6.5],
-               [1. , 0. , 3.5]])
         """
         from metricdp.metrics.costed import CostedMetric  # it derives from this class
 
@@ -332,15 +284,6 @@ class Metric(Finite):
 
         A universe may return the length of real paths that is not the shortest, where exact rows
         would cost too much.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> centers = np.array([0, 2])
-        >>> line.cell_distances(centers, *line.nearest_to(centers))
-        array([[0., 4.],
-               [4., 0.]], dtype=float32)
         """
         return self.distance_rows(centers, centers).astype(np.float32)
 
@@ -351,13 +294,6 @@ class Metric(Finite):
         (n_sources, n_inner).
 
         A graph may measure inside the subgraph of these points only.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.inner_distances(np.array([0, 2]), sources=np.array([1]))
-        array([[4., 0.]], dtype=float32)
         """
         return self.distance_rows(points[sources], points).astype(np.float32)
 
@@ -391,13 +327,6 @@ class Metric(Finite):
     def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Balls:
         """Closed balls of a radius, in steps of the grid, around candidates (positions; all points
         by default).
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> line.balls(steps=int(2 / line.unit)).members(0)
-        array([0, 1])
         """
         return RowBalls(self, steps, candidates)
 

@@ -300,16 +300,7 @@ class GraphMetric(Metric):
     def quotient(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> GraphMetric:
-        """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> centers = np.array([1, 4, 7])
-        >>> metric.quotient(centers, *metric.nearest_to(centers)).distances([0])
-        array([[0., 3., 6.]])
-        """
+        """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
         there = np.rint(distance[self.order] / self.unit).astype(np.int64)
         home = self._ways_home(centers, label, there)
         tails, heads, through = paths.boundary_arcs(*self.csr, there, home, label[self.order])

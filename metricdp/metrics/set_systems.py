@@ -117,15 +117,7 @@ class ListedSets(SetSystem):
 
     @classmethod
     def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
-        """Sets whose elements are known to be distinct and in range: nothing is checked.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.metrics.set_systems import ListedSets
-        >>> ListedSets.of_distinct([np.array([0, 2]), np.array([1])], n_elements=3).n_sets
-        2
-        """
+        """Sets whose elements are known to be distinct and in range: nothing is checked."""
         system = cls.__new__(cls)
         system._fill(
             np.r_[0, np.cumsum([len(one) for one in sets], dtype=np.int64)],
@@ -138,14 +130,6 @@ class ListedSets(SetSystem):
     def of(cls, sets: Any, universe: Metric) -> ListedSets:
         """Sets of ids of a universe: lists of ids, or a sparse matrix with one row a set and one
         column a point in order of ``ids``.
-
-        Examples
-        --------
-        >>> import metricdp as mdp
-        >>> metric = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-        >>> from metricdp.metrics.set_systems import ListedSets
-        >>> ListedSets.of([["a", "c"], ["b"]], metric).members(0)
-        array([0, 2])
         """
         if hasattr(sets, "tocsr"):
             matrix = sets.tocsr()

@@ -27,15 +27,7 @@ UNITS = {
 
 
 def in_words(distance: float, unit: str | None) -> str:
-    """A distance as people say it, in the unit that suits it; a number where no unit is known.
-
-    Examples
-    --------
-    >>> in_words(847.3, "m"), in_words(12.4, "km"), in_words(744.0, "s"), in_words(0.52, "min")
-    ('847 m', '12.4 km', '12.4 min', '31.2 s')
-    >>> in_words(31415.9, "m"), in_words(8.26, "m"), in_words(847.3, None), in_words(2.5, "hops")
-    ('31.4 km', '8.26 m', '847', '2.5 hops')
-    """
+    """A distance as people say it, in the unit that suits it; a number where no unit is known."""
     if not math.isfinite(distance):
         return "∞" if distance > 0 else "-∞"
     kind, size = UNITS.get(unit or "", ("", 1.0))
@@ -49,14 +41,7 @@ def in_words(distance: float, unit: str | None) -> str:
 
 
 def unit_shown(universe: Any) -> str | None:
-    """What stands after a distance of a universe: its unit, or hops; None where it is not known.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> unit_shown(mdp.GraphMetric(nx.path_graph(3), weight=None))
-    'hops'
-    """
+    """What stands after a distance of a universe: its unit, or hops; None where it is not known."""
     own: str | None = getattr(universe, "measured_in", None)
     return own or ("hops" if getattr(universe, "measured", None) == "hops" else None)
 

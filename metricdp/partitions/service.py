@@ -44,16 +44,6 @@ class Service:
     ------
     InputError
         No center, or an unknown one.
-
-    Examples
-    --------
-    >>> from metricdp.metrics import EuclideanMetric
-    >>> line = EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> service.served(np.array([0, 1, 2]))
-    (array([0, 0, 1]), array([0., 1., 0.]))
-    >>> service.farthest
-    1.0
     """
 
     def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
@@ -71,17 +61,7 @@ class Service:
 
 @trusted
 class Territories:
-    """The partition of a universe by nearest center.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> Territories(service).encode(np.array([0, 1, 2]))
-    array([0, 0, 1])
-    """
+    """The partition of a universe by nearest center."""
 
     def __init__(self, service: Service) -> None:
         self.universe, self.n_parts = service.universe, service.k
@@ -107,15 +87,6 @@ class Bands:
     ----------
     bounds : ndarray of float64, shape (n_parts + 1,)
         0, the edges, and `Service.farthest` (or the last edge, if that is more).
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> Bands(service, [0.5]).encode(np.array([0, 1, 2]))
-    array([0, 1, 0])
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
@@ -148,16 +119,6 @@ class Distances:
     service : Service
     clip : float
         Positive; distances beyond it count as this much.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> amounts = Distances(service, clip=4).amounts(np.array([0, 1]))
-    >>> (4 * amounts[:, 1] / amounts.sum(axis=1)).round(3)
-    array([0., 1.])
     """
 
     n_values = 2

@@ -98,14 +98,6 @@ class Capped:
         p and c.
     tree : PartitionTree or None
         The areas as a cut of the universe's hierarchy of seed 0, if they are one.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> capped = mdp.Caps(parts=3, records=2, areas=4).of(metric)
-    >>> capped.parts, capped.records
-    (3, 2)
     """
 
     universe: Finite
@@ -147,17 +139,6 @@ def squared_sensitivity(
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int
     caps : Capped or None
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> from metricdp.privacy import HistogramQuery
-    >>> from metricdp.privacy.caps import squared_sensitivity
-    >>> query, capped = HistogramQuery(Labels.of(metric)), mdp.Caps(parts=3, records=2).of(metric)
-    >>> [squared_sensitivity(query, "add-remove", 6, caps) for caps in (None, capped)]
-    [36, 12]
     """
     if caps is not None and type(query) is LevelsQuery:
         each = (squared_sensitivity(q, neighboring, max_contributions, caps) for q in query.levels)

@@ -68,19 +68,6 @@ class Counting:
         Who is protected: each record, or each user on all days together.
     max_contributions : int
         Most records of a user on one day; 1 at event level.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.accounting.continual import Schedule
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> from metricdp.privacy import HistogramQuery
-    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    >>> query = HistogramQuery(Labels.of(metric))
-    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-    >>> str(counting.protects), counting.schedule.horizon
-    ('each record', 365)
     """
 
     query: HistogramQuery
@@ -183,20 +170,6 @@ class Counter(Unique):
         That were counted.
     pay : callable
         Called before each day is read: it refuses, or has paid.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.accounting.continual import Schedule
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> from metricdp.privacy import HistogramQuery
-    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    >>> query = HistogramQuery(Labels.of(metric))
-    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-    >>> counter = begin(counting, mdp.Ledger(1).charge(1))
-    >>> counter.days
-    0
     """
 
     __slots__ = ("__weakref__", "counting", "days", "nodes", "pay")
@@ -227,21 +200,6 @@ def begin(counting: Counting, grant: Grant) -> Counter:
     ------
     InputError, BudgetError
         The grant is of another relation or unit, or does not hold the cost: nothing was spent.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.accounting.continual import Schedule
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> from metricdp.privacy import HistogramQuery
-    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    >>> query = HistogramQuery(Labels.of(metric))
-    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-    >>> ledger = mdp.Ledger(1)
-    >>> counter = begin(counting, ledger.charge(1))
-    >>> ledger.left
-    Fraction(0, 1)
     """
     if not isinstance(counting, Counting) or not isinstance(grant, Grant):
         raise InputError("a counter needs a Counting and a Grant")
@@ -274,21 +232,6 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     InputError
         Another universe, unit or relation; the horizon is over, or the period of the ledger.
         Nothing was read.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.accounting.continual import Schedule
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> from metricdp.privacy import HistogramQuery
-    >>> from metricdp.privacy.continual import Counting, begin, observe, whole_cost
-    >>> metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    >>> query = HistogramQuery(Labels.of(metric))
-    >>> counting = Counting(query, Schedule(365), whole_cost(1, 0), "add-remove")
-    >>> counter = begin(counting, mdp.Ledger(1).charge(1))
-    >>> counter, ended = observe(counter, mdp.PrivateDemand(metric, [2] * 90_000))
-    >>> counter.days, [tuple(node) for node in ended]
-    (1, [(0, 0, 0)])
     """
     _check(counter, demand)
     counter.pay()
@@ -375,14 +318,7 @@ def _opening(counting: Counting, node: Node) -> Counts:
 
 
 def whole_cost(epsilon: Any, delta: Any) -> Cost:
-    """What a stream costs.
-
-    Examples
-    --------
-    >>> from metricdp.privacy.continual import whole_cost
-    >>> whole_cost(1, 0).epsilon, whole_cost(1, "1e-6").bound
-    (Fraction(1, 1), 'zCDP')
-    """
+    """What a stream costs."""
     cost = Cost.of(epsilon, delta)
     if cost.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(cost.epsilon)!r}")

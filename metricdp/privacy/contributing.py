@@ -50,15 +50,7 @@ NUMBERS = NumbersOfRecords()
 
 @trusted
 class Doublings:
-    """Every point of that universe a part of its own.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from metricdp.privacy.contributing import Doublings
-    >>> Doublings().encode(np.array([0, 3]))
-    array([0, 3])
-    """
+    """Every point of that universe a part of its own."""
 
     def __init__(self) -> None:
         self.universe = NUMBERS
@@ -87,15 +79,6 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     ------
     InputError
         A user is missing; there is no such column.
-
-    Examples
-    --------
-    >>> from metricdp.privacy import CountQuery, Ledger, measure
-    >>> from metricdp.privacy.contributing import contributors
-    >>> users = contributors([f"u{i}" for i in range(5000)] * 2)
-    >>> noisy = measure(users, CountQuery(), 1, Ledger(1).charge(1))
-    >>> bool(abs(noisy.values[0] - 5000) < 50)
-    True
     """
     rule = "user must give one entry per record, none of them missing"
     counted = Sizes(MOST)

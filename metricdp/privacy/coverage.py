@@ -88,17 +88,6 @@ class CoverQuery(Frozen):
     ) -> list[NDArray[np.int64]]:
         """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
         for the gate.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.metrics.set_systems import Balls
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import CoverQuery
-        >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=0), 2)])
-        >>> query.selected(np.array([0, 5, 0, 9]), choose=np.argmax)  # made up, no privacy
-        [array([3, 1])]
         """
         left = bounded(counts)
         found = []

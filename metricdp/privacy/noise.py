@@ -49,14 +49,6 @@ class Noise(ABC):
     ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
        NeurIPS 2020.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from metricdp.privacy.noise import DiscreteLaplace, Noise
-    >>> noise = DiscreteLaplace(sensitivity=2, epsilon=Fraction(1, 2))
-    >>> isinstance(noise, Noise), noise.name, noise.scale
-    (True, 'discrete Laplace', 4.0)
     """
 
     proof: ClassVar[int]
@@ -105,14 +97,6 @@ class DiscreteLaplace(Noise):
         In L1, at least 1.
     epsilon : Fraction
         Positive.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from metricdp.privacy.noise import DiscreteLaplace
-    >>> noise = DiscreteLaplace(sensitivity=1, epsilon=Fraction(1, 10))
-    >>> noise.scale, noise.cost.epsilon
-    (10.0, Fraction(1, 10))
     """
 
     proof: ClassVar[int] = 1
@@ -151,14 +135,6 @@ class DiscreteGaussian(Noise):
         Square of the L2 sensitivity, at least 1.
     cost : Cost
         With rho.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost
-    >>> from metricdp.privacy.noise import DiscreteGaussian
-    >>> noise = DiscreteGaussian(squared_sensitivity=1, cost=Cost.zcdp(1, "1e-6"))
-    >>> noise.name, round(noise.scale, 1)
-    ('discrete Gaussian', 4.5)
     """
 
     proof: ClassVar[int] = 2
@@ -188,16 +164,6 @@ def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: ob
     2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
     `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least twice the variance, as
     L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost, Ledger
-    >>> from metricdp.privacy.noise import best_noise
-    >>> grant = Ledger(1, delta="1e-6").charge(1, "1e-6")
-    >>> best_noise(1, 1, Cost.of(1), grant).name
-    'discrete Laplace'
-    >>> best_noise(50, 50, Cost.zcdp(1, "1e-6"), grant).name
-    'discrete Gaussian'
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)

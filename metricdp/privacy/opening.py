@@ -83,21 +83,6 @@ class OpeningQuery(HistogramQuery):
     def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
         """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
         decided upon together. Records are read once for each 64 depths of a quadtree.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> from metricdp.privacy import OpeningQuery
-        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
-        >>> class Silent:
-        ...     scale = 5.0
-        ...     def __call__(self, excess):
-        ...         return excess
-        >>> points = np.full((90, 2), 0.3)  # made up: without noise nothing is private
-        >>> len(query.opened(points, Silent()))
-        2
         """
         bias = bias_of(noise.scale)
         cells = self.partition
@@ -115,33 +100,11 @@ class OpeningQuery(HistogramQuery):
         return np.concatenate(found)
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """F·m, or F·2m: what makes the noise's scale s.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> from metricdp.privacy import OpeningQuery
-        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
-        >>> query.sensitivity("add-remove", 1), query.sensitivity("replace-one", 1)
-        (5, 10)
-        """
+        """F·m, or F·2m: what makes the noise's scale s."""
         return FACTOR * self.sensitivity_of(neighboring, max_contributions)
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """0: not stated.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> from metricdp.privacy import OpeningQuery
-        >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-        >>> query = OpeningQuery(ShiftedQuadtree(space, depth=4).opened(), depth=2)
-        >>> query.squared_sensitivity("add-remove", 1)
-        0
-        """
+        """0: not stated."""
         return 0
 
     def __str__(self) -> str:
@@ -154,13 +117,6 @@ def bias_of(scale: float) -> int:
 
 
 def held(counts: NDArray[np.int64], levels: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
-    """Counts, each less b for every level of its depth, none below -b.
-
-    Examples
-    --------
-    >>> few = held(np.array([9, 9, 9]), np.array([0, 1, 10**6]), bias=2**55)
-    >>> few.tolist() == [9, 9 - 2**55, -(2**55)]
-    True
-    """
+    """Counts, each less b for every level of its depth, none below -b."""
     deep = CAP // bias + 2  # from here on no count exceeds the biases; none of them wraps
     return np.maximum(counts - bias * np.minimum(levels, deep), -bias)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -62,35 +63,14 @@ class Query(ABC):
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """Whether so many records can have this exact answer: what `exact` must hold to, whoever
         wrote the partition that it asks. Checked before noise is added (`answered`).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from metricdp.privacy import CountQuery
-        >>> [CountQuery().fits(np.array([answer]), n_records=3) for answer in (3, 4)]
-        [True, False]
         """
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """L1 sensitivity over all neighbors, from public arguments alone.
-
-        Examples
-        --------
-        >>> from metricdp.privacy import CountQuery
-        >>> [CountQuery().sensitivity(relation, 3) for relation in ("add-remove", "replace-one")]
-        [3, 2]
-        """
+        """L1 sensitivity over all neighbors, from public arguments alone."""
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Square of the L2 sensitivity; never more than that of L1.
-
-        Examples
-        --------
-        >>> from metricdp.privacy import CountQuery
-        >>> CountQuery().squared_sensitivity("add-remove", 3)
-        9
-        """
+        """Square of the L2 sensitivity; never more than that of L1."""
         return self.sensitivity(neighboring, max_contributions) ** 2
 
 
@@ -149,9 +129,9 @@ class HistogramQuery(Query):
     *Composition*: one epsilon covers all parts together; sequential with other queries.
 
     The proof needs that a record's part depends on that record alone. In a finite universe this
-    holds by construction: `labels` encodes the public universe once, and records look their part
-    up. In a box it is `Partition.encode`'s duty. What is asked is a copy of the partition, made
-    with the query: changes of the caller's object come too late, and nothing stays in it.
+    holds by construction: `labels` encodes the public universe once, with the query, and records
+    look their part up. In a box it is `Partition.encode`'s duty, and a copy of the partition is
+    asked: changes of the caller's object come too late, and nothing stays in it.
 
     Parameters
     ----------
@@ -174,7 +154,7 @@ class HistogramQuery(Query):
     partition: Partition
     n_parts: int = field(init=False, repr=False, compare=False)
     universe: Any = field(init=False, repr=False, compare=False)
-    encode: Apart = field(init=False, repr=False, compare=False)
+    encode: Callable[[Any], Any] = field(init=False, repr=False, compare=False)
     labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -188,8 +168,10 @@ class HistogramQuery(Query):
             )
         object.__setattr__(self, "n_parts", n_parts)
         object.__setattr__(self, "universe", universe)
-        object.__setattr__(self, "encode", Apart(self.partition, universe))
+        object.__setattr__(self, "encode", self.partition.encode)  # of public points
         object.__setattr__(self, "labels", space_of(universe).tabulated(self._encoded))
+        if self.labels is None:
+            object.__setattr__(self, "encode", Apart(self.partition, universe))
 
     @property
     def n_values(self) -> int:
@@ -222,32 +204,13 @@ class HistogramQuery(Query):
         return self.sensitivity_of(neighboring, max_contributions)
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m², or 2m² under replace-one.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> from metricdp.privacy import HistogramQuery
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
-        >>> [query.squared_sensitivity(relation, 3) for relation in ("add-remove", "replace-one")]
-        [9, 18]
-        """
+        """Return m², or 2m² under replace-one."""
         return max_contributions**2 if neighboring == "add-remove" else 2 * max_contributions**2
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
         """The sensitivity of every histogram, so that a partition can be chosen for the noise it
         will get.
-
-        Examples
-        --------
-        >>> from metricdp.privacy import HistogramQuery
-        >>> HistogramQuery.sensitivity_of("add-remove", 3)
-        3
-        >>> HistogramQuery.sensitivity_of("replace-one", 3)
-        6
         """
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 

@@ -61,16 +61,7 @@ class SelectionQuery(Frozen, ABC):
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Largest change of one score between neighbors, from public arguments alone.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> CoverageQuery(metric, radius=1).sensitivity("add-remove", 3)
-        3
-        """
+        """Largest change of one score between neighbors, from public arguments alone."""
 
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -94,14 +85,6 @@ class SelectionQuery(Frozen, ABC):
     ) -> Iterator[NDArray[np.int64]]:
         """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in
         `memory`, which the vault keeps.
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> list(CoverageQuery(metric, radius=1).resumed(np.array([0, 0, 2]), {}))
-        [array([2, 3, 1, 1])]
         """
         return self.blocks(records)
 
@@ -118,15 +101,6 @@ class SelectionQuery(Frozen, ABC):
         moves all in one direction, so under add-remove they even lie in [0, sensitivity] or in
         [-sensitivity, 0]. Under replace-one a unit leaves *and* another comes, which moves scores
         both ways: there is no such gain.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-        >>> from metricdp.privacy import CoverageQuery
-        >>> query = CoverageQuery(metric, radius=1)
-        >>> query.range("add-remove", 1), query.range("replace-one", 1)
-        (1, 2)
         """
         one_way = self.monotone and neighboring == "add-remove"
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)

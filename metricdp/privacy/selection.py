@@ -71,15 +71,6 @@ def choose(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: Law) -> int:
     Notes
     -----
     One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from metricdp.privacy.selection import choose
-    >>> scores = [np.array([0, 900, 3]), np.array([5, 7])]  # two blocks of made-up scores
-    >>> choose(scores, Fraction(1), "permute-and-flip")
-    1
     """
     leader = _Leader(law == "exponential mechanism", eta)
     offset = 0

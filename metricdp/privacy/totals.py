@@ -16,18 +16,7 @@ from metricdp.releases import Neighboring
 
 
 class Measured(Protocol):
-    """A public map from a record of a universe to integers.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> measured = Distances(service, clip=4)
-    >>> measured.n_values, measured.amounts(np.array([0, 1])).shape
-    (2, (2, 2))
-    """
+    """A public map from a record of a universe to integers."""
 
     universe: Any
     n_values: int
@@ -60,18 +49,6 @@ class TotalsQuery(Query):
     shift : int
         0 to 30: sums are told in steps of 2**shift. Of users with shares of `WHOLE` = 2^16 grains,
         16 tells them in wholes, for which int64 has room up to 2^41 users in place of 2^25.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.service import Bands, Distances, Service, Territories
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
-    >>> service = Service(line, ["a", "c"])
-    >>> from metricdp.privacy.totals import TotalsQuery
-    >>> query = TotalsQuery(Distances(service, clip=4))
-    >>> near, far = query.exact(np.array([0, 1, 1])).tolist()  # made-up positions
-    >>> far * 4 / (near + far), query.sensitivity("add-remove", 1) == 2**query.bits
-    (0.6666666666666666, True)
     """
 
     proof: ClassVar[int] = 4

@@ -12,16 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.protocols import trusted
-
-if TYPE_CHECKING:
-    from metricdp.universe.graph import CoordinateSystem
+from metricdp.protocols import CoordinateSystem, trusted
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: what degrees without a declared system are taken for, as in GeoJSON."""

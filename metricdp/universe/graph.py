@@ -22,9 +22,9 @@ from metricdp.errors import (
     InputError,
     ShatteredGraphError,
 )
+from metricdp.protocols import CoordinateSystem
 from metricdp.universe.bends import Bends, bends_of_pairs
 
-CoordinateSystem = Literal["lonlat", "xy"]
 _LEAST_KEPT = 0.25
 """A largest component with a smaller share of all vertices is no town: ends that do not meet."""
 _COMPARED, _COMPARED_VERTICES = 8, 2_000_000

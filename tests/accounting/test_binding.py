@@ -10,10 +10,10 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Ledger, Protection, journal
-from metricdp.accounting.history import read_history
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import CountQuery, measure, split
+from metricdp.running.history import read_history
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 RECORD, USER, USERS = Protection("record", 1), Protection("user", 1), Protection("user", 3)

@@ -15,11 +15,11 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger, Protection, journal, ledger
-from metricdp.accounting.history import read_history
 from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import Labels
 from metricdp.privacy import CostQuery, CountQuery, measure, select, split
+from metricdp.running.history import read_history
 
 METRIC = mdp.GraphMetric(nx.path_graph(4), weight=None)
 RECORD = Protection("record", 1)

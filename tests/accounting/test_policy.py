@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Ledger, journal
-from metricdp.accounting.history import read_history
 from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.running.history import read_history
 
 files = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 DAYS = st.dates(date(2020, 1, 1), date(2039, 12, 31))

@@ -39,13 +39,6 @@ class Grid:
     n_parts : int
     side : ndarray of float64, shape (d,)
         Of a cell.
-
-    Examples
-    --------
-    >>> grid = Grid(EuclideanSpace([0, 0], [4, 1]), 16)
-    >>> cells = grid.encode(np.array([[0.1, 0.9], [4.0, 1.0]]))
-    >>> grid.shape, cells.tolist(), grid.centers[0].tolist()
-    ((8, 2), [1, 15], [0.25, 0.25])
     """
 
     def __init__(self, space: EuclideanSpace, n_cells: int | tuple[int, ...]) -> None:
@@ -75,14 +68,6 @@ class Grid:
     def block(self, low: Places, high: Places) -> EuclideanSpace | None:
         """The box of the cells from place `low` to before place `high`; None if floating-point
         numbers are too coarse to divide it.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.grid import Grid
-        >>> grid = Grid(mdp.EuclideanSpace([0, 0], [4, 1]), (4, 1))
-        >>> grid.block(np.array([1, 0]), np.array([3, 1])).lower
-        array([1., 0.])
         """
         lower = self.universe.lower + low * self.side
         upper = self.universe.lower + high * self.side

@@ -24,10 +24,11 @@ class NetCells:
 
     def __init__(self, space: EuclideanSpace, tree: Any) -> None:
         self.universe = space
-        self.tree = tree
+        self._net = tree.universe
+        self._parts = tree.encode(np.arange(len(self._net)))
         self.n_parts = tree.n_parts
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
         """Part of each point, shape (n,)."""
-        parts: NDArray[np.int64] = self.tree.encode(self.tree.universe.snap(records))
+        parts: NDArray[np.int64] = self._parts[self._net.snap(records)]
         return parts

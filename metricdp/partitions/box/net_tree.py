@@ -41,11 +41,6 @@ def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
     ----------
     .. [1] A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
        2021: Algorithm 2.
-
-    Examples
-    --------
-    >>> compute_threshold(np.array([50.0, 40, 1, 1, 1, 1]), 1, 1, 10)
-    2
     """
     m = len(frequencies)
     step = k * a
@@ -81,13 +76,6 @@ def build_tree(
     Nodes of frequency 0 hold nothing: they are neither opened nor leaves. A node whose children
     hold less than half of it, since they are lost in the noise one by one, stays a leaf, unlike
     printed. References: Algorithm 1 of the paper named at `compute_threshold`.
-
-    Examples
-    --------
-    >>> halves = lambda level, nodes: [2 * node + np.arange(2) for node in nodes]
-    >>> leaves = build_tree(lambda level, nodes: np.where(nodes == 0, 9.0, 0.0), halves, 3, 1, 1, 9)
-    >>> [(leaf.level, leaf.node) for leaf in leaves]
-    [(3, 0)]
     """
     found: list[Leaf] = []
     nodes = np.zeros(1, np.int64)

@@ -61,14 +61,6 @@ class ShiftedQuadtree(CellTree):
     Points are rounded down to steps of 2**-48 of each side, by a subtraction, a division and a
     multiplication by a power of two, which IEEE 754 defines to the bit; all else is integer
     arithmetic. So every machine computes the same cells.
-
-    Examples
-    --------
-    >>> tree = ShiftedQuadtree(EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
-    >>> tree.axes.tolist()
-    [0, 1, 0, 1]
-    >>> tree.cells([[0.1, 0.2], [0.1, 0.2], [0.9, 0.9]]).shape
-    (3, 5)
     """
 
     def __init__(self, space: EuclideanSpace, depth: int | None = None, seed: int = 0) -> None:
@@ -113,15 +105,6 @@ class ShiftedQuadtree(CellTree):
         -----
         O(n · (d + depth)) time, 8 · (depth + 1) bytes a point; a row depends on its own point
         alone, so points may come in any batches.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-        >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
-        >>> near, far = tree.cells([[0.1, 0.1], [0.9, 0.9]])
-        >>> (near == far).tolist()
-        [True, False, False, False, False]
         """
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
@@ -163,15 +146,6 @@ class OpenedCells(TreeCells):
         Corners and sides, in steps.
     level : ndarray of int64, shape (n_cells,)
         Depth of each cell.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-    >>> tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth=4, seed=7)
-    >>> cells = tree.opened().open([0])
-    >>> cells.n_parts, cells.encode([[0.0, 0.0], [1.0, 1.0]])
-    (2, array([0, 1]))
     """
 
     tree: ShiftedQuadtree

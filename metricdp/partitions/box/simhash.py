@@ -24,14 +24,6 @@ class SimHash:
     n_bits : int
     seed : int
         Public coins.
-
-    Examples
-    --------
-    >>> hashed = SimHash(EuclideanSpace([-1, -1], [1, 1]), 8)
-    >>> point = np.array([[0.3, -0.2]])
-    >>> bits = hashed.bits(point)
-    >>> bool((bits != hashed.bits(-point)).all()), bool((bits == hashed.bits(point / 2)).all())
-    (True, True)
     """
 
     def __init__(self, space: EuclideanSpace, n_bits: int, seed: int = 0) -> None:
@@ -47,15 +39,6 @@ class SimHash:
         Notes
         -----
         O(n · d · n_bits).
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> point = np.array([[0.3, -0.2]])
-        >>> bool((hashed.bits(point) != hashed.bits(-point)).all())
-        True
         """
         directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
         place = np.zeros((len(points), directions.shape[1]))
@@ -80,12 +63,6 @@ class HashCells:
         is the root.
     level : ndarray of int64, shape (n_nodes,)
         Bits of each node's prefix.
-
-    Examples
-    --------
-    >>> cells = HashCells.whole(SimHash(EuclideanSpace([-1, -1], [1, 1]), 8)).open(np.array([0]))
-    >>> cells.n_parts, cells.encode(np.array([[0.3, -0.2], [-0.3, 0.2]])).sum().item()
-    (2, 1)
     """
 
     hashed: SimHash
@@ -94,30 +71,12 @@ class HashCells:
 
     @classmethod
     def whole(cls, hashed: SimHash) -> HashCells:
-        """The root alone, closed.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.whole(hashed).n_parts
-        1
-        """
+        """The root alone, closed."""
         return cls(hashed, np.array([-1]), np.array([0]))
 
     @classmethod
     def complete(cls, hashed: SimHash) -> HashCells:
-        """All nodes opened: 2**n_bits parts.
-
-        Examples
-        --------
-        >>> import numpy as np, metricdp as mdp
-        >>> from metricdp.partitions.box.simhash import HashCells, SimHash
-        >>> hashed = SimHash(mdp.EuclideanSpace([-1, -1], [1, 1]), n_bits=3)
-        >>> HashCells.complete(hashed).n_parts
-        8
-        """
+        """All nodes opened: 2**n_bits parts."""
         cells = cls.whole(hashed)
         for _ in range(hashed.n_bits):
             cells = cells.open(cells.leaves)

@@ -44,12 +44,6 @@ class Slabs:
         Positive.
     shift : ndarray of float64, shape (q,)
         Where the intervals begin, in widths.
-
-    Examples
-    --------
-    >>> slabs = Slabs(np.array([[1.0, 0.0]]), 0.5, np.array([0.5]))
-    >>> slabs.places(np.array([[0.2, 9.0], [0.3, 0.0]])).tolist()
-    [[0], [1]]
     """
 
     along: Array
@@ -95,11 +89,6 @@ class Slabs:
 def offsets(points: Array, center: Array, radius: float, bits: int) -> Labels:
     """Points from a center in steps of radius / 2^bits, moved onto the ball of that radius if they
     lie outside, then rounded towards zero, shape (n, d).
-
-    Examples
-    --------
-    >>> offsets(np.array([[0.5, 0.0], [0.0, 9.0]]), np.zeros(2), 1.0, 3).tolist()
-    [[4, 0], [0, 8]]
     """
     away: Any = (points - center) / radius
     length = np.linalg.norm(away, axis=1, keepdims=True)

@@ -174,13 +174,6 @@ class HST:
         ------
         UnknownIdError
             One is not an id of the universe.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> tree.distance(0, 7) >= 7, tree.distance(3, 3)
-        (True, 0.0)
         """
         at = self.universe.positions([u, v])
         return float(self.position_distances(at[:1], at[1:])[0])
@@ -193,13 +186,6 @@ class HST:
         ------
         InputError
             What is given are not positions.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(8), weight=None), seed=3)
-        >>> bool((tree.position_distances([0, 0], [1, 7]) >= [1, 7]).all())
-        True
         """
         here, there = np.broadcast_arrays(self._leaves_of(u), self._leaves_of(v))
         here = here.copy()
@@ -262,16 +248,6 @@ class HST:
             The file is no tree, is damaged, or is the tree of another universe.
         OSError
             It cannot be read.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "path.tree"
-        >>> _ = mdp.build_hst(metric, seed=3).save(path)
-        >>> mdp.HST.load(path, metric)
-        HST('graph', 9 points, 16 nodes, 5 levels, seed=3)
         """
         return cls(metric, **storage.load(path, metric_of(metric, "a tree")))
 

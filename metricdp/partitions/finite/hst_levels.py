@@ -12,10 +12,8 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 from metricdp.partitions.finite.hst import HST, build_hst
-from metricdp.protocols import trusted
 
 
-@trusted
 @dataclass(frozen=True, eq=False)
 class LevelCells:
     """The clusters of one level, in the order of ``tree.nodes_at(level)``: a partition of the

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
-from metricdp.protocols import trusted
 
 
-@trusted
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Parts that are told by the label of a record's own point.
@@ -22,14 +20,6 @@ class Labels:
     labels : ndarray of int64, shape (n_points,)
         Part of every point, 0 … n_parts - 1: public.
     n_parts : int
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> Labels(metric, np.array([0, 0, 1, 1]), n_parts=2).encode(np.array([0, 3, 3]))
-    array([0, 1, 1])
     """
 
     universe: Metric
@@ -38,15 +28,7 @@ class Labels:
 
     @classmethod
     def of(cls, universe: Metric) -> Labels:
-        """Every point a part of its own.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.labels import Labels
-        >>> Labels.of(mdp.GraphMetric(nx.path_graph(4), weight=None)).n_parts
-        4
-        """
+        """Every point a part of its own."""
         return cls(universe, np.arange(len(universe)), len(universe))
 
     def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:

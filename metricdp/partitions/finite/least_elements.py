@@ -107,13 +107,7 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
 
 
 def grid_radii(diameter: int, beta: float) -> NDArray[np.int64]:
-    """Radii ``beta · diameter / 2**(i + 1)`` rounded down, exactly, up to the first that is 0.
-
-    Examples
-    --------
-    >>> grid_radii(10, 1.5)
-    array([7, 3, 1, 0])
-    """
+    """Radii ``beta · diameter / 2**(i + 1)`` rounded down, exactly, up to the first that is 0."""
     scaled = int(beta * 2**52) * diameter
     radii = [scaled >> 53]
     while radii[-1] > 0:

@@ -22,14 +22,12 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
-from metricdp.protocols import trusted
 
 _INNER_LANDMARKS = 32
 _COARSE = 16
 """Parts from which on `Hierarchy.growth` looks at their cost."""
 
 
-@trusted
 @dataclass(frozen=True, eq=False)
 class PartitionTree:
     """A partition of a universe into parts, with the binary tree above them.
@@ -46,15 +44,6 @@ class PartitionTree:
         Number of points of each node.
     nodes : ndarray of int64, shape (2 · n_parts - 1,), or None
         Each node's own number in the hierarchy that it was cut from, if any.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.ward import hierarchy
-    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-    >>> tree = hierarchy(metric).cut(4)
-    >>> tree.n_parts, sorted(np.bincount(tree.encode(np.arange(8))).tolist())
-    (4, [1, 2, 2, 3])
     """
 
     universe: Metric
@@ -99,15 +88,6 @@ class Hierarchy:
     of their cells. A landmark's cell is refined when a cut asks for it: Ward's criterion on its
     points, or on 32 of them and their cells, with distances inside the cell. So a cut may go down
     to single points.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.ward import hierarchy
-    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-    >>> tree = hierarchy(metric).cut(4)
-    >>> hierarchy(metric).cut(3).n_parts
-    3
     """
 
     def __init__(self, universe: Metric, seed: int = 0) -> None:
@@ -134,15 +114,6 @@ class Hierarchy:
         parts get finer where it is higher. A node of less than the mass `least` is not split, so
         that there may be fewer parts; unless it has a point of those that are `shown`, shape
         (n_points,).
-
-        Examples
-        --------
-        >>> import numpy as np, networkx as nx, metricdp as mdp
-        >>> from metricdp.partitions.finite.ward import hierarchy
-        >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-        >>> tree = hierarchy(metric).cut(4)
-        >>> hierarchy(metric, seed=0).cut(2).n_parts
-        2
         """
         n_parts = min(n_parts, len(self.universe))
         mass = None if density is None else self._masses(density)
@@ -335,17 +306,7 @@ _hierarchies = Kept()
 
 
 def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
-    """The universe's hierarchy for this seed, kept as long as the universe is.
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.ward import hierarchy
-    >>> metric = mdp.GraphMetric(nx.path_graph(8), weight=None)
-    >>> tree = hierarchy(metric).cut(4)
-    >>> tree.n_parts, hierarchy(metric).cut(2).n_parts
-    (4, 2)
-    """
+    """The universe's hierarchy for this seed, kept as long as the universe is."""
     known: dict[int, Hierarchy] = _hierarchies.of(universe)
     if seed not in known:
         known[seed] = Hierarchy(universe, seed)

@@ -28,15 +28,6 @@ def absent(path: str, kind: str = "text") -> str:
     path : str
     kind : str
         What it was taken for: "text" or "Parquet".
-
-    Examples
-    --------
-    >>> absent("nowhere/*.parquet", "Parquet")
-    'no file has such a name'
-    >>> absent("nowhere.parquet", "Parquet")
-    'no such file'
-    >>> absent("s4://bucket/x.csv")
-    "unknown kind of storage 's4' (known: file, s3, gs, gcs, hdfs, abfs, abfss, http, https)"
     """
     scheme, mark, _ = path.partition("://")
     if mark and scheme not in STORAGES:

@@ -51,13 +51,6 @@ def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int6
     ------
     InputError
         Not one user for each record.
-
-    Examples
-    --------
-    >>> from metricdp.records.engines.bounding import sample
-    >>> kept = sample(["u", "u", "u", "v"], 4, m=2)
-    >>> len(kept), 3 in kept
-    (3, True)
     """
     if len(users) != n_records or any(u is None or u != u for u in users):
         raise InputError("one user per record")

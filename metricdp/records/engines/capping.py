@@ -122,13 +122,6 @@ def capped(
     Notes
     -----
     O(n log n) time; only the records of users who have too many are hashed.
-
-    Examples
-    --------
-    >>> at = np.array([0, 0, 0, 5, 5, 9])
-    >>> kept = capped(["a"] * 5 + ["b"], at, at, (1, 2), "00")
-    >>> len(kept), len(set(at[kept[:2]]))
-    (3, 1)
     """
     n = len(at)
     if len(users) != n or any(u is None or u != u for u in users):

@@ -90,15 +90,7 @@ def refuse_unread(path: str | None, names: Sequence[Any], known: set[str]) -> No
 
 
 def shown_file(path: str) -> bool:
-    """Whether a file that was not named itself holds data, by its name.
-
-    Examples
-    --------
-    >>> [shown_file(f"homes/{name}.parquet") for name in ("part-0", "_hidden", ".part-0")]
-    [True, False, False]
-    >>> shown_file("homes/_temporary/0/part-0.parquet")
-    False
-    """
+    """Whether a file that was not named itself holds data, by its name."""
     parts = Path(path).parts
     return not parts[-1].startswith(("_", ".")) and "_temporary" not in parts
 

@@ -118,12 +118,6 @@ class Tally(Source):
         Positions, perhaps with repeats.
     counts : ndarray of int64, shape (n,)
         Records at each.
-
-    Examples
-    --------
-    >>> tally = Tally(np.array([4, 0, 4]), np.array([3, 10**12, 2]))
-    >>> tally.total(lambda block: np.bincount(block, minlength=5)).tolist()
-    [1000000000000, 0, 0, 0, 5]
     """
 
     def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

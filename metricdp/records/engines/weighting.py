@@ -54,13 +54,7 @@ GRAINS = "_grains"
 
 
 def floors(before: Any, count: Any, of: Any) -> Any:
-    """Grains of the records from `before` to `before + count` of a user with `of` records.
-
-    Examples
-    --------
-    >>> [floors(i, 1, 3) for i in range(3)]
-    [21845, 21845, 21846]
-    """
+    """Grains of the records from `before` to `before + count` of a user with `of` records."""
     if np.max(of, initial=0) >= MOST_ROWS:
         raise InputError("more records of one user than 64 bits have room for")
     return WHOLE * (before + count) // of - WHOLE * before // of
@@ -79,11 +73,6 @@ def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64
     ------
     InputError
         Not one user for each record.
-
-    Examples
-    --------
-    >>> grains(["a", "b", "a"], np.array([7, 3, 2])).tolist()
-    [32768, 65536, 32768]
     """
     n = len(records)
     if len(users) != n or any(u is None or u != u for u in users):

@@ -47,15 +47,6 @@ def text_of(cell: Any) -> str | None:
     ==================  ==========================================================================
 
     The text ``"5.0"`` is not that of the number 5.0: text is never taken for a number here.
-
-    Examples
-    --------
-    >>> [text_of(c) for c in (5, "5", 5.0, " 5 ", Decimal("5.00"), b"5", np.int8(5))]
-    ['5', '5', '5', '5', '5', '5', '5']
-    >>> [text_of(c) for c in ("007", "5.0", 1.5, -0.0, True, 1234567890123456789)]
-    ['007', '5.0', '1.5', '0', 'True', '1234567890123456789']
-    >>> [text_of(c) for c in (None, float("nan"), "  ", 2.0**53, float("inf"), [1])]
-    [None, None, None, None, None, None]
     """
     if isinstance(cell, np.datetime64):
         coarse = cell.astype("datetime64[us]")
@@ -101,13 +92,6 @@ def _encodable(text: str) -> bool:
 def canonical(numeral: str) -> str | None:
     """A number's one way to be written, without exponent and needless zeros; None for what is no
     numeral (ASCII digits, no zeros in front).
-
-    Examples
-    --------
-    >>> [canonical(n) for n in ("1.0", "1e3", "-0.0", "+5", "0.50", "2.5e-3", "12e-1")]
-    ['1', '1000', '0', '5', '0.5', '0.0025', '1.2']
-    >>> [canonical(n) for n in ("007", "1_0", "nan", "\\u0661", "1e9999", "")]
-    [None, None, None, None, None, None]
     """
     found = _NUMERAL.fullmatch(numeral)
     if found is None:
@@ -136,11 +120,6 @@ def number_of(cell: Any) -> float:
     ------
     InputError
         It is none, or not finite; truth values and dates are none.
-
-    Examples
-    --------
-    >>> [number_of(c) for c in (5, "5", " -1.5e3 ", b"007", Decimal("0.1"))]
-    [5.0, 5.0, -1500.0, 7.0, 0.1]
     """
     if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
         cell = cell.item()

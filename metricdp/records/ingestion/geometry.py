@@ -23,14 +23,7 @@ _POINTS = ("Point", "MultiPoint")
 
 
 def of_shapes(shapes: Any) -> dict[str, NDArray[np.float64]]:
-    """Columns `AXES` of geometries of shapely.
-
-    Examples
-    --------
-    >>> from shapely import MultiPoint, Point
-    >>> of_shapes([Point(3, 4), MultiPoint([(5, 6)]), None])["geometry.x"].tolist()
-    [3.0, 5.0, nan]
-    """
+    """Columns `AXES` of geometries of shapely."""
     import shapely
 
     cells = np.array(list(shapes), dtype=object)
@@ -54,14 +47,7 @@ def of_wkb(cells: Any) -> dict[str, NDArray[np.float64]]:
 
 
 def of_geojson(features: Sequence[Any]) -> dict[str, NDArray[np.float64]]:
-    """Columns `AXES` of features of GeoJSON, as Python reads JSON.
-
-    Examples
-    --------
-    >>> place = {"geometry": {"type": "Point", "coordinates": [3, 4]}}
-    >>> of_geojson([place, {"geometry": None}, 7])["geometry.y"].tolist()
-    [4.0, nan, nan]
-    """
+    """Columns `AXES` of features of GeoJSON, as Python reads JSON."""
     places = np.array([_place(feature) for feature in features], np.float64).reshape(-1, 2)
     return dict(zip(AXES, (places[:, 0].copy(), places[:, 1].copy())))
 

@@ -99,13 +99,7 @@ def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
 
 
 def has_names(line: str) -> bool:
-    """Whether a line of a file's head is the one that names the columns, and the last.
-
-    Examples
-    --------
-    >>> has_names("vertex,user"), has_names("# homes"), has_names("  ")
-    (True, False, False)
-    """
+    """Whether a line of a file's head is the one that names the columns, and the last."""
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
@@ -119,13 +113,7 @@ def _delimiter(line: str, is_csv: bool) -> str | None:
 
 
 def split(line: str, delimiter: str | None) -> list[str] | None:
-    """The cells of a line, as they are; None if its quotes are not in order.
-
-    Examples
-    --------
-    >>> split('a, "b,c" ,d', ","), split('"a""b",c', ","), split('"a,b', ","), split("a  b", None)
-    (None, ['a"b', 'c'], None, ['a', 'b'])
-    """
+    """The cells of a line, as they are; None if its quotes are not in order."""
     if '"' not in line or delimiter is None:
         return line.split(delimiter)
     try:

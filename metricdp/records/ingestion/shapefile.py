@@ -93,13 +93,7 @@ class Shapefile:
 
 
 def text(raw: bytes, encoding: str) -> str | None:
-    """A field of text; with the mark of lost characters if its bytes are none.
-
-    Examples
-    --------
-    >>> text(b"ann   ", "utf-8"), text(b"    ", "utf-8"), text(b"\\xff", "utf-8") == chr(0xFFFD)
-    ('ann', None, True)
-    """
+    """A field of text; with the mark of lost characters if its bytes are none."""
     plain = raw.rstrip(b" \0")
     with suppress(UnicodeDecodeError):
         return plain.decode(encoding) or None
@@ -107,13 +101,7 @@ def text(raw: bytes, encoding: str) -> str | None:
 
 
 def number(raw: bytes) -> int | Decimal | None:
-    """A field of digits, all of them; None of what is no number.
-
-    Examples
-    --------
-    >>> number(b"   12"), number(b"  12x"), number(b"0.50"), number(b"*****")
-    (12, None, Decimal('0.50'), None)
-    """
+    """A field of digits, all of them; None of what is no number."""
     plain = raw.strip(b" \0")
     if _WHOLE.fullmatch(plain):
         return int(plain)
@@ -121,13 +109,7 @@ def number(raw: bytes) -> int | Decimal | None:
 
 
 def day(raw: bytes) -> date | None:
-    """A field of a date, as YYYYMMDD; None of what is none.
-
-    Examples
-    --------
-    >>> day(b"20260131"), day(b"20260231")
-    (datetime.date(2026, 1, 31), None)
-    """
+    """A field of a date, as YYYYMMDD; None of what is none."""
     found = _DATE.fullmatch(raw.strip(b" \0"))
     if found is not None:
         with suppress(ValueError):

@@ -42,7 +42,7 @@ class History:
     Examples
     --------
     >>> import pathlib, tempfile, metricdp as mdp
-    >>> from metricdp.accounting.history import read_history
+    >>> from metricdp.running.history import read_history
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
     >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
     >>> told = read_history(path)
