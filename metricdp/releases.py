@@ -126,7 +126,7 @@ class Mechanism:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Mechanism:
-        """The mechanism whose `to_dict` this is; KeyError, TypeError or ValueError if it is none."""
+        """The mechanism of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
         return cls(
             str(told["name"]),
             str(told["query"]),
@@ -257,7 +257,7 @@ class Receipt:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Receipt:
-        """The receipt whose `to_dict` this is; KeyError, TypeError or ValueError if it is none."""
+        """The receipt of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
         made = told.get("made")
         return cls(
             tuple(Mechanism.from_dict(one) for one in told["mechanisms"]),

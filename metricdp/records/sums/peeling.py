@@ -76,7 +76,7 @@ def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None
 
 
 def before(there: NDArray[Any]) -> NDArray[Any]:
-    """How many, or how much weight, are before each of some cells; whole numbers saturate at 2^61."""
+    """How many, or how much weight, are before each cell; whole numbers saturate at 2^61."""
     if there.dtype.kind == "f":
         return np.cumsum(there) - there
     return Sums.cumulative(there)[:-1].capped()
