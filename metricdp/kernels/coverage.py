@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import heap_drop, heap_push
-from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.heap import FAR, heap_drop, heap_push
 
 
 class Workspace(NamedTuple):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+FAR = np.int64(2**62)
+"""Distance of what has not been reached: larger than any path, small enough that adding a length
+does not overflow.
+"""
 
 
 @njit(cache=True, nogil=True)

@@ -6,12 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.heap import FAR as FAR
 from metricdp.kernels.heap import heap_drop, heap_push
-
-FAR = np.int64(2**62)
-"""Distance of what has not been reached: larger than any path, small enough that adding a length
-does not overflow.
-"""
 
 
 @njit(cache=True, nogil=True)

@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.heap import FAR
 
 PAGE_BITS = 9
 """A page holds 512 candidates: 4 KB."""

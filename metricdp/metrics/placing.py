@@ -16,20 +16,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from metricdp import protocols
 from metricdp.arguments import floats, positive, shown
 from metricdp.errors import InputError
-from metricdp.metrics.snapping import Snapper, finite_points
-from metricdp.protocols import Space, trusted
+from metricdp.metrics.snapping import Placing
+from metricdp.protocols import Space
 from metricdp.universe.crs import (
     WGS84,
-    Transformation,
     check_extent,
     check_meets,
     crs_text,
@@ -38,9 +35,8 @@ from metricdp.universe.crs import (
     transformation,
 )
 from metricdp.universe.nodes import LAT_NAMES, LON_NAMES
+from metricdp.universe.transformation import Transformation
 
-OUTSIDE = "a point lies outside the box that was stated"
-NO_DEGREES = "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"
 # Units in meters: exact by definition.
 _METERS = {"m": 1.0, "km": 1000.0, "ft": 0.3048, "mi": 1609.344, "yd": 0.9144}
 _DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
@@ -54,69 +50,6 @@ class Snapping(Protocol):
 
     def snap_radius(self, meters: float) -> float:
         """So many meters, in the units of its coordinates."""
-
-
-@trusted
-@dataclass(frozen=True)
-class Placing(protocols.Placing):
-    """Coordinates to records of a universe, each point by itself. It travels to the workers.
-
-    Parameters
-    ----------
-    place : Snapper or a method of EuclideanSpace
-    dimension : int
-    degrees : bool
-        Whether `place` expects longitude and latitude.
-    move : Transformation, optional
-        From the coordinates' system to the universe's.
-    box : tuple of four floats, optional
-        Where the coordinates were said to lie, in their own system.
-    """
-
-    place: Any
-    dimension: int
-    degrees: bool = False
-    move: Transformation | None = None
-    box: tuple[float, float, float, float] | None = None
-
-    def __call__(self, points: ArrayLike) -> NDArray[Any]:
-        """Positions (-1 beyond the limit), shape (n,), or points of a box.
-
-        Raises
-        ------
-        InputError
-            A point is not finite, outside the stated box, or of no degrees; no value is told.
-        """
-        array = finite_points(points, self.dimension)
-        if self.box is not None:
-            low, high = np.array(self.box[:2]), np.array(self.box[2:])
-            if ((array < low) | (array > high)).any():
-                raise InputError(OUTSIDE)
-        if self.move is not None:
-            array = self.move(array)
-        if self.degrees and (np.abs(array) > (180.0, 90.0)).any():
-            raise InputError(NO_DEGREES)
-        placed: NDArray[Any] = self.place(array)
-        return placed
-
-    @property
-    def limited(self) -> bool:
-        """Whether it may leave out a record."""
-        return isinstance(self.place, Snapper) and self.place.limited
-
-    @property
-    def plain(self) -> bool:
-        """Whether `place` is all that it does."""
-        asked = (self.move, self.box) != (None, None)
-        return not (asked or self.degrees or self.limited)
-
-    @property
-    def rule(self) -> str:
-        """What a record must be, in words."""
-        said = ["a finite point"]
-        said += ["of longitude and latitude"] * (self.degrees and self.move is None)
-        said += ["inside the box that was stated"] * (self.box is not None)
-        return " ".join(said)
 
 
 def placing(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
+from metricdp import protocols
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.protocols import trusted
+from metricdp.universe.transformation import Transformation
 
 FAR = 1e150
 """The square of a larger number is not finite, and no nearest point would be found."""
@@ -19,6 +23,8 @@ FINITE = "points must be finite: no NaN and no infinity"
 
 _BUILT: dict[str, cKDTree] = {}
 """The search tree of the universe that this process was sent last."""
+OUTSIDE = "a point lies outside the box that was stated"
+NO_DEGREES = "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"
 
 
 @trusted
@@ -144,3 +150,66 @@ def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
     ):
         raise InputError(f"points must have shape (n, {dimension or 'd'})")
     return array
+
+
+@trusted
+@dataclass(frozen=True)
+class Placing(protocols.Placing):
+    """Coordinates to records of a universe, each point by itself. It travels to the workers.
+
+    Parameters
+    ----------
+    place : Snapper or a method of EuclideanSpace
+    dimension : int
+    degrees : bool
+        Whether `place` expects longitude and latitude.
+    move : Transformation, optional
+        From the coordinates' system to the universe's.
+    box : tuple of four floats, optional
+        Where the coordinates were said to lie, in their own system.
+    """
+
+    place: Any
+    dimension: int
+    degrees: bool = False
+    move: Transformation | None = None
+    box: tuple[float, float, float, float] | None = None
+
+    def __call__(self, points: ArrayLike) -> NDArray[Any]:
+        """Positions (-1 beyond the limit), shape (n,), or points of a box.
+
+        Raises
+        ------
+        InputError
+            A point is not finite, outside the stated box, or of no degrees; no value is told.
+        """
+        array = finite_points(points, self.dimension)
+        if self.box is not None:
+            low, high = np.array(self.box[:2]), np.array(self.box[2:])
+            if ((array < low) | (array > high)).any():
+                raise InputError(OUTSIDE)
+        if self.move is not None:
+            array = self.move(array)
+        if self.degrees and (np.abs(array) > (180.0, 90.0)).any():
+            raise InputError(NO_DEGREES)
+        placed: NDArray[Any] = self.place(array)
+        return placed
+
+    @property
+    def limited(self) -> bool:
+        """Whether it may leave out a record."""
+        return isinstance(self.place, Snapper) and self.place.limited
+
+    @property
+    def plain(self) -> bool:
+        """Whether `place` is all that it does."""
+        asked = (self.move, self.box) != (None, None)
+        return not (asked or self.degrees or self.limited)
+
+    @property
+    def rule(self) -> str:
+        """What a record must be, in words."""
+        said = ["a finite point"]
+        said += ["of longitude and latitude"] * (self.degrees and self.move is None)
+        said += ["inside the box that was stated"] * (self.box is not None)
+        return " ".join(said)

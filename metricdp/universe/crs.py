@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.protocols import CoordinateSystem, trusted
+from metricdp.protocols import CoordinateSystem
+from metricdp.universe.transformation import Transformation
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: what degrees without a declared system are taken for, as in GeoJSON."""
@@ -110,25 +110,6 @@ def unit_name(crs: str | None) -> str | None:
         return None
     axes = _crs(crs).axis_info
     return str(axes[0].unit_name) if axes else None
-
-
-@trusted
-@dataclass(frozen=True)
-class Transformation:
-    """One operation from a system to another, chosen from public facts: each point is moved by
-    itself, whatever other points there are.
-
-        PROJ's own text of it.
-    """
-
-    source: str
-    target: str
-    operation: str
-
-    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points of shape (n, 2), moved; infinite where the operation is not defined."""
-        x, y = _transformer(self.operation).transform(points[:, 0], points[:, 1], errcheck=False)
-        return np.column_stack([x, y]).astype(np.float64)
 
 
 def transformation(
@@ -281,10 +262,3 @@ def _crs(declared: Any) -> Any:
     if found is None:
         raise InputError(f"unknown coordinate system {str(declared)[:60]!r}, such as EPSG:4326")
     return found
-
-
-@lru_cache(maxsize=8)
-def _transformer(operation: str) -> Any:
-    from pyproj import Transformer
-
-    return Transformer.from_pipeline(operation)

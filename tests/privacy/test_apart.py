@@ -12,6 +12,7 @@ import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid
+from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
 from metricdp.protocols import is_trusted
 from metricdp.unique import Apart
@@ -123,3 +124,31 @@ def test_trust_is_of_a_class_and_not_of_where_it_says_it_is_from():
     Named.__module__ = "metricdp.partitions.box.grid"
     assert is_trusted(Grid(BOX, (2, 2)))
     assert not is_trusted(Named(BOX, (2, 2)))
+
+
+class Watching:
+    """Parts of a finite universe, and all that was ever asked of them."""
+
+    n_parts = 2
+
+    def __init__(self, universe):
+        self.universe = universe
+        self.asked = []
+
+    def encode(self, records):
+        self.asked.append(np.asarray(records).tolist())
+        return np.asarray(records) % 2
+
+
+def test_a_finite_partition_is_asked_for_public_points_alone():
+    line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
+    every = [[0, 1, 2]]
+    parts = Watching(line)
+    demand = mdp.PrivateDemand(line, [1, 1, 2])
+    assert counts(demand, HistogramQuery(parts), mdp.Ledger(1000).charge(100)) == [1, 2]
+    assert parts.asked == every
+
+    net = Watching(BOX.net(3))
+    cells = HistogramQuery(NetCells(BOX, net))
+    counts(mdp.PrivateDemand(BOX, POINTS), cells, mdp.Ledger(1000).charge(100))
+    assert net.asked == every

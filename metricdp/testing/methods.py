@@ -1,0 +1,231 @@
+"""What every private method must do, as a class of tests to inherit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from inspect import isgenerator
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from metricdp.accounting import Ledger
+from metricdp.accounting.budget import MIN_EPSILON
+from metricdp.errors import BudgetError, InputError
+from metricdp.methods.asking import driven
+from metricdp.methods.method import Method
+from metricdp.methods.question import asked_of
+from metricdp.methods.registry import BY_NAME, answering
+from metricdp.methods.shares import Terms
+from metricdp.metrics import EuclideanSpace
+from metricdp.metrics.graph import GraphMetric
+from metricdp.privacy import PrivateDemand
+from metricdp.releases import Receipt
+from metricdp.running import runner
+from metricdp.running.front import k_median
+
+DELTA = "1/1000000"
+
+
+class MethodTestCase:
+    """Tests that a method asks as it promised, for pytest.
+
+    Inherit it, and give `method`. Each test runs wherever the method answers: on a road, in a box.
+
+    Examples
+    --------
+    >>> class TestMine(MethodTestCase):
+    ...     def method(self):
+    ...         return mdp.methods.Partition()
+    >>> TestMine().test_it_is_a_value()
+    """
+
+    k: ClassVar[int] = 2
+    deltas: ClassVar[tuple[Any, ...]] = (0, DELTA)
+    """Each test runs with each."""
+    records: ClassVar[int] = 400
+
+    def method(self) -> Method:
+        """The method to be tested."""
+        raise NotImplementedError("give the method: def method(self): return …")
+
+    def demands(self) -> list[Any]:
+        """Made-up records at two places, on a road and in a box, as far as the method answers."""
+        import networkx as nx
+
+        half = self.records // 2
+        found: list[Any] = []
+        if self.method().in_finite:
+            road = GraphMetric(nx.path_graph(9), weight=None)
+            found.append(PrivateDemand(road, [1] * half + [7] * half))
+        if self.method().in_space:
+            box = EuclideanSpace([0, 0], [1, 1])
+            found.append(PrivateDemand(box, [[0.2, 0.2]] * half + [[0.8, 0.7]] * half))
+        return found
+
+    def worlds(self) -> Iterator[tuple[Any, Any, Any, Method]]:
+        """Demand, question, delta, and what answers there."""
+        for demand in self.demands():
+            question = asked_of(demand.universe, self.k, 1, seed=0)
+            for delta in self.deltas:
+                yield demand, question, delta, answering(self.method(), demand.universe)
+
+    def test_it_is_a_value(self) -> None:
+        """Equal to its pickled self, and under its own name if it is listed."""
+        method = self.method()
+        assert pickle.loads(pickle.dumps(method)) == method
+        assert BY_NAME.get(method.name, type(method)) is type(method)
+        assert method.in_finite or method.in_space
+
+    def test_its_price_is_what_is_charged(self) -> None:
+        """To the last fraction, once; the receipt says no more, and comes back from its JSON."""
+        for demand, _, delta, method in self.worlds():
+            ledger = Ledger(2, DELTA)
+            price = runner.price_of(method, demand, 1, delta)
+            found = k_median(
+                demand.universe,
+                demand,
+                self.k,
+                epsilon=1,
+                delta=delta,
+                ledger=ledger,
+                method=self.method(),
+            )
+            charged = 0 if method.free else price.epsilon
+            assert ledger.spent == charged
+            assert len(ledger.entries) == (not method.free)
+            assert found.receipt is not None
+            assert found.receipt.epsilon <= charged
+            assert found.receipt.delta <= price.delta
+            assert bool(found.receipt.mechanisms) is not method.free
+            assert Receipt.from_dict(found.receipt.to_dict()) == found.receipt
+            assert len(found.centers) == self.k
+
+    def test_it_asks_and_goes_on_by_the_answers_alone(self) -> None:
+        """Its work is a generator; given the answers of one run, a fresh one asks the same, also
+        when told the terms of a neighbor.
+        """
+        for demand, question, delta, method in self.worlds():
+            grant = self._granted(method, demand, delta)
+            run = runner.Run(demand, grant)
+            said: list[tuple[Any, Any]] = []
+
+            def put(request: Any, run: Any = run, said: Any = said) -> Any:
+                said.append((request, run.put(request)))
+                return said[-1][1]
+
+            work = method.work(run.terms, question)
+            assert isgenerator(work)
+            driven(work, put)
+            told = iter(said)
+
+            def again(request: Any, told: Any = told) -> Any:
+                before, answer = next(told)
+                assert type(request) is type(before)
+                for name in ("share", "cost", "epsilons", "published"):
+                    assert getattr(request, name, None) == getattr(before, name, None)
+                assert str(getattr(request, "query", "")) == str(getattr(before, "query", ""))
+                return answer
+
+            driven(method.work(run.terms, question), again)
+            assert next(told, None) is None
+
+    def test_no_noise_is_larger_than_what_was_confirmed(self) -> None:
+        """`least` names the smallest shares: whatever is asked has noise that was confirmed."""
+        for demand, question, delta, method in self.worlds():
+            confirmed, drawn = [0.0], [0.0]
+            real_scale, real_measure = Terms.scale_of, runner.measure
+
+            def scale_of(
+                terms: Any, asked: Any, to: Any = confirmed, real: Any = real_scale
+            ) -> Any:
+                to.append(real(terms, asked))
+                return to[-1]
+
+            def measure(*given: Any, to: Any = drawn, real: Any = real_measure) -> Any:
+                noisy = real(*given)
+                to += [m.scale for m in noisy.receipt.mechanisms]
+                return noisy
+
+            grant = self._granted(method, demand, delta)
+            run = runner.Run(demand, grant)
+            with patch.object(Terms, "scale_of", scale_of):
+                method.confirm(run.terms, question)
+            with patch.object(runner, "measure", measure):
+                run.drive(method.work(run.terms, question))
+            assert max(drawn) <= max(confirmed) * (1 + 1e-9)
+
+    def test_what_is_confirmed_is_answered(self) -> None:
+        """At any price that it confirms, down to the least budget of a ledger, it answers; what it
+        does not confirm is refused before anything is charged.
+        """
+        for demand, question, delta, method in self.worlds():
+            for epsilon in (MIN_EPSILON, MIN_EPSILON * 1000, "1/1000"):
+                ledger = Ledger(2, DELTA)
+                try:
+                    terms = runner.terms_of(demand, "add-remove")
+                    method.confirm(replace(terms, price=method.price(epsilon, delta)), question)
+                except InputError:
+                    with pytest.raises(InputError):
+                        self._asked(demand, epsilon, delta, ledger)
+                    assert ledger.spent == 0
+                else:
+                    assert len(self._asked(demand, epsilon, delta, ledger).centers) == self.k
+
+    def test_a_refused_call_costs_nothing(self) -> None:
+        """Bad numbers, and more than is left."""
+        for demand in self.demands():
+            ledger = Ledger(1, DELTA)
+            for k, epsilon, error in ((0, 1, InputError), (self.k, 0, InputError)):
+                if not (self.method().free and k):
+                    with pytest.raises(error):
+                        k_median(
+                            demand.universe,
+                            demand,
+                            k,
+                            epsilon=epsilon,
+                            ledger=ledger,
+                            method=self.method(),
+                        )
+            if not self.method().free:
+                with pytest.raises(BudgetError):
+                    self._asked(demand, 2, 0, ledger)
+            assert ledger.spent == 0
+            assert not ledger.entries
+
+    def test_nobody_and_many_records_of_a_user_are_answered(self) -> None:
+        """Under both relations; all centers lie in the universe."""
+        for demand in self.demands():
+            universe = demand.universe
+            for relation in ("add-remove", "replace-one"):
+                for records in ([], self._some(universe)):
+                    users = [i // 2 for i in range(len(records))]
+                    some = PrivateDemand(universe, records, user=users, max_contributions=2)
+                    ledger = Ledger(4, DELTA, relation)
+                    found = self._asked(some, 4, self.deltas[-1], ledger)
+                    served, _ = universe.served_by(found.centers)
+                    assert len(found.centers) == self.k
+                    assert callable(served)
+
+    def _asked(self, demand: Any, epsilon: Any, delta: Any, ledger: Ledger) -> Any:
+        return k_median(
+            demand.universe,
+            demand,
+            self.k,
+            epsilon=epsilon,
+            delta=delta,
+            ledger=ledger,
+            method=self.method(),
+        )
+
+    @staticmethod
+    def _granted(method: Method, demand: PrivateDemand, delta: Any) -> Any:
+        return Ledger(2, DELTA).charge(runner.price_of(method, demand, 2, delta))
+
+    @staticmethod
+    def _some(universe: Any) -> list[Any]:
+        records: list[Any] = np.asarray(universe.expected()[0])[:60].tolist()
+        return records
