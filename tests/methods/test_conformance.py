@@ -1,7 +1,16 @@
 """Every private method inherits the tests of `metricdp.testing.MethodTestCase`."""
 
+from fractions import Fraction
+
+import pytest
+
 import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.errors import BudgetError
 from metricdp.methods import BY_NAME
+from metricdp.methods.asking import Ask
+from metricdp.methods.shares import counts_of
+from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
 
 
@@ -62,4 +71,46 @@ class TestBalcan(MethodTestCase):
 
 def test_every_method_has_a_case():
     cases = [c for c in MethodTestCase.__subclasses__() if c.__module__ == __name__]
-    assert {type(case().method()) for case in cases} == set(BY_NAME.values())
+    assert {type(case().method()) for case in cases} >= set(BY_NAME.values())
+
+
+@pytest.mark.parametrize(
+    ("careless", "test"),
+    [
+        ("least", "test_no_noise_is_larger_than_what_was_confirmed"),
+        ("priced", "test_its_price_is_what_is_charged"),
+        ("work", "test_it_asks_and_goes_on_by_the_answers_alone"),
+    ],
+)
+def test_a_method_that_breaks_its_word_is_seen(careless, test):
+    calls = []
+
+    class Careless(mdp.methods.Partition):
+        if careless == "least":
+
+            def least(self, terms, question):
+                return [Ask(counts_of(question.universe), Fraction(1))]
+
+        if careless == "priced":
+
+            def priced(self, terms):
+                return Cost.of(terms.price.epsilon / (1 + len(calls) + bool(calls.append(1))))
+
+        if careless == "work":
+
+            def work(self, terms, question):
+                calls.append(1)
+                yield Ask(CountQuery(), Fraction(1, 2 + len(calls)))
+                return (yield from super().work(terms, question))
+
+    class Case(MethodTestCase):
+        deltas = (0,)
+
+        def method(self):
+            return Careless()
+
+        def demands(self):
+            return super().demands()[:1]
+
+    with pytest.raises((AssertionError, BudgetError)):
+        getattr(Case(), test)()
