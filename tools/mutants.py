@@ -7,8 +7,8 @@
 A mutant is one function of one file with one operator, comparison, constant, condition or statement
 changed. The tests are collected and run once, to note which of them run which lines. Then each
 mutant gets a fork of the process that holds the collected tests: its function gets the changed code
-in place, wherever it was imported before, and the tests that run its line are run, those that are
-meant for the file first, the fastest of them first, until one fails. What passes all, or as many as
+in place, wherever it was imported before, and the tests that run its line are run, those first that
+noticed others of the function, then the fastest, until one fails. What passes all, or as many as
 `SECONDS` allow, survives; explain it in `tools/survivors.toml`, or write the test. A test counts
 only if it passes alone in a fork with nothing changed.
 
@@ -76,63 +76,149 @@ ORDER = (
     "records",
 )
 """What `--all` runs: the whole privacy core, the most important first."""
-_WEIGHED = (
-    "tests/records/engines/test_weighting.py",
-    "tests/records/engines/test_capping.py",
-    "tests/records/test_exact.py",
-    "tests/privacy/test_caps.py",
-    "tests/privacy/test_demand.py",
-    "tests/privacy/test_apart.py",
-)
 SETS = {
     "privacy": (
         "tests/privacy",
         "tests/vectors",
-        "tests/records/test_exact.py",
         "metricdp/privacy",
     ),
+    "privacy/gate.py": (
+        "tests/privacy/test_gate_wiring.py",
+        "tests/privacy/test_gate.py",
+        "tests/privacy/test_split.py",
+        "tests/privacy/test_assertions.py",
+        "tests/privacy/test_peeled_sums.py",
+    ),
+    "privacy/noise.py": (
+        "tests/privacy/test_noise.py",
+        "tests/privacy/test_gaussian.py",
+        "tests/privacy/test_gate_wiring.py",
+    ),
+    "privacy/caps.py": (
+        "tests/privacy/test_caps.py",
+        "metricdp/privacy/caps.py",
+    ),
     "privacy/continual.py": (
-        "tests/running/test_stream.py",
+        "tests/privacy/test_continual.py",
         "tests/running/test_stream_copies.py",
-        "tests/running/test_stream_days.py",
-        "metricdp/privacy/continual.py",
+    ),
+    "privacy/selection.py": (
+        "tests/privacy/test_selection.py",
+        "tests/privacy/test_gate_wiring.py",
+        "metricdp/privacy/selection.py",
+    ),
+    "privacy/queries.py": (
+        "tests/privacy/test_gate.py",
+        "tests/privacy/test_sums.py",
+        "tests/privacy/test_assertions.py",
+        "tests/records/test_exact.py",
+        "metricdp/privacy/queries.py",
+    ),
+    "privacy/totals.py": (
+        "tests/privacy/test_sums.py",
+        "tests/privacy/test_gaussian.py",
+        "tests/privacy/test_assertions.py",
+        "tests/records/test_exact.py",
+        "metricdp/privacy/totals.py",
+    ),
+    "privacy/scores.py": (
+        "tests/privacy/test_selection.py",
+        "tests/privacy/test_assertions.py",
+        "tests/records/test_exact.py",
+        "metricdp/privacy/scores.py",
+    ),
+    "privacy/balls.py": (
+        "tests/privacy/test_peeled_sums.py",
+        "tests/privacy/test_assertions.py",
+        "metricdp/privacy/balls.py",
+    ),
+    "privacy/swaps.py": (
+        "tests/privacy/test_swaps.py",
+        "metricdp/privacy/swaps.py",
+    ),
+    "privacy/demand.py": (
+        "tests/privacy/test_demand.py",
+        "tests/privacy/test_gate_wiring.py",
+        "tests/privacy/test_caps.py",
+        "metricdp/privacy/demand.py",
     ),
     "accounting": (
-        "tests/accounting",
-        "tests/privacy/test_gate_wiring.py",
-        "tests/privacy/test_gaussian.py",
-        "tests/privacy/test_split.py",
-        "tests/running/test_stream_copies.py",
-        "tests/running/test_charging.py",
-        "tests/vectors",
+        "tests/accounting/test_ledger.py",
+        "tests/accounting/test_accounting.py",
+        "tests/accounting/test_policy.py",
+        "tests/accounting/test_periods.py",
+        "tests/accounting/test_binding.py",
+        "tests/accounting/test_journal.py",
         "metricdp/accounting",
     ),
-    "accounting/continual.py": (
-        "tests/accounting/test_accounting.py",
-        "tests/running/test_stream.py",
-        "tests/running/test_stream_copies.py",
-        "metricdp/accounting/continual.py",
+    "accounting/continual.py": ("tests/accounting/test_continual.py",),
+    "accounting/budget.py": (
+        "tests/accounting/test_budget.py",
+        "tests/accounting/test_ledger.py",
+        "tests/accounting/test_binding.py",
+        "tests/accounting/test_periods.py",
+        "tests/privacy/test_gate_wiring.py",
+        "metricdp/accounting/budget.py",
     ),
-    "running": ("tests/running", "tests/test_receipt_proofs.py", "metricdp/running"),
-    "protocols.py": ("tests/privacy", "tests/records/test_exact.py", "metricdp/protocols.py"),
+    "accounting/logarithms.py": ("tests/accounting/test_logarithms.py",),
+    "accounting/scales.py": ("tests/accounting/test_scales.py",),
+    "accounting/cost.py": (
+        "tests/accounting/test_accounting.py",
+        "tests/accounting/test_budget.py",
+        "tests/privacy/test_gaussian.py",
+        "metricdp/accounting/cost.py",
+    ),
+    "accounting/covering.py": (
+        "tests/accounting/test_accounting.py",
+        "tests/privacy/test_gate.py",
+        "metricdp/accounting/covering.py",
+    ),
+    "running": (
+        "tests/running/test_charging.py",
+        "tests/running/test_front.py",
+        "tests/test_receipt_proofs.py",
+        "metricdp/running/charging.py",
+    ),
+    "protocols.py": (
+        "tests/privacy/test_gate.py",
+        "tests/privacy/test_assertions.py",
+        "tests/privacy/test_demand.py",
+        "metricdp/protocols.py",
+    ),
     "archives.py": (
         "tests/methods/test_saving.py",
         "tests/running/test_stream_days.py",
         "tests/partitions/finite/test_hst_files.py",
         "metricdp/archives.py",
     ),
-    "records": ("tests/records", "tests/privacy/test_caps.py", "tests/privacy/test_demand.py"),
-    "records/exact.py": ("tests/records/test_exact.py", "tests/privacy/test_sums.py"),
+    "records": (
+        "tests/records",
+        "tests/privacy/test_caps.py",
+        "tests/privacy/test_demand.py",
+    ),
+    "records/exact.py": (
+        "tests/records/test_exact.py",
+        "tests/privacy/test_sums.py",
+        "metricdp/records/exact.py",
+    ),
     "records/sums": (
         "tests/records/sums",
-        "tests/records/test_exact.py",
         "tests/privacy/test_swaps.py",
         "tests/privacy/test_peeled_sums.py",
-        "tests/privacy/test_selection.py",
     ),
-    "records/engines/weighting.py": _WEIGHED,
-    "records/engines/capping.py": _WEIGHED,
-    "records/engines/bounding.py": _WEIGHED,
+    "records/engines/weighting.py": (
+        "tests/records/engines/test_weighting.py",
+        "tests/records/test_exact.py",
+    ),
+    "records/engines/capping.py": (
+        "tests/records/engines/test_capping.py",
+        "tests/privacy/test_caps.py",
+    ),
+    "records/engines/bounding.py": (
+        "tests/records/engines/test_capping.py",
+        "tests/privacy/test_apart.py",
+        "tests/privacy/test_demand.py",
+    ),
     "records/ingestion": (
         "tests/records/test_cells.py",
         "tests/records/test_users.py",
@@ -140,26 +226,15 @@ SETS = {
         "tests/records/test_typed_cells.py",
         "tests/records/test_geographic.py",
         "tests/records/engines/test_text_files.py",
-        "tests/privacy/test_demand.py",
         "metricdp/records/ingestion",
+    ),
+    "records/paths.py": (
+        "tests/records/test_paths.py",
+        "tests/records/engines/test_folders.py",
+        "metricdp/records/paths.py",
     ),
 }
 """Of the files whose names begin so, the tests that are collected; the longest name counts."""
-MEANT = {
-    "privacy/gate.py": ("test_gate", "test_gaussian", "test_law", "test_split", "test_apart"),
-    "privacy/queries.py": ("test_gate", "test_law", "test_sums"),
-    "privacy/continual.py": ("test_stream",),
-    "accounting/continual.py": ("test_stream", "test_accounting"),
-    "accounting/cost.py": ("test_accounting", "test_law"),
-    "accounting/covering.py": ("test_accounting", "test_law"),
-    "accounting/history.py": ("test_ledger", "test_journal"),
-    "privacy/balls.py": ("test_selection", "test_law"),
-    "privacy/totals.py": ("test_sums", "test_exact"),
-    "privacy/scores.py": ("test_sums", "test_selection"),
-}
-"""Tests that are tried before others, by how the names of their files begin; the file's own name
-besides.
-"""
 EXPLAINED = ROOT / "tools" / "survivors.toml"
 SECONDS = 5.0
 """Of processor time: how much the tests that one mutant is given take without it."""
@@ -395,6 +470,7 @@ class Tried:
         """Run all tests once, then the mutants."""
         self.items = {item.nodeid: item for item in session.items}
         self.code: dict[tuple[str, str], list[FunctionType]] = {}
+        gc.unfreeze()  # of the set before
         for thing in gc.get_objects():
             if isinstance(thing, FunctionType):
                 key = thing.__code__.co_filename, thing.__code__.co_qualname
@@ -460,16 +536,9 @@ class Tried:
         lines = self.lines[mutant.file]
         span = range(mutant.line, mutant.last + 1)
         ids = {one for line in span for one in lines.get(str(line), ())}
-        stem = Path(mutant.file).stem.strip("_")
-        begins = (f"test_{stem}", *MEANT.get(mutant.file, ()))
 
-        def rank(nodeid: str) -> tuple[float, bool, float]:
-            meant = nodeid.split("::")[0].rsplit("/", 1)[-1].startswith(begins)
-            return (
-                -self.kills.get(f"{mutant.function} {nodeid}", 0),
-                not meant,
-                self.seconds[nodeid],
-            )
+        def rank(nodeid: str) -> tuple[float, float]:
+            return -self.kills.get(f"{mutant.function} {nodeid}", 0), self.seconds[nodeid]
 
         chosen, total = [], 0.0
         for nodeid in sorted(ids, key=rank):

@@ -179,7 +179,7 @@ class Schedule:
             return first > day + 1 - self.window
         block = self.block(node.block)
         parent = Node(node.block, node.level + 1, node.place // block.base)
-        return node.level + 1 >= block.levels or self.days(parent)[1] > day
+        return node.level + 1 >= block.levels or self.days(parent)[1] > day + 1
 
 
 def l1(schedule: Schedule, block: Block, unit: Level, sensitivity: int) -> int:

@@ -10,7 +10,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.budget import checked_budget
-from metricdp.errors import InputError
+from metricdp.errors import BudgetError, InputError
 
 RECORDS = Protection("record", 1)
 USERS = Protection("user", 3)
@@ -78,3 +78,51 @@ def test_an_exact_answer_takes_nothing_from_a_pool():
     assert pool.spent_rho == 0 and pool.spent_delta == 0
     pool.draw(Cost.selection("1/10"))
     assert pool.spent_rho == Fraction(1, 800)
+
+
+def test_a_piece_of_a_grant_is_held_to_whom_it_was_charged_for():
+    grant = mdp.Ledger(1).charge("1/2")
+    assert grant.charge("1/8").protects is None and grant.protects is None
+    assert grant.charge("1/8", protects=RECORDS).protects == RECORDS == grant.protects
+    assert grant.charge("1/8").protects == RECORDS == grant.protects
+    with pytest.raises(InputError, match="needs a ledger of its own"):
+        grant.charge("1/8", protects=USERS)
+    assert grant.spent == Fraction(3, 8)
+
+
+def test_a_grant_whose_ledger_is_over_is_refused_before_it_is_drawn_from(monkeypatch):
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-01")
+    grant = mdp.Ledger(1, expires="2030-01-01").charge("1/2")
+    grant.check(RECORDS)
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-02")
+    for ask in (lambda: grant.check(RECORDS), lambda: grant.draw(0), lambda: grant.charge("1/8")):
+        with pytest.raises(InputError, match="expired"):
+            ask()
+
+
+def test_a_pool_pays_rho_to_the_last_and_no_further():
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+
+    def piece(rho):
+        return Cost(Fraction(0), Fraction(0), rho)
+
+    with pytest.raises(InputError, match="counts rho"):
+        pool.draw(Cost(Fraction(1, 100), Fraction(1, 10**9)))
+    pool.draw(piece(pool.rho / 4))
+    for more in (pool.rho, pool.rho * Fraction(3, 4) + Fraction(1, 10**30)):
+        with pytest.raises(BudgetError, match="rho"):
+            pool.draw(piece(more))
+    assert pool.spent_rho == pool.rho / 4
+    pool.draw(piece(pool.rho * Fraction(3, 4)))
+    assert pool.spent_rho == pool.rho
+    with pytest.raises(BudgetError):
+        pool.draw(piece(Fraction(1, 10**30)))
+
+
+def test_another_process_is_refused(monkeypatch):
+    ledger = mdp.Ledger(1)
+    grant = ledger.charge("1/2")
+    monkeypatch.setattr("metricdp.accounting.budget.os.getpid", lambda: -1)
+    for ask in (lambda: ledger.charge("1/4"), lambda: grant.draw(0), lambda: grant.bind(RECORDS)):
+        with pytest.raises(InputError, match="forked process"):
+            ask()

@@ -163,6 +163,17 @@ class Mapped:
         self.encode = images
 
 
+def test_images_are_refused_one_by_one():
+    """By the map itself, whatever the engine that calls it looks at."""
+    block = np.array([[0.5], [0.7]])
+    for wrong in ([[0.5], [np.nan]], [[np.nan], [np.nan]], [[0.5]], [0.5, 0.7], [["a"], ["b"]]):
+        with pytest.raises(AssertionError, match="one place"):
+            gate._Images(lambda r, wrong=wrong: np.array(wrong), BOX)(block)
+    for kind in (np.int64, np.uint8, np.float32):
+        images = gate._Images(lambda r, kind=kind: np.array([[0], [1]], kind), BOX)(block)
+        assert images.dtype == np.float64
+
+
 @pytest.mark.parametrize(
     "images",
     [

@@ -10,9 +10,21 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.accounting.covering import exponent
 from metricdp.errors import InputError
+from metricdp.metrics.set_systems import Balls
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.finite.labels import Labels
-from metricdp.privacy import CostQuery, CountQuery, gate, measure, select
+from metricdp.privacy import (
+    CostQuery,
+    CountQuery,
+    CoverQuery,
+    HistogramQuery,
+    cover,
+    gate,
+    measure,
+    select,
+)
 
 METRIC = mdp.GraphMetric(nx.path_graph(5), weight=None)
 ONE = mdp.PrivateDemand(METRIC, [0, 4])
@@ -88,6 +100,64 @@ def test_the_receipt_of_a_selection_tells_rho_where_rho_was_paid():
     assert pool.spent_rho == Fraction(1, 800)
 
 
+QUARTERS = HistogramQuery(Labels.of(METRIC))
+
+
+def test_the_receipt_of_a_count_tells_rho_where_rho_was_paid():
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    gaussian = measure(MANY, QUARTERS, "1/4", pool, "1e-6").receipt
+    assert gaussian.mechanisms[0].rho == pool.spent_rho > 0
+    plain = measure(ONE, CountQuery(), "1/4", mdp.Ledger(1).charge(1)).receipt
+    assert plain.mechanisms[0].rho is None
+
+
+COVER = CoverQuery(Labels.of(METRIC), [(Balls(METRIC, radius=1), 2), (Balls(METRIC, radius=0), 1)])
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("demand", [ONE, MANY])
+@pytest.mark.parametrize("published", [False, True])
+def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
+    monkeypatch, demand, relation, published
+):
+    seen = []
+    monkeypatch.setattr(gate, "_covered", lambda demand, query, eta: seen.append(eta) or [])
+    m = demand.max_contributions
+    ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
+    grant = ledger.charge("3/4", "1e-6")
+    price = Cost(Fraction(1, 2), Fraction(1, 10**7))
+    _, receipt = cover(demand, COVER, price, grant, published=published)
+    eta, bound = exponent(price, 3, relation, m, published=published)
+    assert seen == [eta] and (grant.spent, grant.spent_delta) == (price.epsilon, price.delta)
+    (told,) = receipt.mechanisms
+    assert (told.epsilon, told.delta, told.scale) == (price.epsilon, price.delta, float(1 / eta))
+    assert told.sensitivity == m * (1 if relation == "add-remove" else 2)
+    assert bound in told.query
+    for held in (grant, ledger):
+        held.check(demand.protects)
+        with pytest.raises(InputError):
+            held.check((MANY if demand is ONE else ONE).protects)
+
+
+def test_a_cover_that_is_refused_costs_nothing():
+    grant = mdp.Ledger(1).charge(1)
+    for epsilon in (0, -1):
+        with pytest.raises(InputError, match="epsilon must be positive"):
+            cover(ONE, COVER, Cost(Fraction(epsilon)), grant)
+    for demand in (ONE, MANY):
+        least = Fraction(3 * 2 * demand.max_contributions, gate.MOST_SPREAD)
+        with pytest.raises(InputError, match="epsilon is too small for a cover"):
+            cover(demand, COVER, least * Fraction(999, 1000), grant)
+    with pytest.raises(InputError, match="query must be one of CoverQuery"):
+        cover(ONE, CountQuery(), 1, grant)
+    other = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    with pytest.raises(InputError):
+        cover(mdp.PrivateDemand(other, [0]), COVER, 1, grant)
+    assert grant.spent == 0
+    cover(MANY, COVER, least, grant)
+    assert grant.spent == least
+
+
 class Sides:
     """The path cut in two."""
 
@@ -159,6 +229,72 @@ def test_scores_beyond_their_range_are_never_raced():
     for wrong in (np.array([0, 6]), np.array([-1, 5]), np.array([0, 5], np.int32)):
         with pytest.raises(AssertionError, match="beyond its stated range"):
             list(gate._within(iter([blocks[0], wrong]), 0, 5))
+
+
+def test_parts_are_paid_from_their_own_grants_and_these_pay_for_nothing_else():
+    (west, its), (east, other) = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))
+    plain = mdp.Ledger(1).charge(1)
+    for demand, grant in ((west, other), (west, plain), (ONE, its)):
+        with pytest.raises(InputError, match="paid from the grants that split returned"):
+            measure(demand, CountQuery(), "1/4", grant)
+        assert grant.spent == 0
+    measure(east, CountQuery(), "1/4", other)
+
+
+def test_a_receipt_names_the_proofs_of_parts_and_of_users():
+    def proofs(demand, grant):
+        return set(measure(demand, CountQuery(), "1/4", grant).receipt.mechanisms[0].proofs)
+
+    whole, users = (proofs(demand, mdp.Ledger(1).charge(1)) for demand in (ONE, MANY))
+    part, grant = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))[0]
+    assert proofs(part, grant) - whole == {gate.PARTS} and whole <= proofs(part, grant)
+    assert users - whole == {gate.USERS} and whole <= users
+
+
+BOX, LINE = mdp.EuclideanSpace([0, 0], [1, 1]), mdp.EuclideanSpace([0], [1])
+
+
+class First:
+    """The first coordinate."""
+
+    def __init__(self, universe):
+        self.universe = universe
+
+    def encode(self, records):
+        return records[:, :1]
+
+
+def test_demand_of_a_box_is_mapped_and_foreseen_in_its_own_box_alone():
+    placed = mdp.PrivateDemand(BOX, [[0.2, 0.7]])
+    twin = mdp.EuclideanSpace([0, 0], [1, 1])
+    assert gate.mapped(placed, First(BOX), LINE).universe is LINE
+    for wrong in (
+        ([[0.2, 0.7]], First(BOX), LINE),
+        (placed, First(BOX), METRIC),
+        (placed, First(twin), LINE),
+    ):
+        with pytest.raises(InputError, match="by a map of its own universe"):
+            gate.mapped(*wrong)
+    assert gate.foreseen(placed, ShiftedQuadtree(BOX)).universe is BOX
+    for wrong in (
+        ([[0.2, 0.7]], ShiftedQuadtree(BOX)),
+        (placed, First(BOX)),
+        (placed, ShiftedQuadtree(twin)),
+    ):
+        with pytest.raises(InputError, match="a quadtree of it"):
+            gate.foreseen(*wrong)
+
+
+def test_demand_is_thinned_to_a_share_of_it():
+    for share in (1, 0.5, 1e-9):
+        assert gate.thinned(ONE, share).universe is METRIC
+    for wrong in (1.01, 2):
+        with pytest.raises(InputError, match="above 0, up to 1"):
+            gate.thinned(ONE, wrong)
+    with pytest.raises(InputError):
+        gate.thinned(ONE, 0)
+    with pytest.raises(InputError, match="a PrivateDemand is thinned"):
+        gate.thinned([0, 4], 0.5)
 
 
 @pytest.mark.parametrize("ask", [_measured, _selected])

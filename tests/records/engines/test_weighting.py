@@ -16,7 +16,16 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import InputError
 from metricdp.privacy import CountQuery, HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.records.engines.weighting import WHOLE, Weighted, grains, shared_rows
+from metricdp.records.engines.weighting import (
+    MOST_ROWS,
+    WHOLE,
+    GrainsAt,
+    Weighted,
+    WithGrains,
+    floors,
+    grains,
+    shared_rows,
+)
 from tests.cli_world import run
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
@@ -71,6 +80,37 @@ def test_what_dask_does_with_a_block_is_the_same(records):
     assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=30))
+def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
+    pd = pytest.importorskip("pandas")
+    names = ["_0", "_1", "_user"]
+    block = pd.DataFrame(records, columns=["_user", "_0", "_1"]).astype({"_user": str})
+    rows = shared_rows(block[names], names)
+    assert list(rows.columns) == [*names, "_grains"] and rows.index.tolist() == [*range(len(rows))]
+    want = naive([(user, (a, b)) for user, a, b in records])
+    found = rows.groupby(["_0", "_1"])["_grains"].sum()
+    assert {at: int(n) for at, n in found.items() if n} == want
+
+
+def test_as_many_records_of_one_user_as_64_bits_have_room_for():
+    most = MOST_ROWS - 1
+    assert (
+        floors(0, most, most) == WHOLE == floors(np.array([0]), np.array([most]), np.array([most]))
+    )
+    assert floors(most - 1, 1, most) == Fraction(WHOLE) - WHOLE * (most - 1) // most
+    for of in (MOST_ROWS, np.array([1, MOST_ROWS]), np.array([MOST_ROWS, 1])):
+        with pytest.raises(InputError, match="64 bits"):
+            floors(0, 1, of)
+
+
+@pytest.mark.parametrize("users", [["a"], ["a", "b", "c"], ["a", None], [float("nan"), "a"]])
+def test_each_record_has_one_user(users):
+    assert grains(["a", "b"], np.array([0, 1])).tolist() == [WHOLE, WHOLE]
+    with pytest.raises(InputError, match="one user per record"):
+        grains(users, np.array([0, 1]))
+
+
 def test_one_user_more_adds_one_whole_and_changes_nothing_else():
     some = [("a", 0), ("a", 3), ("b", 3), ("b", 3), ("b", 1)]
     for more in ([("c", 4)], [("c", 4)] * 70_000, [("c", i % 5) for i in range(999)]):
@@ -86,10 +126,10 @@ def test_one_user_more_adds_one_whole_and_changes_nothing_else():
 def test_a_box_counts_groups_and_thins_by_grains():
     coins = np.random.default_rng(2)
     points = coins.random((300, 2)).round(1)
-    users = coins.integers(0, 40, 300)
+    users = np.r_[coins.integers(0, 40, 297), 41, 42, 42]  # one of 65,536 grains, two of half that
     held = grains(users.tolist(), points)
     rows = Weighted(np.column_stack([points, held]))
-    key = lambda block: (block[:, 0] * 10).round().astype(np.uint64)  # noqa: E731
+    key = lambda block: (block @ [10, 110]).round().astype(np.uint64)  # noqa: E731
     keys, counts = rows.grouped(key)
     expected = np.bincount(key(points).astype(np.int64), held)
     assert counts.tolist() == expected[expected > 0].tolist()
@@ -99,6 +139,16 @@ def test_a_box_counts_groups_and_thins_by_grains():
     assert left.total(count)[0] == held[points[:, 0] > 0.45].sum()
     thin = rows.thinned(0.25).total(count)[0]
     assert abs(thin / held.sum() - 0.25) < 0.01  # 6 standard deviations are 0.0016
+
+
+def test_rows_that_an_engine_read_have_their_grains_last():
+    rows = np.array([[3.0, 0.0, 5.0], [1.0, 2.0, 7.0], [3.0, 1.0, 9.0]])
+    points = WithGrains(lambda columns: columns + 1)(rows)
+    assert points.dtype == np.float64
+    assert points.tolist() == [[4, 1, 5], [2, 3, 7], [4, 2, 9]]
+    positions = WithGrains(lambda columns: columns[:, 0].astype(np.int64))(rows)
+    assert positions.dtype == np.int64 and positions.tolist() == [[3, 5], [1, 7], [3, 9]]
+    assert GrainsAt(5)(positions).tolist() == [0, 7, 0, 14, 0]
 
 
 def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):

@@ -1,0 +1,203 @@
+"""Sums of days: what they cost, who may be counted, and that every node is the sum of its days."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting.continual import Schedule, l1, squared
+from metricdp.errors import BudgetError, InputError
+from metricdp.kernels.scores import CAP
+from metricdp.partitions.finite.labels import Labels
+from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
+from metricdp.privacy.continual import Counting, begin, fresh, observe, restored, stored, whole_cost
+
+PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
+QUERY = HistogramQuery(Labels.of(PATH))
+ONE = whole_cost(1, 0)
+USERS = {"user": [1, 2], "max_contributions": 3}
+
+
+def counting(schedule=None, cost=ONE, neighboring="add-remove", unit="event", m=1):
+    return Counting(QUERY, schedule or Schedule(9), cost, neighboring, unit, m)
+
+
+def demand(*places, **more):
+    return mdp.PrivateDemand(PATH, list(places), **more)
+
+
+def test_the_price_of_a_stream():
+    assert (ONE.epsilon, ONE.delta, ONE.pooled) == (1, 0, False)
+    paid = whole_cost("1/2", "1e-6")
+    assert (paid.delta, paid.pooled) == (Fraction(1, 10**6), True)
+    assert 0.49 < paid.epsilon <= Fraction(1, 2)
+    for wrong in (0, -1):
+        with pytest.raises(InputError, match="epsilon must be positive"):
+            whole_cost(wrong, 0)
+
+
+def test_what_cannot_be_counted_is_refused_at_once():
+    with pytest.raises(InputError, match="need a HistogramQuery"):
+        Counting(CountQuery(), Schedule(9), ONE, "add-remove")
+    with pytest.raises(InputError, match="give horizon="):
+        counting(Schedule(), unit="user")
+    for schedule, cost in ((Schedule(9, gaussian=True), ONE), (Schedule(9), whole_cost(1, "1e-6"))):
+        with pytest.raises(InputError, match="Gaussian noise if there is a delta"):
+            counting(schedule, cost)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("unit", "m"), [("event", 1), ("user", 3)])
+def test_noise_follows_the_sensitivity_of_all_days(relation, unit, m):
+    schedule = Schedule(9)
+    block = schedule.block(0)
+    known = counting(schedule, whole_cost("1/2", 0), relation, unit, m)
+    noise, day = known.noise(block), QUERY.sensitivity(relation, m)
+    assert noise.name == "discrete Laplace"
+    whole = l1(schedule, block, unit, day)
+    assert noise.scale == pytest.approx(2 * whole, rel=1e-9)
+    assert known.variance(block) == 2 * noise.scale**2
+    (told,) = known.receipt(0).mechanisms
+    assert (told.sensitivity, told.scale, told.epsilon) == (whole, noise.scale, Fraction(1, 2))
+    assert (told.delta, told.rho) == (0, None)
+    schedule = Schedule(9, gaussian=True)
+    block = schedule.block(0)
+    price = whole_cost(1, "1e-6")
+    known = counting(schedule, price, relation, unit, m)
+    noise = known.noise(block)
+    square = squared(schedule, block, unit, QUERY.squared_sensitivity(relation, m))
+    assert noise.name == "discrete Gaussian"
+    assert noise.scale**2 == pytest.approx(square / (2 * float(price.rho)), rel=1e-9)
+    assert known.variance(block) == noise.scale**2
+    (told,) = known.receipt(3).mechanisms
+    assert (told.delta, told.rho) == (price.delta, price.rho)
+
+
+def test_the_receipt_says_whom_and_how_long():
+    records, users = counting(), counting(unit="user", m=3)
+    assert records.protects == demand(0).protects
+    assert users.protects == demand(0, 1, **USERS).protects
+    told = records.receipt(0)
+    assert told.unit == "record" and "over 9 days, event level: each record" in told.bound
+    assert told.epsilon == 1 and set(told.mechanisms[0].proofs) >= {continual.DAYS}
+    assert continual.USERS not in told.mechanisms[0].proofs
+    told = users.receipt(0)
+    assert told.unit == "user" and "up to 3 records a day" in told.bound
+    assert continual.USERS in told.mechanisms[0].proofs
+    endless = counting(Schedule())
+    assert "any number of days" in endless.receipt(-1).bound
+    assert "runs of up to" not in counting(Schedule(half_life=3.0)).receipt(0).mechanisms[0].query
+    for day, number in ((-1, 0), (15, 0), (16, 1), (80, 2)):
+        block = endless.schedule.block(number)
+        longest = block.base ** (block.levels - 1)
+        (one,) = endless.receipt(day).mechanisms
+        assert one.scale == endless.noise(block).scale
+        runs = f"up to {longest} days ({block.levels} run lengths)"
+        assert (runs in one.query) == (longest > 1)
+
+
+def test_a_counter_is_paid_whole_from_a_grant_of_its_relation():
+    ledger = mdp.Ledger(3)
+    counter = begin(counting(), grant := ledger.charge(1))
+    assert grant.left == 0 and grant.protects == demand(0).protects == ledger.protects
+    with pytest.raises(BudgetError):
+        begin(counting(), grant)
+    with pytest.raises(InputError, match="a Counting and a Grant"):
+        begin(counting(), ledger)
+    with pytest.raises(InputError, match="a Counting and a Grant"):
+        begin(QUERY, ledger.charge(1))
+    other = ledger.charge(1)
+    with pytest.raises(InputError):
+        begin(counting(unit="user", m=3), other)
+    with pytest.raises(InputError, match="another relation"):
+        begin(counting(neighboring="replace-one"), other)
+    _, part = gate.split(demand(0), Labels.of(PATH), 1, mdp.Ledger(1))[0]
+    with pytest.raises(InputError, match="part of a split demand"):
+        begin(counting(), part)
+    assert other.spent == part.spent == 0 and counter.days == 0
+
+
+def test_no_day_is_read_before_it_is_paid_for(monkeypatch):
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-01")
+    counter = begin(counting(), mdp.Ledger(1, expires="2030-01-01").charge(1))
+    counter, _ = observe(counter, demand(0))
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-02")
+    with pytest.raises(InputError, match="expired"):
+        observe(counter, demand(0))
+    with pytest.raises(InputError, match="nothing was paid"):
+        observe(fresh(counting()), demand(0))
+
+
+def test_who_may_be_counted():
+    counter = begin(counting(Schedule(1)), mdp.Ledger(1).charge(1))
+    part, _ = gate.split(demand(0), Labels.of(PATH), 1, mdp.Ledger(1))[0]
+    twin = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    for wrong, said in (
+        ([0], "must be a PrivateDemand"),
+        (mdp.PrivateDemand(twin, [0]), "universe"),
+        (part, "part of a split demand"),
+        (demand(0, 1, **USERS), "unit='event' protects each record"),
+    ):
+        with pytest.raises(InputError, match=said):
+            observe(counter, wrong)
+    with pytest.raises(InputError, match="must be a PrivateDemand"):
+        observe(demand(0), demand(0))
+    of_users = begin(counting(unit="user", m=3), mdp.Ledger(1).charge(1))
+    with pytest.raises(InputError, match="unit='user' protects"):
+        observe(of_users, demand(0))
+    after, _ = observe(counter, demand(0))
+    with pytest.raises(InputError, match="horizon of 1 days is over"):
+        observe(after, demand(0))
+
+
+@pytest.mark.parametrize(
+    "schedule", [Schedule(12), Schedule(20, 6), Schedule(), Schedule(half_life=2.0)]
+)
+def test_a_node_is_the_sum_of_its_days(monkeypatch, schedule):
+    monkeypatch.setattr(continual, "_opening", lambda c, node: np.array([node.level, 0, 100]))
+    known = counting(schedule)
+    counter, days, told = fresh(known), [], {}
+    for day in range(schedule.horizon or 20):
+        places = [day % 3] * day + [1]
+        counter = restored(known, counter.days, counter.nodes, stored(counter))  # as from a file
+        counter.pay = lambda: None
+        counter, ended = observe(counter, demand(*places))
+        days.append(np.bincount(places, minlength=3))
+        assert counter.days == day + 1
+        assert {*counter.nodes, *ended} == {*schedule.nodes(day)}
+        assert all(schedule.days(node)[1] == day for node in ended)
+        told |= ended
+    assert told
+    for node, sums in told.items():
+        first, last = schedule.days(node)
+        whole = sum(days[first : last + 1]) + np.array([node.level, 0, 100])
+        assert sums.tolist() == whole.tolist()
+
+
+def test_a_node_begins_with_the_noise_of_its_block(monkeypatch):
+    known = counting(Schedule())
+    monkeypatch.setattr(Counting, "noise", lambda self, block: lambda zeros: zeros + block.start)
+    for number, start in ((0, 0), (1, 16), (2, 80)):
+        node = known.schedule.nodes(start)[0]
+        assert node.block == number
+        assert continual._opening(known, node).tolist() == [start] * 3
+
+
+def test_sums_of_days_do_not_wrap(monkeypatch):
+    monkeypatch.setattr(continual, "_opening", lambda c, node: np.array([CAP, CAP - 1, -CAP]))
+    counter = begin(counting(), mdp.Ledger(1).charge(1))
+    _, ended = observe(counter, demand(0, 1, 1, 2))
+    assert all(sums.tolist() == [CAP, CAP, 1 - CAP] for sums in ended.values())
+
+
+def test_sums_of_another_shape_are_no_counter():
+    known = counting()
+    node = known.schedule.nodes(0)[-1]
+    restored(known, 1, (node,), np.zeros((1, 3), np.int64))
+    for wrong in (np.zeros((1, 3)), np.zeros((2, 3), np.int64), np.zeros((1, 2), np.int64)):
+        with pytest.raises(InputError, match="another shape"):
+            restored(known, 1, (node,), wrong)
