@@ -284,14 +284,14 @@ def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[N
     variance = np.empty(len(value))
     for v in range(m):
         variance[v] = 1.0 / precision[v]
-    for i in range(m - 1):
+    for i in range(m - 1):  # up: a node's own observation and its children's, by precision
         v = m + i
         left = children[i, 0]
         right = children[i, 1]
         below = 1.0 / (variance[left] + variance[right])
         variance[v] = 1.0 / (below + precision[v])
         mean[v] = variance[v] * (below * (mean[left] + mean[right]) + precision[v] * value[v])
-    for i in range(m - 2, -1, -1):
+    for i in range(m - 2, -1, -1):  # down: children share what their sum misses, by variance
         v = m + i
         left = children[i, 0]
         right = children[i, 1]

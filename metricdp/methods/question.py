@@ -152,9 +152,7 @@ class Question:
         check_size(n_candidates, int(demand), weights)
 
     def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
-        """How far these centers are from the best for public `weights`; the time limit counts from
-        now on.
-        """
+        """Proof of how far centers are from the best for public `weights`, in a new time limit."""
         return certificate(
             self.metric,
             weights,

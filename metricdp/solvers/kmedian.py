@@ -287,15 +287,12 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
 
 
 def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The opened facilities and m less so many candidates drawn by k-median++, whatever places
-    candidates and mass share.
-    """
+    """m positions: the opened facilities, then candidates drawn by k-median++, then any others."""
     inside = np.zeros(len(mass))
     inside[problem.allowed] = mass[problem.allowed]
     drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
-    drawn = drawn[
-        np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)
-    ]  # it draws others when no mass is left
+    # Where no weight is left, it has drawn places that are no candidates.
+    drawn = drawn[np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)]
     drawn = np.r_[problem.opened, drawn][:m]
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 

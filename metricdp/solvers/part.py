@@ -220,8 +220,10 @@ class Part:
         clients: NDArray[np.int64],
         table: NDArray[np.float64],
     ) -> None:
-        """Be this part and another that is alike, of which nothing was asked yet: with the pairs of
-        both. `rows` and `clients` are the other's in this one's order, `table` what all pairs cost.
+        """Merge a part with an equal table of costs into this one: a pair stays if either has it.
+
+        Only before anything is asked of the two. `rows` and `clients` are the other's in this
+        one's order, and `table` is what all pairs cost.
         """
         pairs = self._pairs() | other._pairs()[np.ix_(rows, clients)]
         start = np.r_[0, np.cumsum(pairs.sum(axis=1))]

@@ -401,6 +401,28 @@ POINTS_ONLY = ("arrays", ".npy")
 """Doors of numbers alone, which have no column of users."""
 
 
+GROUPS = {
+    "**integers**": "int8, int16, int32, int64, uint8, uint16, uint32, uint64",
+    "**floats**": "float32, float64",
+    "**decimals**": "decimal128, decimal256",
+    "**texts**": "string, large string, string view, dictionary",
+    "**dates**": "date32, date64",
+    "**timestamps**": ", ".join(
+        f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns", "us, UTC")
+    ),
+    "**unreadable**": "float64 from 2^53 on, string with NUL, binary, no text",
+    "**nested**": "list, struct",
+}
+"""Types that most doors treat alike, and the page's words for all of each."""
+
+
+def grouped(kinds: str) -> str:
+    """A row's cell with groups by their names."""
+    for name, members in GROUPS.items():
+        kinds = f", {kinds}, ".replace(f", {members}, ", f", {name}, ").strip(", ")
+    return kinds
+
+
 def row(door: Door) -> str:
     """A door's row of the table."""
     found: dict[str, list[str]] = {APART: [], NO_USER: [], NO_COLUMN: []}
@@ -409,7 +431,11 @@ def row(door: Door) -> str:
             verdict = door.verdict(Path(folder), kind)
             if verdict is not None:
                 found[verdict].append(kind)
-    return f"| {door.name} | " + " | ".join(", ".join(kinds) for kinds in found.values()) + " |"
+    return (
+        f"| {door.name} | "
+        + " | ".join(grouped(", ".join(kinds)) for kinds in found.values())
+        + " |"
+    )
 
 
 def rows_of_page() -> dict[str, str]:

@@ -303,8 +303,8 @@ class WideSearch:
         return moved if len(np.unique(moved)) == len(moved) else sites
 
     def _middle(self, listed: NDArray[np.int64], site: int) -> int:
-        """Position of the site whose farthest of some listed clients is nearest; the given one if
-        none has all of them on its lists.
+        """Of the sites that are on the lists of all these clients, the one with the least largest
+        distance to them; the given site if there is none.
         """
         for j in listed.tolist():
             add_farthest(*self.lists[j], self._count, self._worst)
