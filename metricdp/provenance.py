@@ -110,7 +110,7 @@ class Provenance:
 KEYS = {
     "call": "function that was called",
     "method": "name of the method",
-    "model": "central, local or shuffle",
+    "model": "central, local, shuffle or federated",
     "max_contributions": "most records of a unit of privacy",
     "universe": "kind, size and SHA-256 of the public universe",
     "options": "every public option: its value, and whether it is the default",

@@ -30,6 +30,7 @@ _NAMES = (
     "evaluate",
     "evidence",
     "stream",
+    "federated",
     "synthesize",
     "contributions",
     "ledger",

@@ -132,23 +132,26 @@ def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None])
         _check_target(option, path, Path(real))
 
 
-KEPT = ("--ledger", "STATE")
+KEPT = ("--ledger", "STATE", "KEY")
 """Targets that are gone on from, and never replaced."""
 _JOURNAL, _ARCHIVE = b'{"line": {', b"PK\x03\x04"
+_SECRETS = (b'{"format": "metricdp holder,', b'{"format": "metricdp coordinator,')
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a file is the journal of a ledger or the state of a stream: nothing can make these
-    again.
+    """Whether a file is the journal of a ledger, the state of a stream, or a key or a study of
+    several holders: nothing can make these again.
     """
     with path.open("rb") as file:
-        start = file.read(len(_JOURNAL))
+        start = file.read(64)
+    if start.startswith(_SECRETS):
+        return True
     if start.startswith(_ARCHIVE):
         from metricdp.running.stream_file import opened
 
         with suppress(InputError):
             return bool(opened(path))
-    return start == _JOURNAL
+    return start.startswith(_JOURNAL)
 
 
 def _check_target(option: str, path: str, real: Path) -> None:
@@ -162,8 +165,8 @@ def _check_target(option: str, path: str, real: Path) -> None:
             raise InputError(f"{option} {path} is not a regular file")
         if option not in KEPT and real.exists() and _is_kept(real):
             raise InputError(
-                f"{option} {path} is a ledger or the state of a stream, and would be lost: name "
-                f"another file"
+                f"{option} {path} is a ledger, the state of a stream, a key or a study, and would "
+                f"be lost: name another file"
             )
         handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
         os.close(handle)

@@ -99,6 +99,9 @@ class Coordinator:
     ) -> None:
         recipe = answering(method, checked_universe(universe), records_hint)
         cards = tuple(opened_card(card) for card in listed(holders, "holders"))
+        keys = {key for card in cards for key in (card.sign, card.seal)}
+        if len(cards) < 2 or len(keys) < 2 * len(cards):
+            raise InputError("a release of several holders needs two or more, each with its card")
         price = checked_budget(exact(epsilon), exact(delta, "delta"))
         agreement = Agreement(
             recipe,
@@ -110,9 +113,6 @@ class Coordinator:
             max_contributions,
             checked_seed(seed),
         )
-        keys = {key for card in cards for key in (card.sign, card.seal)}
-        if len(cards) < 2 or len(keys) < 2 * len(cards):
-            raise InputError("a release of several holders needs two or more, each with its card")
         self._universe, self._agreement = universe, agreement
         self._keys, self._release = Keys("coordinator"), None
         first = Course.of(universe, agreement).at([])
@@ -249,6 +249,7 @@ class Coordinator:
             | recipe_options(agreed.method),
             "chooses": agreed.method.chooses,
             "afterwards": agreed.method.afterwards,
+            "ledger": None,
             "day": ledgers.today(),
             "package": package_facts(),
         }

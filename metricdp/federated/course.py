@@ -269,8 +269,8 @@ class Course:
         again = sum((one.attempt - 1) * agreed.piece(share).epsilon for one, share in self._paid())
         times = sum(one.attempt - 1 for one in self._past)
         who = (
-            f"zCDP; computational, honest-but-curious coordinator and {agreed.colluding} of "
-            f"{agreed.holders} holders together"
+            f"zCDP, against an honest-but-curious coordinator together with up to "
+            f"{agreed.colluding} of {agreed.holders} holders (computational)"
         )
         return receipt.paid(agreed.epsilon + again, agreed.delta * (1 + times), who)
 

@@ -149,6 +149,19 @@ class Holder(Unique):
                 self._file.write(self._keys, self._runs)
             return answer
 
+    def check(self, invitation: bytes) -> None:
+        """Refuse an invitation that is damaged, or not about this holder, universe and unit; pay
+        and read nothing.
+
+        Raises
+        ------
+        InputError
+            As `answer`.
+        """
+        asked = Invitation.opened(invitation)
+        with self._turn():
+            self._agreed(asked, self._runs.get(asked.study, {}))
+
     def _agreed(self, asked: Invitation, run: dict[str, str]) -> Agreement:
         """Check what is public: the invitation, against this holder and what it knows."""
         protects = self._demand.protects

@@ -105,6 +105,8 @@ _MODELS = {
     "Local": "Local: every device adds noise to its own item; nobody holds raw records.",
     "Shuffle": "Shuffle: devices add noise, a trusted shuffler mixes; server and shuffler must not "
     "work together.",
+    "Federated": "Federated: every holder adds a share of the noise to its own counts; only their "
+    "sum is seen. Computational; some holders may work together with the coordinator.",
 }
 _BOUNDS = (
     "Yes: boxes, partitions, clipping radii and contribution bounds are public arguments or follow "

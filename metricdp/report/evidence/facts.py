@@ -27,6 +27,7 @@ _RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition"
 SAMPLERS = {
     "discrete Laplace": "OpenDP's exact sampler of that law, in integers and rationals",
     "discrete Gaussian": "OpenDP's exact sampler of that law, in integers and rationals",
+    "discrete Gaussian in shares": "OpenDP's exact sampler at every holder; sums modulo 2^64",
     "exponential mechanism": "an exact race of integer scores with the operating system's coins",
     "permute-and-flip": "an exact race of integer scores with the operating system's coins",
     "exact": "no noise: no change of one unit can move this answer",
@@ -94,8 +95,13 @@ class Facts:
 
     @property
     def model(self) -> str:
-        """Central, local or shuffle, as the registry names it."""
+        """Central, local, shuffle or federated, as the registry names it."""
         return str(self.made.get("model", "central")).capitalize()
+
+    @property
+    def devices(self) -> bool:
+        """Whether users' devices add the noise."""
+        return self.model in ("Local", "Shuffle")
 
     @property
     def universe(self) -> Mapping[str, Any]:
@@ -126,7 +132,7 @@ class Facts:
         m = self.made.get("max_contributions")
         if m is None:
             return f"one user; {UNKNOWN}: how many records of a user are kept"
-        if self.model != "Central":
+        if self.devices:
             return "one user, who sends one message"
         return f"one user: all records of a user, of whom up to {m:,} are kept (a random sample)"
 
@@ -134,7 +140,7 @@ class Facts:
         """Exactly which demands are neighbors."""
         data = "multisets of records of the public universe"
         m = self.made.get("max_contributions", 1)
-        if self.model != "Central":
+        if self.devices:
             return (
                 "Two collections are adjacent if they differ in the item of one user, exchanged "
                 "for any other item (replace-one); each user sends one message. The number of "
@@ -187,7 +193,7 @@ class Facts:
             "the universe (network, points or box) with its distances",
             "all options of the call, the receipt and the ledger",
         ]
-        if self.model != "Central":
+        if self.devices:
             told.append("the number of messages and who sent one")
         elif self.receipt["neighboring"] == "replace-one":
             told.append(f"the number of {self.unit}s")
@@ -211,7 +217,7 @@ class Facts:
                 price = f"rho {_number(Fraction(each['rho_exact']))}"
             if proofs := each.get("proofs"):
                 price += f", proven as {' and '.join(map(str, proofs))}"
-            how = SAMPLERS.get(each["name"], _DEVICES if self.model != "Central" else "")
+            how = SAMPLERS.get(each["name"], _DEVICES if self.devices else "")
             lines.append(
                 f"{each['name']} on {each['query']}: sensitivity {each['sensitivity']}{scale}, "
                 f"{price}; {how or UNKNOWN + ': its sampler'}"
@@ -267,12 +273,14 @@ class Facts:
 
     def ledger(self) -> str:
         """What the ledger says after this call."""
-        if self.model != "Central":
+        if self.devices:
             return (
                 f"None: every device spends epsilon = {_number(self.spent_by_device())} once, in "
                 f"its one message, whatever the server does."
             )
         told = self.made.get("ledger")
+        if self.model == "Federated":
+            return "Every holder has its own, which paid this price before its records were read."
         if told is None:
             free = not self.mechanisms and not self.epsilon
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."

@@ -28,6 +28,11 @@ _TRUST = {
         "server. Without that trust the promise is that of the single message, which the details "
         "of the parameters tell."
     ),
+    "Federated": (
+        "Each holder keeps its own records, adds a share of the noise to its counts and sends them "
+        "under masks that cancel in the sum. The coordinator is honest but curious, and may work "
+        "together with as many holders as the receipt says; all have limited computing power."
+    ),
 }
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 _PREPROCESSING = {
@@ -38,6 +43,7 @@ _PREPROCESSING = {
     ),
     "Local": "Each device maps its one item to public parts.",
     "Shuffle": "Each device maps its one item to public parts.",
+    "Federated": "Each holder matches its records to the public universe one by one.",
 }
 
 
@@ -130,7 +136,7 @@ def _basic(facts: Facts, asked: _Answered) -> dict[str, Any]:
 
 
 def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
-    unit = facts.unit if facts.model == "Central" else "user (one message)"
+    unit = "user (one message)" if facts.devices else facts.unit
     parameters = {"epsilon": float(facts.epsilon)}
     if facts.delta:
         parameters["delta"] = float(facts.delta)
@@ -151,8 +157,11 @@ def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
 
 
 def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
-    central = facts.model == "Central"
-    holder = "the curator, who holds the raw records" if central else "the users' devices"
+    who = {
+        "Central": "the curator, who holds the raw records",
+        "Federated": "every holder of records, a share each",
+    }
+    holder = who.get(facts.model, "the users' devices")
     return {
         "model_name": facts.model,
         "model_name_details": f"Noise is added by {holder}, before anything is released.",

@@ -1,0 +1,124 @@
+"""``metricdp federated``: two hospitals, by the commands of the help text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("cryptography")
+
+import metricdp as mdp
+from tests.cli_world import run, snapshot
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    edges = [f"{a},{a + 1},5" for a in range(1, 30)]
+    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    for name, vertex in (("north", 3), ("south", 27)):
+        (tmp_path / f"{name}.csv").write_text("vertex\n" + f"{vertex}\n" * 3000)
+    return tmp_path
+
+
+def ran(capsys, *argv):
+    done = run(capsys, "federated", *argv, "--json")
+    assert done.status == 0, done.err
+    return json.loads(done.out)
+
+
+BUDGET = ("--epsilon-budget", "3", "--delta-budget", "3e-6")
+
+
+def answer(capsys, name, number, *more):
+    other = {"north": "south", "south": "north"}[name]
+    asked = ("answer", f"{number}.invitation", "roads.csv", "--key", f"{name}.key")
+    asked += ("--peer", f"{other}.card", "--demand", f"{name}.csv", "--ledger", f"{name}.ledger")
+    return ran(capsys, *asked, *BUDGET, "--output", f"{name}.answer", "-q", *more)
+
+
+def begun(capsys):
+    for name in ("north", "south"):
+        ran(capsys, "join", f"{name}.key", "--name", f"The {name}", "--output", f"{name}.card")
+    invite = ("invite", "study", "roads.csv", "--holder", "north.card", "--holder", "south.card")
+    return ran(capsys, *invite, "--epsilon", "1", "--output", "1.invitation", "-q")
+
+
+def collect(number):
+    files = ("collect", "study", "roads.csv", "north.answer", "south.answer")
+    return (*files, "--output", f"{number}.invitation", "--save-release", "places.release", "-q")
+
+
+def test_two_hospitals(here, capsys):
+    assert begun(capsys)["holders"] == ["The north", "The south"]
+    number, told = 1, {}
+    while "release" not in told:
+        for name in ("north", "south"):
+            told = answer(capsys, name, number)
+            assert told["round"] == number and set(told["holders"]) == {"The north", "The south"}
+            assert told["bytes"] == (here / f"{name}.answer").stat().st_size
+        number += 1
+        told = ran(capsys, *collect(number))
+    assert number == 5
+    assert told["receipt"]["epsilon"] == 1 and told["receipt"]["made"]["model"] == "federated"
+    assert mdp.Ledger.open(here / "north.ledger").spent == 1
+    again = ran(capsys, *collect(number))  # such as after a crash
+    assert again["release"] == "places.release"
+    centers = ("cluster", "roads.csv", "--from-release", "places.release", "-k", "2", "--json")
+    found = json.loads(run(capsys, *centers).out)["centers"]
+    assert sorted(map(int, found)) == [3, 27]
+    evidence = run(capsys, "evidence", "places.release")
+    assert evidence.status in (0, 2)
+
+
+def test_what_is_lost_is_made_again(here, capsys):
+    begun(capsys)
+    first = answer(capsys, "north", 1)
+    kept = (here / "north.answer").read_bytes()
+    assert answer(capsys, "north", 1) == first and (here / "north.answer").read_bytes() == kept
+    asked = (here / "1.invitation").read_bytes()
+    ran(capsys, "invite", "study", "roads.csv", "--output", "1.invitation")
+    assert (here / "1.invitation").read_bytes() == asked
+    done = run(capsys, "federated", *collect(2))
+    assert done.status == 2 and "south.answer" in done.err
+    again = ("invite", "study", "roads.csv", "--again", "--output", "1.invitation")
+    assert ran(capsys, *again)["round"] == 1
+    assert answer(capsys, "north", 1)["attempt"] == 2
+    assert mdp.Ledger.open(here / "north.ledger").spent > 1
+
+
+def test_refused_calls_leave_everything_as_it_was(here, capsys):
+    begun(capsys)
+    (here / "other.csv").write_text("from,to,length\n3,27,5\n")
+    asked = ("answer", "1.invitation", "roads.csv", "--demand", "north.csv", "--output", "n.answer")
+    key = ("--key", "north.key")
+    new = ("invite", "new", "roads.csv", "--output", "o")
+    cards = ("--holder", "north.card", "--holder", "south.card")
+    before = snapshot(here)
+    for argv, words in (
+        ((*asked, "--key", "no.key"), "join makes one"),
+        ((*asked, *key, "--user", "vertex"), "protects records"),
+        ((*asked, *key, "--epsilon-budget", "3"), "--ledger"),
+        ((*asked, *key, "--peer", "north.card", "--ledger", "n.ledger"), "peers"),
+        ((*asked[:2], "other.csv", *asked[3:], *key, "--ledger", "n.ledger"), "another universe"),
+        (("answer", "north.card", *asked[2:], *key), "invitation"),
+        ((*asked[:-1], "north.key", *key), "same file"),
+        ((*asked[:-1], "study", *key), "would be lost"),
+        ((*asked[:-1], "south.key", *key), "would be lost"),
+        ((*new, *cards), "--epsilon"),
+        ((*new, "--epsilon", "1"), "--holder"),
+        ((*new, "--holder", "north.card", "--epsilon", "1"), "two or more"),
+        ((*new, *cards, "--epsilon", "1", "--colluding", "2"), "colluding"),
+        ((*new, *cards, "--epsilon", "1", "--delta", "0"), "Laplace"),
+        ((*new, "--again"), "no such study"),
+        (("invite", "study", "roads.csv", *cards, "--epsilon", "1", "--output", "o"), "exists"),
+        (("invite", "study", "roads.csv", "--without", "x", "--output", "o"), "--again"),
+        (("invite", "study", "roads.csv", "--again", "--without", "x", "--output", "o"), "asked"),
+        (collect(2), "north.answer"),
+        (("join", "study", "--output", "o"), "not the key"),
+    ):
+        done = run(capsys, "federated", *argv)
+        assert done.status == 2 and words in " ".join(done.err.split()), (argv, done.err)
+    left = {k: v for k, v in snapshot(here).items() if not k.endswith(".lock")}
+    assert left == {k: v for k, v in before.items() if not k.endswith(".lock")}
