@@ -162,7 +162,7 @@ def run(args: Namespace) -> int:
     with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         told = {**levels.to_dict(), "page": args.output}
-        problem = tables.show(args, told, lambda: _table(levels))
+        problem = tables.show(args, told, lambda: tables.of_levels(levels))
         with _owner_only() if args.administrator else nullcontext():
             streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
     if not args.quiet:
@@ -171,15 +171,6 @@ def run(args: Namespace) -> int:
     if problem is not None:
         raise problem
     return 0
-
-
-def _table(levels: Any) -> str:
-    """The levels, what is predicted of them, and the receipt."""
-    width = max(len(level.name) for level in levels.levels)
-    lines = [f"{level.name:<{width}}  epsilon {float(level.epsilon):g}" for level in levels.levels]
-    if levels.plan is not None:
-        lines += ["", str(levels.plan)]
-    return "\n".join([*lines, "", f"receipt: {levels.receipt}"]) + "\n"
 
 
 def _add_price(group: Any) -> None:

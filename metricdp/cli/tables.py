@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,6 +59,50 @@ def of_centers(result: Any, summary: Any = None) -> str:
     if result.receipt is not None:
         lines += ["", f"receipt: {result.receipt}"]
     return "\n".join(lines) + "\n"
+
+
+def of_plan(plan: Any) -> str:
+    """A `Plan`: its table, in pieces that fit the terminal, and what it says."""
+    wide = shutil.get_terminal_size().columns
+    head, *rows = plan.rows()
+    pieces = _pieces({name: [row[i] for row in rows] for i, name in enumerate(head)}, wide)
+    said = [text for text in (plan.remark(), plan.caption()) if text]
+    return "\n\n".join([*map(_grid, pieces), *(textwrap.fill(text, wide) for text in said)]) + "\n"
+
+
+def of_levels(exploration: Any) -> str:
+    """The levels of an `Exploration`, what is predicted of them, and the receipt."""
+    from metricdp.metrics.units import in_words, unit_shown
+
+    unit = unit_shown(exploration.universe)
+    columns: dict[str, list[str]] = {"level": [], "epsilon": []}
+    for level in exploration.levels:
+        columns["level"].append(level.name)
+        columns["epsilon"].append(f"{float(level.epsilon):g}")
+        mean = level.result.interval
+        if mean is not None:
+            ends = (in_words(end, unit) for end in (mean.estimate, mean.low, mean.high))
+            for name, end in zip(("mean distance", "likely from", "to"), ends):
+                columns.setdefault(name, []).append(end)
+    told = [_grid(columns)]
+    if exploration.plan is not None:
+        told.append(of_plan(exploration.plan).rstrip())
+    return "\n\n".join([*told, f"receipt: {exploration.receipt}"]) + "\n"
+
+
+def _pieces(columns: dict[str, list[str]], wide: int) -> list[dict[str, list[str]]]:
+    """The columns in as few tables as are no wider; each begins with the first column."""
+    first, *others = columns
+    each = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    pieces = [{first: columns[first]}]
+    used = each[first]
+    for name in others:
+        if used + 2 + each[name] > wide and len(pieces[-1]) > 1:
+            pieces.append({first: columns[first]})
+            used = each[first]
+        pieces[-1][name] = columns[name]
+        used += 2 + each[name]
+    return pieces
 
 
 def _gap(gap: float | None) -> str:

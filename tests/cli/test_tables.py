@@ -71,7 +71,22 @@ def test_plans_and_prices_are_tables(world: Path, capsys: Capture) -> None:
     ran = run(capsys, *call, "--dry-run")
     assert "epsilon        3\n" in ran.out and "charged        no" in ran.out
     ran = run(capsys, *call, "--repeats", "1", "--output", "page.html")
-    assert "epsilon 2" in ran.out and "receipt: epsilon 3" in ran.out and "{" not in ran.out
+    head, strong, weak = (line.split("  ") for line in ran.out.splitlines()[:3])
+    assert [cell.strip() for cell in head if cell][:3] == ["level", "epsilon", "mean distance"]
+    assert strong[-1].endswith(" m") and weak[-1].endswith(" m")
+    assert "receipt: epsilon 3" in ran.out and "{" not in ran.out
+
+
+def test_wide_tables_are_cut_into_pieces_that_fit(
+    world: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ["plan", *GRAPH, "--records", "500", "-k", "2", "--epsilons", "1,4", "--repeats", "1"]
+    for columns, pieces in ((80, 2), (140, 1)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = run(capsys, *call, "-q").out.splitlines()
+        assert max(map(len, lines)) <= columns
+        assert sum(line.startswith("epsilon  ") for line in lines) == pieces
+        assert sum(line.startswith("no data  ") for line in lines) == pieces
 
 
 def test_facts_of_other_commands_are_lines(world: Path, capsys: Capture) -> None:

@@ -167,7 +167,7 @@ def test_options(tmp_path, name, content, options, expected):
             "a.csv",
             "p,q\n1,2\n",
             {},
-            "no known pair of endpoint columns; columns: p, q; name two of them",
+            "columns: p, q; name two of them .*--source and --target.*CostTable, --format costs",
         ),
         ("a.csv", "ann,bob\nbob,eve\n", {}, "add a header line if the first line is an edge"),
         (

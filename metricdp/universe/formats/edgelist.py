@@ -126,7 +126,9 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
         if len(table.names) > 3:
             reason = f"has {len(table.names)} columns and no header line"
             raise GraphFileError(
-                table.path, f"{reason}; name the endpoint columns by number (source=, target=)"
+                table.path,
+                f"{reason}; name the endpoint columns by number (source=, target=; --source, "
+                "--target)",
             )
         return "1", "2"
     for pair in ENDPOINT_NAMES:
@@ -136,7 +138,9 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
     raise GraphFileError(
         table.path,
         f"no known pair of endpoint columns; columns: {', '.join(table.names)}; "
-        "name two of them (source= and target=), or add a header line if the first line is an edge",
+        "name two of them (source= and target=; --source and --target), or add a header line if "
+        "the first line is an edge; costs between sites and clients are no graph: mdp.CostTable, "
+        "--format costs",
     )
 
 
