@@ -174,7 +174,7 @@ class Schedule:
         """Whether a node may be part of the present on some day after this one."""
         first = self.days(node)[0]
         if self.half_life is not None:
-            return 2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT
+            return bool(2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT)
         if self.window is not None:
             return first > day + 1 - self.window
         block = self.block(node.block)
@@ -193,7 +193,8 @@ def squared(schedule: Schedule, block: Block, unit: Level, square: int) -> int:
         return block.levels * square
     horizon = days_of(schedule, unit)
     longest = [min(block.base**level, horizon) for level in range(block.levels)]
-    return square * horizon * sum(longest)
+    found: int = square * horizon * sum(longest)
+    return found
 
 
 def days_of(schedule: Schedule, unit: Level) -> int:

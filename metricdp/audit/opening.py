@@ -93,7 +93,7 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
     from metricdp.accounting import Ledger
     from metricdp.metrics import EuclideanSpace
     from metricdp.partitions.box.quadtree import ShiftedQuadtree
-    from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure
+    from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
 
     space = EuclideanSpace([0.0], [1.0])
     cells = ShiftedQuadtree(space).opened()
@@ -107,7 +107,7 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
         made.append(_Scripted(best(*given), cells, place))
         return made[0]
 
-    best = gate.best_noise
+    best = noise.best_noise
     ledger = Ledger(opening.epsilon, neighboring=opening.relation)
     with patched(gate, "best_noise", scripted):
         measure(demand, OpeningQuery(cells, DEPTH), opening.epsilon, ledger.charge(opening.epsilon))

@@ -193,10 +193,9 @@ def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
     """Randomized response to "is anyone here?": epsilon-DP, and one record more turns its whole
     epsilon, however many a user may have.
     """
-    from metricdp.privacy import _vault, gate
+    from metricdp.privacy import _vault
+    from metricdp.privacy.selection import choose
 
     grant.draw(epsilon)
     empty = len(_vault._open(demand)) == 0
-    return gate.choose(
-        [np.array([empty, not empty], dtype=np.int64)], epsilon, "exponential mechanism"
-    )
+    return choose([np.array([empty, not empty], dtype=np.int64)], epsilon, "exponential mechanism")

@@ -25,8 +25,9 @@ from metricdp.accounting import Cost
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy.coverage import CoverQuery
-from metricdp.privacy.queries import Partition, Query
+from metricdp.privacy.queries import Query
 from metricdp.privacy.scores import SelectionQuery
+from metricdp.protocols import Partition
 from metricdp.releases import Receipt
 
 Steps = Generator[Any, Any, Any]

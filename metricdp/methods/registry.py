@@ -43,7 +43,10 @@ def default_of(
     """The default method of a universe: noisy counts of public parts in a finite one, of a grid's
     cells in a box of few dimensions, of candidates' cells in one of many.
     """
-    return _DEFAULTS[universe.kind](universe)(records_hint=records_hint)
+    found: Partition | GridMethod | RoundsMethod = _DEFAULTS[universe.kind](universe)(
+        records_hint=records_hint
+    )
+    return found
 
 
 def _of_box(space: EuclideanSpace) -> type[GridMethod] | type[RoundsMethod]:

@@ -23,7 +23,8 @@ from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.privacy.caps import Capped, squared_sensitivity
-from metricdp.privacy.queries import CountQuery, HistogramQuery, Partition, Query, SumsQuery
+from metricdp.privacy.queries import CountQuery, HistogramQuery, Query, SumsQuery
+from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit
 
 COUNT_SHARE = Fraction(1, 20)
@@ -129,9 +130,11 @@ class Terms:
         sums = clipped_sums(WholeBox(space))
         price = self.part(share)
         if isinstance(price, Cost):
-            return math.sqrt(float(self._square(sums)) / (2 * float(price.rho or 1))) / 2**SUM_BITS
+            return float(
+                math.sqrt(float(self._square(sums)) / (2 * float(price.rho or 1))) / 2**SUM_BITS
+            )
         sensitivity = sums.sensitivity(self.neighboring, self.max_contributions)
-        return math.sqrt(2.0) * sensitivity / float(price) / 2**SUM_BITS
+        return float(math.sqrt(2.0) * sensitivity / float(price) / 2**SUM_BITS)
 
     def nothing(self) -> Receipt:
         """The receipt of what was not asked."""
@@ -198,7 +201,7 @@ def clipped_sums(
 
 def least_radius(space: Any) -> float:
     """The smallest radius at which sums of a box's records are clipped."""
-    return space.diameter_bound() * 2.0**-19
+    return float(space.diameter_bound() * 2.0**-19)
 
 
 def deviation(release: Release) -> float:

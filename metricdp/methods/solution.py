@@ -311,7 +311,8 @@ class Solution:
         if len(below) == 0:
             return [math.nan] * len(wanted)
         at = np.searchsorted(below, wanted / 100 * below[-1] * (1 - 1e-12))
-        return self._distances[order][np.minimum(at, len(order) - 1)].tolist()
+        found: list[float] = self._distances[order][np.minimum(at, len(order) - 1)].tolist()
+        return found
 
     @property
     def has_interval(self) -> bool:

@@ -33,16 +33,10 @@ from metricdp.privacy.gate import (
     thinned,
 )
 from metricdp.privacy.opening import OpeningQuery
-from metricdp.privacy.queries import (
-    CountQuery,
-    HistogramQuery,
-    LevelsQuery,
-    Partition,
-    Query,
-    SumsQuery,
-)
+from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Query, SumsQuery
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
+from metricdp.protocols import Partition
 
 __all__ = [
     "Budget",

@@ -186,7 +186,7 @@ class PeeledSums(Query):
     @staticmethod
     def square_of(bits: int, neighboring: Neighboring, max_contributions: int) -> int:
         """The squared sensitivity of all such sums."""
-        return (2 if neighboring == "add-remove" else 4) * (max_contributions * 2**bits) ** 2
+        return (2 if neighboring == "add-remove" else 4) * (max_contributions << bits) ** 2
 
     def __str__(self) -> str:
         return f"number and sum of records left in {len(self.cells):,} cells"

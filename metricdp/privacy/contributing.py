@@ -42,7 +42,8 @@ class NumbersOfRecords(Finite):
     ) -> NDArray[np.int64]:
         """How many doublings lie between."""
         to = np.arange(len(self)) if targets is None else targets
-        return np.abs(sources[:, None] - to[None, :])
+        found: NDArray[np.int64] = np.abs(sources[:, None] - to[None, :])
+        return found
 
 
 NUMBERS = NumbersOfRecords()

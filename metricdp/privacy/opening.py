@@ -119,4 +119,5 @@ def bias_of(scale: float) -> int:
 def held(counts: NDArray[np.int64], levels: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
     """Counts, each less b for every level of its depth, none below -b."""
     deep = CAP // bias + 2  # from here on no count exceeds the biases; none of them wraps
-    return np.maximum(counts - bias * np.minimum(levels, deep), -bias)
+    found: NDArray[np.int64] = np.maximum(counts - bias * np.minimum(levels, deep), -bias)
+    return found

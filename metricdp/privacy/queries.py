@@ -315,7 +315,8 @@ class SumsQuery(Query):
     @property
     def steps(self) -> NDArray[np.float64]:
         """Length of one step in every part, shape (n_parts,), in the box's unit."""
-        return self.radii / 2**self.bits
+        found: NDArray[np.float64] = self.radii / 2**self.bits
+        return found
 
     @property
     def n_values(self) -> int:
@@ -332,7 +333,10 @@ class SumsQuery(Query):
         sums = relative_sums(
             records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
         )
-        return sums[::2].sum(axis=0) - sums[1::2].sum(axis=0) if self.folded else sums.ravel()
+        found: NDArray[np.int64] = (
+            sums[::2].sum(axis=0) - sums[1::2].sum(axis=0) if self.folded else sums.ravel()
+        )
+        return found
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """At most B·√d a record in all, rounded down."""
@@ -350,7 +354,7 @@ class SumsQuery(Query):
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """(m·B)², or (2m·B)²."""
-        return (max_contributions * 2**self.bits * (1 if neighboring == "add-remove" else 2)) ** 2
+        return ((max_contributions << self.bits) * (1 if neighboring == "add-remove" else 2)) ** 2
 
     def __str__(self) -> str:
         return (

@@ -181,7 +181,8 @@ class CostQuery(SelectionQuery):
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m·cap**power, in steps, under both relations."""
-        return max_contributions * self._cap**self._power
+        found: int = max_contributions * self._cap**self._power
+        return found
 
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Minus the cost with each point as a further center: one block."""

@@ -163,7 +163,8 @@ class GaussianShares(Noise):
         down = found >> self.bits
         twice = 2 * (found - (down << self.bits))
         unit = 1 << self.bits
-        return down + ((twice > unit) | ((twice == unit) & (down % 2 == 1)))
+        answer: NDArray[np.int64] = down + ((twice > unit) | ((twice == unit) & (down % 2 == 1)))
+        return answer
 
     def mechanism(self, query: Query, sensitivity: int) -> Mechanism:
         """What a receipt says of the sum."""

@@ -79,7 +79,8 @@ class TotalsQuery(Query):
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Sums of amounts, shape (n_values,), before `shift`."""
         amounts = self._bounded(records) if self.table is None else self.table[records]
-        return amounts.sum(axis=0, dtype=np.int64)
+        found: NDArray[np.int64] = amounts.sum(axis=0, dtype=np.int64)
+        return found
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """At most B a record in all."""
@@ -89,8 +90,8 @@ class TotalsQuery(Query):
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return m·B, or 2m·B under replace-one; of rounded sums, see above."""
         sides = 1 if neighboring == "add-remove" else 2
-        whole = sides * max_contributions * 2**self.bits
-        return (whole + self.n_values * (2**self.shift - 1)) >> self.shift
+        whole = sides * max_contributions << self.bits
+        return (whole + self.n_values * ((1 << self.shift) - 1)) >> self.shift
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """Return its square: all records of a unit may add to one value."""

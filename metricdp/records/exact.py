@@ -149,10 +149,11 @@ class Sums:
     @classmethod
     def cumulative(cls, counts: NDArray[np.int64]) -> Sums:
         """Of the first 0, 1, …, n counts, shape (n + 1,)."""
-        return combined(
+        found: Sums = combined(
             (bits, np.concatenate([np.zeros(1, np.int64), np.cumsum(digit)]))
             for bits, digit in digits(counts, 1)
         )
+        return found
 
 
 Total = Sums | NDArray[np.float64]

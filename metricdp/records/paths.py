@@ -63,7 +63,8 @@ class PathKeys:
         bits = path_bits(grid[inside], self.tree.axes[: self.stop], self.tree.root, self.start)
         high = rank[inside].astype(np.uint64)
         width = self.stop - self.start
-        return bits if width == KEY_BITS else high << np.uint64(width) | bits
+        found: NDArray[np.uint64] = bits if width == KEY_BITS else high << np.uint64(width) | bits
+        return found
 
 
 class Segment:

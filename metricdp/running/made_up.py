@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.demand_release import STARTS
-from metricdp.methods.question import BoxQuestion, Question, site_positions
+from metricdp.methods.question import BoxQuestion, Question
+from metricdp.methods.result import site_positions
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand

@@ -190,12 +190,8 @@ def _read(frame: Any) -> Any:
     """A demand of a frame that was opened already."""
     from metricdp.privacy import demand as door
 
-    known = door.opened
-    door.opened = lambda *_: frame
-    try:
+    with patch.object(door, "opened", lambda *_: frame):
         return PrivateDemand.from_frame(_IDS, None, user="who")
-    finally:
-        door.opened = known
 
 
 def refusal(make: Any) -> Exception:

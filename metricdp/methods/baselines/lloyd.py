@@ -123,4 +123,7 @@ def count_share(d: int) -> Fraction:
 
 def _random(space: Any, question: BoxQuestion) -> np.ndarray:
     rng = np.random.default_rng([question.seed, 5])
-    return space.lower + rng.random((question.k, space.dimension)) * (space.upper - space.lower)
+    found: np.ndarray = space.lower + rng.random((question.k, space.dimension)) * (
+        space.upper - space.lower
+    )
+    return found

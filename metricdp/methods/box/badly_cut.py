@@ -41,6 +41,7 @@ def badly_cut(
     levels = max(depth / d, 1.0)
     with np.errstate(divide="ignore"):
         reached = np.ceil(np.log2(margin))
-    return (np.ceil(np.log2(diagonal / np.sqrt(d))) > reached + np.log2(d * levels / chance)).any(
-        axis=1
-    )
+    found: NDArray[np.bool_] = (
+        np.ceil(np.log2(diagonal / np.sqrt(d))) > reached + np.log2(d * levels / chance)
+    ).any(axis=1)
+    return found

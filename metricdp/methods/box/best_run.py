@@ -61,11 +61,13 @@ class Differences:
         """Steps, shape (n_records, n_values)."""
         first, *others = [self._away(records, centers) for centers in self._sets]
         steps = np.stack([np.rint((away - first) / self._step) for away in others], axis=1)
-        return np.clip(steps, -self._most, self._most).astype(np.int64)
+        found: NDArray[np.int64] = np.clip(steps, -self._most, self._most).astype(np.int64)
+        return found
 
     def _away(self, records: Array, centers: Array) -> Array:
         square = nearest_centers(records, centers)[1]
-        return square if self._power == 2 else np.sqrt(square)
+        found: Array = square if self._power == 2 else np.sqrt(square)
+        return found
 
 
 def shares_of_runs(share: Fraction, runs: int) -> tuple[Fraction, Fraction]:

@@ -51,7 +51,10 @@ class CellCounts:
         """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of
         their variances.
         """
-        return consistent_counts(cells.parent, self.measured, self.variance, cells.volume)
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = consistent_counts(
+            cells.parent, self.measured, self.variance, cells.volume
+        )
+        return found
 
     def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
         """The same where it stands out of the noise, from the root down: a cell that does not,

@@ -347,7 +347,7 @@ class Coreset(Method):
         loses = terms.selection(left * (1 - RADIUS_SHARE) / rounds)
         scores = RadiusScores(grid.shape, radii, number + _slack(terms, grid, loses, number))
         if not concave:
-            return radii[(yield peeled(grid, removed, scores, share))]
+            return int(radii[(yield peeled(grid, removed, scores, share))])
         delta = float(terms.price.delta) / (2 * rounds)
         each = float(terms.selection(share)) * times
         promise = self.promise or published_promise(len(radii), each, delta)
@@ -386,11 +386,13 @@ class ReleasedCoreset(Method):
 
     def composition(self, offer: Terms) -> Composition:
         """As the release."""
-        return self.source.composition(offer)
+        found: Composition = self.source.composition(offer)
+        return found
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """As the release."""
-        return self.source.least(terms, question)
+        found: Iterable[Ask] = self.source.least(terms, question)
+        return found
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the coreset they were computed from."""
@@ -406,4 +408,5 @@ def paper_cells(records: int, dimension: int) -> int:
     bits = math.ceil(math.log2(records + 1) / dimension)
     while bits * dimension > MOST_CELLS.bit_length() - 1:
         bits -= 1
-    return 2 ** (bits * dimension)
+    found: int = 2 ** (bits * dimension)
+    return found

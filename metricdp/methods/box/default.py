@@ -56,7 +56,6 @@ from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.directions import (
     MOST_AXES,
     Shares,
-    Subspace,
     chosen_design,
     private_mean,
     private_subspace,
@@ -74,6 +73,7 @@ from metricdp.methods.shares import Terms, clipped_sums, count_records, counts_o
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled
+from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 
 MOST_DIMENSIONS = 3

@@ -34,7 +34,7 @@ from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.images import Scaled
-from metricdp.privacy.queries import Partition
+from metricdp.protocols import Partition
 from metricdp.releases import Release
 from metricdp.solvers.lloyd import distinct
 

@@ -161,7 +161,8 @@ def scales_around(space: EuclideanSpace, mean: Array) -> Array:
         np.maximum(away, LEAST_SCALE * width) for away in (mean - space.lower, space.upper - mean)
     )
     scales = (low * high) ** 0.25
-    return scales / scales.mean()
+    found: Array = scales / scales.mean()
+    return found
 
 
 class Mean(NamedTuple):

@@ -22,7 +22,8 @@ from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, VoronoiCells
-from metricdp.privacy.queries import HistogramQuery, Partition
+from metricdp.privacy.queries import HistogramQuery
+from metricdp.protocols import Partition
 from metricdp.releases import Release
 
 N_SHELLS = 30
@@ -88,7 +89,8 @@ class Distances:
         """Outer radius of the shell with the quantile of each cluster's distances, shape (k,)."""
         mass = np.cumsum(self.held[:, ::-1], axis=1)
         at = (mass < share * mass[:, -1:]).sum(axis=1).clip(max=len(self.outer) - 1)
-        return np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
+        found: Array = np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
+        return found
 
     def reach(self, spare: float) -> Array:
         """Smallest outer radius beyond which a cluster has no more records than `spare`, a few of
@@ -99,14 +101,18 @@ class Distances:
         noise = self.noise * np.sqrt(np.arange(counts.shape[1]))
         fits = beyond <= np.maximum(np.maximum(spare, noise), FEW * self.mass[:, None])
         last = len(self.outer) - 1 - np.argmax(fits[:, ::-1], axis=1)
-        return np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
+        found: Array = np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
+        return found
 
     def curvature(self, radii: Array, dimension: int) -> Array:
         """Of the smoothed sum of distances around each center, in 1 / radius, shape (k,)."""
         middle = self.outer * (1 + RATIO) / 2
         far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
         share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)
-        return self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(axis=1)
+        found: Array = self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(
+            axis=1
+        )
+        return found
 
 
 @dataclass(frozen=True, eq=False)

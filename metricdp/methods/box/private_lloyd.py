@@ -51,7 +51,7 @@ from metricdp.methods.box.distances import Distances, measured_distances
 from metricdp.methods.shares import Terms, clipped_sums
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells, WholeBox
-from metricdp.privacy.queries import Partition
+from metricdp.protocols import Partition
 
 SHELL_SHARE = Fraction(1, 5)
 """Of a step's budget, for the shells."""
@@ -96,7 +96,8 @@ def lloyd_step(
     else:
         radii = distances.quantile(BULK)
     step = _step(distances, radii, power, d)
-    return space.clip((yield from descended(cells, centers, step, rest)))
+    found: Array = space.clip((yield from descended(cells, centers, step, rest)))
+    return found
 
 
 def _step(distances: Distances, radii: Array, power: int, dimension: int) -> Step:

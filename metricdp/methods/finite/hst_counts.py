@@ -86,9 +86,10 @@ class TreeCounts:
 
         Least squares (Hay et al. 2010), evenly spread below the last level.
         """
-        return consistent_counts(
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = consistent_counts(
             self.tree.parent, self.measured, self.variance, self.tree.sizes.astype(np.float64)
         )
+        return found
 
     def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Consistent estimates down to where they sink into the noise, even spreading below; and
@@ -96,7 +97,10 @@ class TreeCounts:
         """
         estimate, variance = self.consistent()
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
-        return settled_counts(self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64))
+        found: tuple[NDArray[np.float64], NDArray[np.bool_]] = settled_counts(
+            self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64)
+        )
+        return found
 
     def published_scores(self, power: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of every node, both of shape (n_nodes,): the score ``count · 2**(power · h)``, the best
@@ -181,9 +185,10 @@ def number_of_levels(tree: HST, records: float, scale: float) -> int:
     whole budget.
     """
     parts = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER
-    return max(
+    found: int = max(
         sum(len(tree.nodes_at(level)) <= parts for level in splitting_levels(tree)[:MOST_LEVELS]), 1
     )
+    return found
 
 
 def noise_variance(mechanism: Mechanism) -> float:

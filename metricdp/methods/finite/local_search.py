@@ -213,7 +213,8 @@ class LocalSearch(Method):
                 if question.candidates is None
                 else question.candidates
             )
-            return np.r_[question.opened, np.setdiff1d(rest, question.opened)][: question.k]
+            others = np.setdiff1d(rest, question.opened)
+            return np.concatenate([question.opened, others])[: question.k]
         if self._first is None:
             return public_start(question, self.start == "k-median++")
         work = partial(self._first.work, question=question)
@@ -245,6 +246,7 @@ def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
         drawn = metric.seed_centers(question.k, weights, rng, question.power)[0]
     drawn = np.r_[drawn[np.isin(drawn, allowed)], rng.permutation(allowed)]
     fresh = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-    return np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][: question.k].astype(
-        np.int64
-    )
+    found: NDArray[np.int64] = np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][
+        : question.k
+    ].astype(np.int64)
+    return found

@@ -93,4 +93,5 @@ def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:
     constants were measured (``benchmarks/partition_method.md``).
     """
     one = max(FEWEST_PARTS, round(PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER))
-    return min(round(finer * one), MOST_PARTS)
+    found: int = min(round(finer * one), MOST_PARTS)
+    return found

@@ -361,4 +361,5 @@ def piece_density(
     its scale.
     """
     sizes = np.bincount(piece, minlength=len(noisy))
-    return (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
+    found: NDArray[np.float64] = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
+    return found

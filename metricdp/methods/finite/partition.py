@@ -153,7 +153,7 @@ def _scale(terms: Terms, share: Fraction) -> float:
     if not terms.pooled or terms.caps is None:
         return terms.scale_of_counts(share)
     square = terms.caps.square * (1 if terms.neighboring == "add-remove" else 2)
-    return float(square / (2 * terms.part(share).rho)) ** 0.5 / 2**0.5
+    return float(float(square / (2 * terms.part(share).rho)) ** 0.5 / 2**0.5)
 
 
 class Looked:

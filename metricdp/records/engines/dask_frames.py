@@ -54,7 +54,8 @@ class DaskFrame(Frame):
 
     def add(self, work: Work) -> Sum:
         """One task a block."""
-        return tree(work, self.native[list(work.names)].to_delayed())
+        found: Sum = tree(work, self.native[list(work.names)].to_delayed())
+        return found
 
     def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
         """One task a block, and one for every eight blocks' groups, down to one."""
@@ -104,7 +105,8 @@ class DaskLines(Frame):
 
     def add(self, work: Work) -> Sum:
         """One task a block."""
-        return tree(work, self._lines())
+        found: Sum = tree(work, self._lines())
+        return found
 
     def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
         """As of a data frame."""

@@ -87,7 +87,8 @@ def _opened(path: str) -> IO[bytes]:
     if "://" not in path:
         return Path(path).open("rb")
     fs, inner = _file_system(path)
-    return fs.open_input_stream(inner, compression=None)
+    found: IO[bytes] = fs.open_input_stream(inner, compression=None)
+    return found
 
 
 def _file_system(path: str) -> tuple[Any, str]:
@@ -95,7 +96,8 @@ def _file_system(path: str) -> tuple[Any, str]:
         from pyarrow import fs
     except ImportError:
         raise MissingExtraError("reading from a network path", "engines") from None
-    return fs.FileSystem.from_uri(path)
+    found: tuple[Any, str] = fs.FileSystem.from_uri(path)
+    return found
 
 
 def _found(path: str) -> list[str]:

@@ -17,7 +17,8 @@ class PolarsFrame(LocalFrame):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        return self.native.collect_schema().names()
+        found: Sequence[str] = self.native.collect_schema().names()
+        return found
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Arrow tables."""

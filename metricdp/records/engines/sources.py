@@ -186,7 +186,8 @@ def placed(
 ) -> NDArray[np.int64] | Tally:
     """The part of each record, 0 to n_parts - 1, as records of a finite universe of the parts."""
     if not isinstance(records, Source):
-        return encode(records)
+        found: NDArray[np.int64] | Tally = encode(records)
+        return found
     return Tally(np.arange(n_parts), records.total(Tallied(encode, n_parts)))
 
 
@@ -208,7 +209,8 @@ class InPart:
 
     def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
         """Those in it."""
-        return block[self.encode(block) == self.part]
+        found: NDArray[Any] = block[self.encode(block) == self.part]
+        return found
 
 
 @dataclass(frozen=True)

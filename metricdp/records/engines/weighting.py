@@ -205,7 +205,8 @@ class DigitKeys:
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Of a block."""
         having = rows[:, -1].astype(np.int64) >> self.digit & 1 == 1
-        return self.key(stepped(rows[having], self.steps))
+        found: NDArray[Any] = self.key(stepped(rows[having], self.steps))
+        return found
 
 
 @dataclass(frozen=True)

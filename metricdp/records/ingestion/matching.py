@@ -57,7 +57,8 @@ class Matcher(ABC):
         at = self(encoded.dictionary.to_pylist())
         if encoded.indices.null_count:
             raise InputError(UNKNOWN)
-        return at[encoded.indices.to_numpy()]
+        found: NDArray[np.int64] = at[encoded.indices.to_numpy()]
+        return found
 
 
 class Integers(Matcher):

@@ -78,7 +78,8 @@ def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None
 def before(there: NDArray[Any]) -> NDArray[Any]:
     """How many, or how much weight, are before each cell; whole numbers saturate at 2^61."""
     if there.dtype.kind == "f":
-        return np.cumsum(there) - there
+        found: NDArray[Any] = np.cumsum(there) - there
+        return found
     return Sums.cumulative(there)[:-1].capped()
 
 
@@ -118,7 +119,8 @@ class Peeled:
         for cell, number in self.removed[len(done) :]:
             peel(left, self.grid, cell, number)
         memory[self.grid] = self.removed, left
-        return left
+        found: NDArray[np.int64] = left
+        return found
 
 
 def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
@@ -259,7 +261,8 @@ class RadiusScores:
         scores = np.minimum(self.target - np.r_[0, most[:-1]], most - self.target + self.slack)
         for view in self.views:
             scores = view(scores)
-        return scores
+        found: NDArray[np.int64] = scores
+        return found
 
     def __str__(self) -> str:
         step = f", {type(self.views[-1]).__name__.lower()}" if self.views else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +218,11 @@ class SwapCosts:
             self._pages = grown
 
     def _exchange(
-        self, which: NDArray[np.int64], bound: NDArray[np.int64], old: tuple, new: tuple
+        self,
+        which: NDArray[np.int64],
+        bound: NDArray[np.int64],
+        old: tuple[Any, ...],
+        new: tuple[Any, ...],
     ) -> None:
         """Search from some of the demand points, up to their bounds, and replace what each adds to
         the sums under its `old` two nearest centers by what it adds under the `new` ones.
