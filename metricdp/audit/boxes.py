@@ -1,4 +1,4 @@
-"""What is audited as a black box: queries, selections and whole methods, on two neighbors each."""
+"""What is audited as a black box: queries and selections, on two neighbors each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from metricdp.audit import blackbox
 from metricdp.audit.report import Finding
-from metricdp.audit.worlds import small_nets, worlds
+from metricdp.audit.worlds import worlds
 
 Runs = tuple[int, int]
 """How many in the short form, how many in the full one."""
@@ -20,7 +20,6 @@ TWO = "two points"
 
 def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
-    import metricdp as mdp
     from metricdp.accounting import Cost
 
     one = partial(Cost.of, 1)
@@ -48,15 +47,6 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
         ),
         ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (1500, 20_000), True),
         (
-            "CoverageQuery, replace-one",
-            _cover,
-            ((0, 1, 1), (1, 1, 1)),
-            "replace-one",
-            two,
-            (4000, 20_000),
-            False,
-        ),
-        (
             "5 selections from a pool",
             partial(_cover, times=5),
             ((0,), ()),
@@ -68,24 +58,6 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     ):
         full = f"{name}, black box"
         yield full, essential, partial(_check, full, call, pair, relation, cost, runs)
-    for method in mdp.METHODS:
-        full = f"k_median, {method}, black box"
-        essential = method == "partition"
-        world = TWO if mdp.methods.BY_NAME[method].in_finite else "a box"
-        yield (
-            full,
-            essential,
-            partial(
-                _check,
-                full,
-                partial(_centers, method),
-                ((0,), ()),
-                "add-remove",
-                two,
-                (100, 600),
-                world=world,
-            ),
-        )
 
 
 def _check(
@@ -96,12 +68,11 @@ def _check(
     price: Callable[[], Any],
     runs: Runs,
     quick: bool,
-    world: str = TWO,
 ) -> Finding:
     from metricdp.accounting import Ledger
     from metricdp.privacy import PrivateDemand
 
-    place = worlds()[world]
+    place = worlds()[TWO]
     cost = price()
     samples = []
     for places in pair:
@@ -141,21 +112,3 @@ def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]
     query = CoverageQuery(demand.universe, 0)
     each = selection_epsilon(cost, times)
     return [select(demand, query, each, grant)[0] for _ in range(times)]
-
-
-def _centers(method: str, demand: Any, ledger: Any, cost: Any) -> Sequence[float]:
-    """The center, and the weights that the release publishes, if there are any."""
-    import metricdp as mdp
-
-    universe = demand.universe
-    with small_nets():
-        result = mdp.k_median(
-            universe, demand, 1, epsilon=cost.epsilon, ledger=ledger, method=method
-        )
-    where = (
-        universe.positions(result.centers)
-        if mdp.methods.BY_NAME[method].in_finite
-        else np.ravel(result.centers)
-    )
-    weights = getattr(result.release, "weights", [])
-    return [*where.tolist(), *weights]

@@ -1,6 +1,4 @@
-"""Users with caps: exact laws of Gaussian counts whose noise follows the L2 sensitivity; and of the
-private choice of how many records to keep.
-"""
+"""Users with caps: exact laws of Gaussian counts whose noise follows the L2 sensitivity."""
 
 from __future__ import annotations
 
@@ -57,34 +55,6 @@ def capping_cases() -> Iterator[tuple[Case, bool]]:
                 ),
                 relation == "add-remove",
             )
-
-
-def contribution_cases() -> Iterator[tuple[Case, bool]]:
-    """The private choice of how many records to keep, to what it publishes."""
-    world = worlds()["two points"]
-    nothing = Chance(lambda demand: [()], lambda outcome, n_bytes: _URANDOM(n_bytes))
-    for relation in RELATIONS:
-        yield (
-            Case(
-                "contributions",
-                world,
-                _chosen,
-                demands(1, 2, 3),
-                relation,
-                3,
-                (1, 0),
-                hold=lambda universe, records, users, m: users,
-                chance=nothing,
-            ),
-            relation == "add-remove",
-        )
-
-
-def _chosen(users: Any, ledger: Any) -> Any:
-    from metricdp.running.contributions import contributions
-
-    found = contributions(users, epsilon=1, ledger=ledger)
-    return found.max_contributions, found.counts
 
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:

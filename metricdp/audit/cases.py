@@ -1,5 +1,5 @@
-"""What is held to its exact law: every query of the gate, alone and composed, and every method on
-every kind of universe.
+"""What is held to its exact law: every query of the gate, alone and composed, every door, and
+every method on one universe.
 """
 
 from __future__ import annotations
@@ -7,19 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metricdp.audit.asking import asking_cases
-from metricdp.audit.capping import capping_cases, contribution_cases
-from metricdp.audit.centers import center_cases
+from metricdp.audit.capping import capping_cases
 from metricdp.audit.counting import counting_cases
 from metricdp.audit.doors import door_cases
 from metricdp.audit.evaluating import evaluation_cases
 from metricdp.audit.exact import Case
-from metricdp.audit.looking import look_cases
-from metricdp.audit.papers import paper_cases
 from metricdp.audit.prices import price_cases
 from metricdp.audit.rounds import round_cases
 from metricdp.audit.searching import search_cases
 from metricdp.audit.selecting import selecting_cases
-from metricdp.audit.sharing import sharing_cases
 from metricdp.audit.snapping import snap_cases
 
 
@@ -28,7 +24,6 @@ def cases() -> Iterator[tuple[Case, bool]]:
     mechanism another case shows.
     """
     own = (counting_cases, selecting_cases, asking_cases)
-    more = (search_cases, round_cases, center_cases, evaluation_cases, paper_cases, door_cases)
-    users = (sharing_cases, capping_cases, contribution_cases)
-    for make in (*own, *more, snap_cases, look_cases, *users, price_cases):
+    more = (search_cases, round_cases, evaluation_cases, door_cases)
+    for make in (*own, *more, snap_cases, capping_cases, price_cases):
         yield from make()

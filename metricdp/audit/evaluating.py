@@ -1,4 +1,4 @@
-"""Private evaluation, held to its exact law: sums of amounts, and the whole of `evaluate`."""
+"""Sums of amounts, of which private evaluation is made, held to their exact law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.audit.exact import Case
-from metricdp.audit.patch import patched
 from metricdp.audit.worlds import RELATIONS, demands, worlds
 
 EPSILON = Fraction(7, 10)
@@ -44,13 +43,10 @@ class Heavy:
 
 def evaluation_cases() -> Iterator[tuple[Case, bool]]:
     """Cases, and whether each is in the short form too."""
-    import metricdp as mdp
     from metricdp.privacy import measure
     from metricdp.privacy.totals import TotalsQuery
-    from metricdp.running import evaluation
-    from metricdp.solvers.estimate import intervals
 
-    box, three, two = (worlds()[name] for name in ("a box", "three points", "two points"))
+    box, three = (worlds()[name] for name in ("a box", "three points"))
     queries = {
         "TotalsQuery": (box, TotalsQuery(TwoEnds(box.universe), bits=3)),
         "TotalsQuery beyond the bound": (three, TotalsQuery(Heavy(three.universe), bits=3)),
@@ -64,22 +60,3 @@ def evaluation_cases() -> Iterator[tuple[Case, bool]]:
 
                 some = demands(len(world.places), 2, 1 if m is None else 2)
                 yield Case(name, world, sums, some, relation, m, reach=0.6), m is None
-    for world, centers in ((two, ["a"]),):
-        for relation in RELATIONS:
-
-            def judged(demand: Any, ledger: Any, world: Any = world, centers: Any = centers) -> Any:
-                few = np.array([0.5])  # bands are public, and intervals post-processing
-                with patched(intervals, "_DRAWS", 64), patched(evaluation, "NARROW", few):
-                    return mdp.evaluate(
-                        world.universe,
-                        demand,
-                        centers,
-                        epsilon=EPSILON,
-                        ledger=ledger,
-                        within=[0.5],
-                    )
-
-            yield (
-                Case("evaluate", world, judged, demands(2, 1), relation, None, reach=0.0),
-                False,
-            )

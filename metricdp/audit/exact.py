@@ -44,6 +44,8 @@ on tiny worlds are at most 8. Where there are more scripts than the limit, so ma
 random: what is found then is still a lower bound, not the whole law.
 """
 
+BEHIND = "public objects", "caches"
+"""What a call leaves behind, looked at once for each demand."""
 _URANDOM = os.urandom
 
 
@@ -132,9 +134,11 @@ class Run:
     delta: Fraction
 
 
-def run(case: Case, private: Any, order: tuple[int, ...], script: Sequence[int]) -> Run:
+def run(
+    case: Case, private: Any, order: tuple[int, ...], script: Sequence[int], behind: bool = False
+) -> Run:
     """Run a case's call on one demand, with the operating system's random bytes by `order` and
-    noise by `script`.
+    noise by `script`; look at what is left `behind` too.
     """
     from metricdp.accounting import Ledger
     from metricdp.accounting import ledger as ledgers
@@ -158,9 +162,9 @@ def run(case: Case, private: Any, order: tuple[int, ...], script: Sequence[int])
             except Exception as error:
                 shown = {"exception": told(error)}
         seen.update(shown, ledger=f"{ledger!r} {ledger.entries}")
-        if not any(script):  # once: what is left behind does not follow the answers
-            seen["public objects"] = state(case.call, case.world.universe)
-            seen["caches"] = state(*caches(case.world.universe))
+        if behind:
+            left = state(case.call, case.world.universe), state(*caches(case.world.universe))
+            seen.update(zip(BEHIND, left))
         if path is not None:
             seen["journal"] = path.read_bytes()
         return Run(tape, seen, ledger.spent, ledger.spent_delta)
@@ -267,12 +271,15 @@ def _evidence(case: Case) -> Evidence:
 
     probe(())  # fills caches of public things: later runs find them all alike
     evidence = None
-    columns = []
+    columns: list[list[float]] = []
     n_scripts = 0
     for script in scripts(probe, case.limit):
         n_scripts += 1
         runs = [
-            [run(case, private, order, script) for private, order in zip(kept, some)]
+            [
+                run(case, private, order, script, behind=i == 0 and not columns)
+                for i, (private, order) in enumerate(zip(kept, some))
+            ]
             for kept, some in zip(held, orders)
         ]
         first = runs[0][0]
@@ -327,8 +334,10 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
                     key
                     for key in {**one.seen, **other.seen}
                     if one.seen.get(key) != other.seen.get(key)
+                    and (key not in BEHIND or other is runs[j][0])
                 ]
-                return f"shows in {', '.join(keys[:3])}"
+                if keys:
+                    return f"shows in {', '.join(keys[:3])}"
             if (one.tape.log_p == -math.inf) != (other.tape.log_p == -math.inf):
                 return "probability 0"
     return ""

@@ -80,6 +80,7 @@ def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _refusals(quick: bool) -> Finding:
     """All methods and projected ones: an answer at no more than the price, or nothing charged."""
+    from metricdp.accounting import Ledger
     from metricdp.errors import MetricDPError
 
     burnt = []
@@ -87,12 +88,12 @@ def _refusals(quick: bool) -> Finding:
     answers = 0
     worst = 0.0
     for ask, name, (epsilon, delta) in _calls(quick):
-        ledger = _ledger()
+        ledger = Ledger(10, "1e-3")
         asked = asked + 1
         try:
             ask(ledger, epsilon, delta)
             answers += 1
-            worst = max(worst, ledger.spent / _exact(epsilon))
+            worst = max(worst, ledger.spent / Fraction(epsilon))
         except MetricDPError:
             if ledger.entries:
                 burnt.append(f"{name} at ε {epsilon}, δ {delta}")
@@ -145,15 +146,3 @@ def _calls(quick: bool) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, t
 
             for price in PRICES:
                 yield ask, f"{kind.name} in {universe.name}", price
-
-
-def _ledger() -> Any:
-    from metricdp.accounting import Ledger
-
-    return Ledger(10, "1e-3")
-
-
-def _exact(epsilon: Any) -> Any:
-    from metricdp.privacy import exact
-
-    return exact(epsilon)

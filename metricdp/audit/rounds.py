@@ -1,5 +1,5 @@
-"""Rounds of small balls, held to their exact laws: radii and balls after removals, RecConcave's
-steps, and whole coresets.
+"""Rounds of small balls, held to their exact laws: radii and balls after removals, and RecConcave's
+steps. Whole coresets are replayed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ def round_cases() -> Iterator[tuple[Case, bool]]:
     """In a box of three cells, where a removal can leave few records of a cell."""
     yield from _single()
     yield from _sums()
-    yield from _coresets()
 
 
 def _single() -> Iterator[tuple[Case, bool]]:
@@ -136,59 +135,3 @@ def _sums() -> Iterator[tuple[Case, bool]]:
             steps=True,
         )
         yield case, False
-
-
-def _coresets() -> Iterator[tuple[Case, bool]]:
-    """Two rounds, each of a radius and a ball, the second after the first one's removal; paid by
-    epsilon, from a pool, and in chunks.
-    """
-    import metricdp as mdp
-    from metricdp.accounting import Cost
-
-    world = worlds()["a box"]
-
-    def ask(options: dict[str, Any], budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
-        method = mdp.methods.Coreset(published=True, cells=3, **{"left_over": 0.5, **options})
-        result = mdp.k_means(
-            demand.universe,
-            demand,
-            1,
-            epsilon=budget[0],
-            delta=budget[1],
-            ledger=ledger,
-            method=method,
-        )
-        return [result, result.release]
-
-    cost = Cost.zcdp(*POOL)
-    for relation in RELATIONS:
-        for name, options, budget, rho in (
-            ("coreset, two rounds", {"records_hint": 4}, (LARGE, 0), None),
-            ("coreset, two rounds from a pool", {"records_hint": 4}, POOL, cost.rho),
-            ("coreset, a counted round", {"left_over": 0.9}, (LARGE, 0), None),
-            (
-                "coreset, a projected center",
-                {"records_hint": 4, "left_over": 0.9, "center": "projection"},
-                (LARGE, 0),
-                None,
-            ),
-            (
-                "coreset, two chunks",
-                {"records_hint": 20, "chunk": 10, "left_over": 0.9},
-                (LARGE, 0),
-                None,
-            ),
-        ):
-            some = demands(3, 2)
-            case = Case(
-                name,
-                world,
-                partial(ask, options, budget),
-                some,
-                relation,
-                None,
-                budget,
-                0.0 if rho else 0.1,
-                rho=rho,
-            )
-            yield case, (name, relation) == ("coreset, two rounds", "add-remove")

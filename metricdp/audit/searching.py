@@ -17,7 +17,6 @@ SMALL = Fraction(1, 100)
 """So large that few records come close to the worst demand of all; and so small that a selection is
 a coin.
 """
-POOL = (Fraction(6), Fraction(1, 100))
 
 
 def search_cases() -> Iterator[tuple[Case, bool]]:
@@ -75,14 +74,6 @@ def _single() -> Iterator[tuple[Case, bool]]:
 
 
 def _searches() -> Iterator[tuple[Case, bool]]:
-    import metricdp as mdp
-    from metricdp.accounting import Cost
-    from metricdp.methods.finite.local_search import LocalSearch
-    from metricdp.methods.question import Question
-    from metricdp.running.runner import answered
-
-    world = worlds()["a path"]
-
     def after_a_swap(demand: Any, ledger: Any) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
         from metricdp.privacy import SwapQuery, select
@@ -90,80 +81,11 @@ def _searches() -> Iterator[tuple[Case, bool]]:
         grant = ledger.charge(LARGE + SMALL)
         query = SwapQuery(demand.universe, [1])
         index, first = select(demand, query, SMALL, grant)
-        return [
-            index,
-            first,
-            select(demand, query.swapped(index), LARGE, grant),
-            str(query),
-            repr(grant),
-        ]
+        second = select(demand, query.swapped(index), LARGE, grant)
+        return [index, first, second, str(query), repr(grant)]
 
-    def search(
-        ask: Callable[..., Any],
-        method: Any,
-        k: int,
-        budget: tuple[Any, Any],
-        demand: Any,
-        ledger: Any,
-    ) -> Any:
-        return ask(
-            demand.universe,
-            demand,
-            k,
-            epsilon=budget[0],
-            delta=budget[1],
-            ledger=ledger,
-            method=method,
-        )
-
-    def pooled(demand: Any, ledger: Any) -> Any:
-        method = LocalSearch(steps=2, start="random", final=False)
-        question = Question.checked(demand.universe, 1, 1)
-        return answered(method, demand, ledger.charge(cost), question)
-
-    cost = Cost.zcdp(*POOL)
-    two = LocalSearch(steps=2, start="k-median++", final=True)
-    spread = LocalSearch(steps=2, start="random", final=False, cap=1.0)
+    world = worlds()["a path"]
     for relation in RELATIONS:
-        some = demands(4, 2)
-        yield (
-            Case(
-                "a swap after a swap",
-                world,
-                after_a_swap,
-                demands(4, 3),
-                relation,
-                None,
-                (6, 0),
-                0.2,
-            ),
-            relation == "add-remove",
-        )
-        for ask, k, essential in (
-            (mdp.k_median, 1, True),
-            (mdp.k_median, 2, False),
-            (mdp.k_means, 1, False),
-        ):
-            call = partial(search, ask, two, k, (LARGE, 0))
-            name = f"{ask.__name__}, two swaps and the best of three, k = {k}"
-            yield (
-                Case(name, world, call, some, relation, None, (5, 0), 0.2),
-                essential and relation == "add-remove",
-            )
-        call = partial(search, mdp.k_median, spread, 2, (LARGE, 0))
-        yield (
-            Case("k_median, two swaps, cap", world, call, some, relation, None, (5, 0), 0.1),
-            False,
-        )
-        case = Case(
-            "two swaps from a pool",
-            world,
-            pooled,
-            demands(4, 2),
-            relation,
-            None,
-            POOL,
-            0.05,
-            rho=cost.rho,
-        )
+        some = demands(4, 3)
+        case = Case("a swap after a swap", world, after_a_swap, some, relation, None, (6, 0), 0.2)
         yield case, relation == "add-remove"

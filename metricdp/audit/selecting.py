@@ -79,7 +79,7 @@ def _pools() -> Iterator[tuple[Case, bool]]:
     """
     from metricdp.accounting import Cost, selection_epsilon
     from metricdp.errors import BudgetError
-    from metricdp.privacy import CostQuery, CoverageQuery, select
+    from metricdp.privacy import CoverageQuery, select
 
     cost = Cost.zcdp(*POOL)
 
@@ -89,15 +89,6 @@ def _pools() -> Iterator[tuple[Case, bool]]:
         return [
             select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)
         ]
-
-    def greedy(times: int, demand: Any, ledger: Any) -> Any:
-        grant = ledger.charge(cost)
-        each = selection_epsilon(cost, times)
-        centers: list[Any] = []
-        for _ in range(times):
-            position, receipt = select(demand, CostQuery(demand.universe, centers), each, grant)
-            centers.append(demand.universe.ids[position])
-        return centers, receipt
 
     def until_spent(demand: Any, ledger: Any) -> Any:
         grant = ledger.charge(cost)
@@ -164,20 +155,6 @@ def _pools() -> Iterator[tuple[Case, bool]]:
                 ),
                 times == 4,
             )
-        yield (
-            Case(
-                "3 greedy centers from a pool",
-                every["three points"],
-                partial(greedy, 3),
-                demands(3, 3),
-                relation,
-                None,
-                POOL,
-                0.01,
-                rho=cost.rho,
-            ),
-            False,
-        )
 
 
 def _covers() -> Iterator[tuple[Case, bool]]:
@@ -233,46 +210,3 @@ def _covers() -> Iterator[tuple[Case, bool]]:
                         ),
                         essential,
                     )
-
-    def published(demand: Any, ledger: Any) -> Any:
-        import metricdp as mdp
-
-        printed = mdp.methods.MaxCoverage(published=True, picks=1)
-        return mdp.k_median(
-            demand.universe, demand, 1, epsilon=4, delta="1/10", ledger=ledger, method=printed
-        )
-
-    def hashed(demand: Any, ledger: Any) -> Any:
-        import metricdp as mdp
-
-        found = mdp.methods.MaxCoverage(net_dimensions=0, picks=1)
-        return mdp.k_means(demand.universe, demand, 2, epsilon=4, ledger=ledger, method=found)
-
-    for relation in RELATIONS:
-        some = demands(2, 2)
-        yield (
-            Case(
-                "k_median, max-coverage as published",
-                every["two points"],
-                published,
-                some,
-                relation,
-                None,
-                (4, "1/10"),
-                0.01,
-            ),
-            True,
-        )
-        yield (
-            Case(
-                "k_means, max-coverage by hashing",
-                every["a box"],
-                hashed,
-                demands(3, 1),
-                relation,
-                None,
-                (4, 0),
-                0.01,
-            ),
-            False,
-        )

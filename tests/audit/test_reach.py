@@ -16,11 +16,15 @@ from metricdp.report.explore import front
 
 CHECKS = {check.name: check for check in runner.checks()}
 SEAMS = {
-    "from_frame": (PrivateDemand, "from_frame", "from_frame, a CSV file, a line, replace-one"),
+    "from_frame": (
+        PrivateDemand,
+        "from_frame",
+        "replay, k_median, hst, from CSV, user, m = 2, add-remove",
+    ),
     "SQL bounding": (
         bounding.Bounding,
         "statement",
-        "from_frame, DuckDB, one key, a line, add-remove, users of 2",
+        "replay, k_median, hst, from DuckDB, user, m = 2, add-remove",
     ),
     "a tally's sums": (Tally, "sums", "a tally, HistogramQuery, a path, add-remove"),
     "a tally's sample": (Tally, "thinned", "thinned tally, a line, add-remove"),
@@ -28,7 +32,7 @@ SEAMS = {
     "coins": (sources.Coins, "__call__", "thinned, a box, add-remove"),
     "mapped": (gate.engines, "mapped", "mapped, counts, a box, add-remove"),
     "moved": (gate.engines, "placed", "moved, counts, a box, add-remove, users of 2"),
-    "explore": (front.Exploration, "to_dict", "explore, two points, add-remove"),
+    "explore": (front.Exploration, "to_dict", "replay, explore, a grid, record, add-remove"),
     "encode": (mdp.local.Encoder, "_encode", "one message, k-ary response"),
     "k-ary response": (KRR, "draw", "one message, k-ary response"),
     "local hashing": (LocalHashing, "draw", "one message, local hashing"),

@@ -109,7 +109,7 @@ def _totals(query: Any, records: Records) -> Any:
         amounts = [int(a) for a in np.asarray(query.measured.amounts(np.asarray([record])))[0]]
         if sum(map(abs, amounts)) <= 2**query.bits:
             total = [t + count * a for t, a in zip(total, amounts)]
-    return total, 0
+    return [t >> query.shift for t in total], 0
 
 
 def _steps(universe: Any, record: Any) -> list[int]:

@@ -11,12 +11,17 @@ its sum together, and no draw hides two sums, follows from replays that return t
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
 import metricdp as mdp
+from metricdp.audit.patch import patched
 from metricdp.audit.replay.transcript import Transcript, recorded
 
-DAYS = 3
+DAYS = 4
+HORIZON = 3
 PLACES = (0, 10)
 EACH_DAY = list(itertools.product((None, *PLACES), repeat=DAYS))[1:]
 """Where a unit may be on each day, if anywhere."""
@@ -34,19 +39,38 @@ def at_once(by_user: bool, universe: Any, rows: list[Any], users: list[str]) -> 
 
 
 def stepped(universe: Any, options: dict[str, Any], demand: list[Any], ledger: Any) -> Any:
-    """What a stream tells on all days."""
-    stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
-    told = [[stream.step(day), stream.k_median(1)] for day in demand]
-    return [form for day in told for form in day] + [stream.receipt]
+    """What a stream tells on all days, by small trees of sums; beyond its horizon it refuses."""
+    with _small_trees():
+        stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
+        told = [form for day in demand for form in _day(stream, day)]
+        return [*told, stream.receipt]
+
+
+def _day(stream: Any, demand: Any) -> list[Any]:
+    try:
+        return [stream.step(demand), stream.k_median(1)]
+    except mdp.InputError as refused:
+        return [str(refused)]
+
+
+@contextmanager
+def _small_trees() -> Iterator[None]:
+    """The best trees for so few days would be days alone."""
+    shapes = import_module("metricdp.accounting.continual")
+    with ExitStack() as stack:
+        for name in ("best_for_totals", "best_for_windows"):
+            stack.enter_context(patched(shapes, name, lambda days, gaussian: (2, 2)))
+        stack.enter_context(patched(shapes, "FIRST", 2))
+        yield
 
 
 def beneath(universe: Any, options: dict[str, Any], demand: list[Any], ledger: Any) -> list[Any]:
     """The exact sum that each draw of a stream will hide; 0 where none is told."""
     sums: dict[int, Any] = {}
-    with recorded(Transcript(universe, tag=TAG)) as tagged:
+    with recorded(Transcript(universe, tag=TAG)) as tagged, _small_trees():
         stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
         for day in demand:
-            stream.step(day)
+            _day(stream, day)
             for told in stream._state.released.values():
                 sums[int(told.min()) // TAG - 1] = told % TAG
     return [sums.get(at, 0) for at in range(len(tagged.draws))]

@@ -17,19 +17,37 @@ LOADERS = {
     "Spark": 2,
 }
 """Name, and the number of neighbors of each demand that are tried: a job of Spark takes seconds."""
+POINTS = ("pandas, points", "CSV, points", "Polars, points", "DuckDB, points")
 ENDINGS = {"GeoPackage": "gpkg", "GeoJSON": "geojson", "FlatGeobuf": "fgb", "Shapefile": "shp"}
 
 
 def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
     """Demand that came in by a door, with users if `m` of their records are kept."""
+    import numpy as np
     import pandas as pd
 
+    if loader in POINTS:
+        return _pointed(loader, m, universe, np.array(rows, float).reshape(-1, 2), users)
     frame = pd.DataFrame({"vertex": rows, "who": users}).astype({"vertex": "int64", "who": "str"})
     named: dict[str, Any] = {} if m is None else {"user": "who", "max_contributions": m}
     with tempfile.TemporaryDirectory() as folder:
         table = _file(loader, Path(folder), frame)
         table = _table(loader, frame) if table is None else table
         return mdp.PrivateDemand.from_frame(universe, table, node="vertex", **named)
+
+
+def _pointed(loader: str, m: int | None, universe: Any, rows: Any, users: list[str]) -> Any:
+    """Points of a box, by columns of coordinates or as an array."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "who": pd.Series(users, dtype="str")})
+    named: dict[str, Any] = {"x": "x", "y": "y"}
+    named |= {} if m is None else {"user": "who", "max_contributions": m}
+    with tempfile.TemporaryDirectory() as folder:
+        table = _file(loader.split(",")[0], Path(folder), frame)
+        if table is None:
+            table = _table(loader.split(",")[0], frame)
+        return mdp.PrivateDemand.from_frame(universe, table, **named)
 
 
 def _file(loader: str, folder: Path, frame: Any) -> Path | str | None:
@@ -67,7 +85,8 @@ def _table(loader: str, frame: Any) -> Any:
         import polars as pl
 
         rows = {name: frame[name].tolist() for name in frame}
-        schema = {"vertex": pl.Int64, "who": pl.String}
+        kinds = {"vertex": pl.Int64, "who": pl.String}
+        schema = {name: kinds.get(name, pl.Float64) for name in rows}
         return (pl.LazyFrame if "lazy" in loader else pl.DataFrame)(rows, schema=schema)
     if loader == "Arrow":
         import pyarrow as pa

@@ -100,7 +100,7 @@ def of_step(one: Step, other: Step) -> Loss:
     total = Loss()
     for a, b in zip(one.draws, other.draws):
         total = total + loss_of(a, b)
-    if len(one.draws) > 1:
+    if len(one.draws) > 1 and any(draw.kind != "laplace" for draw in one.draws):
         return Loss(total.seen, abs(total.seen), total.rho)
     return total
 
@@ -121,11 +121,14 @@ def share_of_price(step: Step, loss: Loss) -> float:
 def share_of_all(
     steps: Sequence[Step], losses: Sequence[Loss], spent: tuple[Fraction, Fraction]
 ) -> float:
-    """How much of what the ledger was charged the whole transcript used."""
+    """How much of what the ledger was charged the whole transcript used: by its outputs, by the
+    largest log ratios for any, and by the prices of all questions about the whole demand.
+    """
     total = sum(losses, Loss())
     epsilon, delta = map(float, spent)
     if not delta:
-        return _over(abs(total.seen), epsilon)
+        drawn = sum(float(step.price[0]) for step in steps if step.price and step.whole)
+        return _over(max(abs(total.seen), total.most, drawn), epsilon)
     pure = [one for step, one in zip(steps, losses) if not _gaussian(step)]
     own = [
         epsilon_of(one.rho, float(step.price[1]))

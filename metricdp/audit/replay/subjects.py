@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fractions import Fraction
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 import metricdp as mdp
-from metricdp.audit.replay.days import DAYS, EACH_DAY, at_once, beneath, stepped
-from metricdp.audit.replay.loaders import LOADERS, loaded
+from metricdp.audit.patch import patched
+from metricdp.audit.replay.days import DAYS, EACH_DAY, HORIZON, at_once, beneath, stepped
+from metricdp.audit.replay.loaders import LOADERS, POINTS, loaded
 from metricdp.audit.replay.verifying import Subject, Unit
 from metricdp.audit.worlds import small_nets
 
+MANY = 300
+"""Units, where fewer leave no bucket that stands out of the noise."""
 GAUSS = (1, "1e-9")
 """So small a delta that no honest transcript of a test ever needs it."""
 
@@ -48,6 +56,7 @@ def _worlds() -> dict[str, tuple[Any, list[Any]]]:
     directed = nx.DiGraph([(0, 1), (1, 2), (2, 0), (1, 0)])
     return {
         "two points": (two, ["a", "b"]),
+        "two pairs": (mdp.EuclideanMetric([[0.0], [1], [10], [11]], ids=[*"abcd"]), [*"abcd"]),
         "a grid": (grid, [0, 3, 5, 10, 15]),
         "a directed graph": (mdp.GraphMetric(directed, weight=None, directed=True), [0, 1, 2]),
         "a box": (mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), [[0.1, 0.2], [0.8, 0.9], [9.0, 0.4]]),
@@ -64,16 +73,18 @@ def subjects() -> Iterator[Subject]:
     yield from _doors()
     yield from _options()
     yield from _loaded()
+    yield from _pointed()
     yield from _streamed()
 
 
 def _asked(ask: Any, k: int, method: Any, epsilon: Any, demand: Any, ledger: Any) -> Any:
     delta = epsilon[1] if isinstance(epsilon, tuple) else 0
     epsilon = epsilon[0] if isinstance(epsilon, tuple) else epsilon
+    asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "method": method}
     with small_nets():
-        return ask(
-            demand.universe, demand, k, epsilon=epsilon, delta=delta, ledger=ledger, method=method
-        )
+        found = ask(demand.universe, demand, k, **asked)
+        universe = getattr(getattr(found, "release", None), "universe", None)
+        return [found, getattr(universe, "points", None)]
 
 
 def _methods() -> Iterator[Subject]:
@@ -114,7 +125,8 @@ def _doors() -> Iterator[Subject]:
         return [found.to_dict(), found.receipt]
 
     def evaluate(centers: Any, within: Any, demand: Any, ledger: Any) -> Any:
-        with small_nets():
+        few = patched(import_module("metricdp.solvers.estimate.intervals"), "_DRAWS", 64)
+        with small_nets(), few:
             return mdp.evaluate(
                 demand.universe, demand, centers, epsilon=1, ledger=ledger, within=within
             )
@@ -129,8 +141,9 @@ def _doors() -> Iterator[Subject]:
         }
         if name == "a grid":
             calls["explore"] = explore
+        units = (RECORD, USER, SHARE, CAPS) if name == "a grid" else (RECORD, USER, SHARE)
         for door, call in calls.items():
-            for unit in (RECORD, USER):
+            for unit in units:
                 short = unit is RECORD and (name == "a grid" or door == "release")
                 yield Subject(f"{door}, {name}", universe, places, call, unit, essential=short)
     box, places = _worlds()["a box"]
@@ -154,43 +167,100 @@ def _lloyd(demand: Any, ledger: Any) -> Any:
 
 def _options() -> Iterator[Subject]:
     """Questions that methods ask only where they are told to, and users counted for themselves."""
-    privtree = mdp.methods.Quadtree(opening="privtree", depth=2, steps=0)
-    coreset = mdp.methods.Coreset(published=True, cells=3, left_over=0.5, records_hint=24)
-    hst = mdp.methods.DPHST(levels=2, budget="geometric")
-    for name, world, ask, method, epsilon in (
-        ("k_means, PrivTree", "a box", mdp.k_means, privtree, 1),
-        ("k_means, coreset by rounds", "a box", mdp.k_means, coreset, 8),
-        ("k_means", "a box in R^4", mdp.k_means, "partition", 1),
-        ("k_median, hst by levels", "a grid", mdp.k_median, hst, 1),
+    ours = mdp.methods
+    tree = partial(ours.Quadtree, steps=0)
+    rounds = partial(ours.Coreset, published=True, cells=3, records_hint=24, left_over=0.5)
+    swaps = partial(ours.LocalSearch, steps=2)
+    labels = ["ward", *["elsewhere"] * 15]
+    regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
+    away = partial(tree, published=True, threshold=0.02)
+    covered = ours.MaxCoverage(published=True, picks=1)
+    hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
+    cast = ours.Projected(inner=tree(rounds=1, records_hint=24), dimensions=1, steps=1)
+    for name, world, ask, method, budget in (
+        ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
+        ("k_median, quadtree by levels", "a box", mdp.k_median, away(depth=2), (1, 0)),
+        ("k_means, badly cut centers", "a box", mdp.k_means, away(depth=1, passes=2), (1, 0)),
+        ("k_means, the best of two runs", "a box", mdp.k_means, tree(rounds=1, runs=2), (4, 0)),
+        ("k_means, coreset by rounds", "a box", mdp.k_means, rounds(), (8, 0)),
+        ("k_means, coreset by rounds, delta", "a box", mdp.k_means, rounds(), (8, "1/100")),
+        ("k_means, projected centers", "a box", mdp.k_means, rounds(center="projection"), (8, 0)),
+        ("k_means, coreset in chunks", "a box", mdp.k_means, rounds(chunk=10), (8, 0)),
+        ("k_means, max-coverage as published", "a box", mdp.k_means, covered, (4, "1/10")),
+        ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
+        ("k_median, max-coverage as published", "a grid", mdp.k_median, covered, (4, "1/10")),
+        ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),
+        ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),
+        ("k_median, hst as published", "a grid", mdp.k_median, ours.DPHST(published=True), (1, 0)),
+        ("k_median, regions", "a grid", mdp.k_median, regions, (1, 0)),
+        ("k_median, two swaps and the best", "a grid", mdp.k_median, swaps(final=True), (5, 0)),
+        ("k_means, two swaps, cap", "a grid", mdp.k_means, swaps(cap=1.0), (5, 0)),
+        ("k_median, two swaps, delta", "a grid", mdp.k_median, swaps(), (6, "1/100")),
     ):
         universe, places = _worlds()[world]
         for unit in (RECORD, USER):
-            call = partial(_asked, ask, 2, method, epsilon)
-            short = unit is RECORD
             yield Subject(
                 f"{name}, {world}",
                 universe,
                 places,
-                call,
+                partial(_asked, ask, 2, method, budget),
                 unit,
-                budget=(epsilon, 0),
-                essential=short,
+                budget=budget,
+                n_units=MANY if method is covered else 24,
+                essential=unit is RECORD,
             )
+    cube, corners = _worlds()["a box in R^4"]
+    for design, delta in itertools.product(HINTS, (0, "1/100")):
+        row = f"k_means, {design}{', delta' if delta else ''}, a box in R^4"
+        call = partial(_designed, design, (1, delta))
+        yield Subject(row, cube, corners, call, RECORD, budget=(1, delta), essential=not delta)
+    line, points = _worlds()["two pairs"]
+    for looks in ("two looks", "three looks"):
+        for unit in (RECORD, USER):
+            call = partial(_looked, looks)
+            yield Subject(f"release, {looks}, two pairs", line, points, call, unit, essential=True)
     grid, places = _worlds()["a grid"]
     for budget in ((1, 0), GAUSS):
-        law = ", delta" if budget[1] else ""
-        covered = partial(_covered, budget)
-        yield Subject(
-            f"max_coverage{law}, a grid",
-            grid,
-            places,
-            covered,
-            RECORD,
-            budget=budget,
-            essential=True,
-        )
+        row = f"max_coverage{', delta' if budget[1] else ''}, a grid"
+        call = partial(_covered, budget)
+        yield Subject(row, grid, places, call, RECORD, budget=budget, essential=True)
     users = Unit("user, all records", (1, 2, 3), lambda universe, rows, users: users)
     yield Subject("contributions", grid, places[:1], _numbers, users, essential=True)
+
+
+HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1)}
+"""Numbers of records by which the default chooses a design in R^4, without a delta and with one:
+fewer than it would sample, which has cases of its own.
+"""
+
+
+def _designed(design: str, budget: Any, demand: Any, ledger: Any) -> Any:
+    """The default method in a box of four dimensions: all designs that a number of records leads
+    to.
+    """
+    epsilon, delta = budget
+    hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
+    asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "records_hint": float(hint)}
+    result = mdp.k_means(demand.universe, demand, 1, **asked)
+    if result.release.design.name != design:
+        raise AssertionError(f"{result.release.design.name} in place of {design}")
+    return [result, result.release, result.release.histogram]
+
+
+def _looked(looks: str, demand: Any, ledger: Any) -> Any:
+    """Everything that one release tells, with few parts and low thresholds, so that later cuts
+    follow what was released before.
+    """
+    rules = mdp.methods.finite.looks
+    two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0, True)
+    three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
+    some = two if looks == "two looks" else tuple(rules.Look(*look) for look in three)
+    few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
+    with ExitStack() as stack:
+        for name, value in (*few.items(), ("THREE", some)):
+            stack.enter_context(patched(rules, name, value))
+        noisy: Any = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)
+    return [noisy, *noisy.histograms, noisy.k_median(2), noisy.receipt]
 
 
 def _covered(budget: Any, demand: Any, ledger: Any) -> Any:
@@ -220,17 +290,28 @@ def _loaded() -> Iterator[Subject]:
             )
 
 
+def _pointed() -> Iterator[Subject]:
+    """Points of a box from tables with columns of coordinates."""
+    box, places = _worlds()["a box"]
+    call = partial(_asked, mdp.k_median, 2, "partition", (1, 0))
+    for loader, m in itertools.product(POINTS, (None, 2)):
+        unit = Unit("record", (1,), partial(loaded, loader, m))
+        if m:
+            unit = Unit("user, m = 2", (1, 2, 3), unit.hold)
+        yield Subject(f"k_median, from {loader}", box, places, call, unit)
+
+
 def _streamed() -> Iterator[Subject]:
     """All days of a stream together. A place is where a unit is on each day, if anywhere."""
     universe, _ = _worlds()["a grid"]
     for kind, options, budget in (
-        ("a known horizon", {"horizon": DAYS}, (1, 0)),
-        ("delta", {"horizon": DAYS, "delta": GAUSS[1]}, GAUSS),
+        ("a known horizon", {"horizon": HORIZON}, (1, 0)),
+        ("delta", {"horizon": HORIZON, "delta": GAUSS[1]}, GAUSS),
         ("an unknown horizon", {}, (1, 0)),
         ("a window", {"window": 2}, (1, 0)),
         ("a half-life", {"half_life": 1.0}, (1, 0)),
-        ("a known horizon", {"horizon": DAYS, "unit": "user"}, (1, 0)),
-        ("delta", {"horizon": DAYS, "unit": "user", "delta": GAUSS[1]}, GAUSS),
+        ("a known horizon", {"horizon": 2, "unit": "user"}, (1, 0)),
+        ("delta", {"horizon": HORIZON, "unit": "user", "delta": GAUSS[1]}, GAUSS),
     ):
         users = "unit" in options
         yield Subject(

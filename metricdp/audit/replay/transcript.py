@@ -61,6 +61,11 @@ class Step:
     pooled: bool = False
     draws: list[Draw] = field(default_factory=list)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is about all of the demand, and not a part of a split."""
+        return getattr(self.demand, "part", None) is None
+
 
 class Diverged(BaseException):
     """A replay asked for another draw than the run that it repeats: no method may catch it."""

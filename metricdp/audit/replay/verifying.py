@@ -99,6 +99,8 @@ class Verdict:
         Exact answers that were compared with naive ones, of so many that were hidden.
     fault : str
         The first difference that was found; empty if none was.
+    broken : bool
+        The call fails on all demands alike: nothing was verified.
     """
 
     pairs: int = 0
@@ -106,6 +108,7 @@ class Verdict:
     recomputed: int = 0
     drawn: int = 0
     fault: str = ""
+    broken: bool = False
     mechanisms: set[str] = field(default_factory=set)
 
 
@@ -124,7 +127,7 @@ def verify(
         for other in others:
             again = _run(subject, relation, other, first)
             verdict.pairs += 1
-            _compare(first, again, verdict)
+            _compare(first, again, verdict, relation)
             if not verdict.fault:
                 _against_naive(again, verdict)
             if verdict.fault:
@@ -237,7 +240,7 @@ def medium(subject: Subject, seed: int) -> Units:
     return tuple(enumerate(some))
 
 
-def _compare(first: Run, again: Run, verdict: Verdict) -> None:
+def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> None:
     """One pair: the same in public, and no more loss than was paid."""
     verdict.fault = again.transcript.diverged
     if bool(first.spent[0]) != bool(first.transcript.draws):
@@ -246,6 +249,7 @@ def _compare(first: Run, again: Run, verdict: Verdict) -> None:
         return
     if again.raised or first.raised:
         verdict.fault = f"ends with {again.raised or first.raised}"
+        verdict.broken = again.raised == first.raised
         return
     one, other = first.transcript, again.transcript
     verdict.fault = losses.difference(one, other)
@@ -259,6 +263,8 @@ def _compare(first: Run, again: Run, verdict: Verdict) -> None:
     each = [losses.of_step(a, b) for a, b in zip(one.steps, other.steps)]
     for step, loss in zip(one.steps, each):
         share = losses.share_of_price(step, loss)
+        if relation == "replace-one" and not step.whole:
+            share /= 2  # a split pays twice, as a record leaves and another comes, also to one part
         verdict.worst = max(verdict.worst, share)
         if step.draws:
             verdict.mechanisms.add(f"{step.name} by {step.draws[0].kind}")
