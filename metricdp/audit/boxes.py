@@ -23,7 +23,6 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     from metricdp.accounting import Cost
 
     one = partial(Cost.of, 1)
-    two = partial(Cost.of, 2)
     pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (600, 4000), True),
